@@ -9,6 +9,7 @@ election   leader election: who holds a Lease, as values
 feature_gates  feature gates of the API server, from its metrics
 pages      lists that are read in pages
 port_forward  requests to a port of a pod on its loopback address
+regular_files  reading of small files that others replace while the process runs
 lease      thread that acquires and renews a Lease; callers check ``leading`` before every write
 watch      list and watch of one resource, with resumption and backoff
 """

@@ -6,9 +6,10 @@ Edge: kubernetes, which reads both.
 from __future__ import annotations
 
 import os
-import pathlib
 
 from kubernetes import client, config
+
+from apiserver import regular_files
 
 _YAML_ERROR = config.kube_config.yaml.YAMLError  # type: ignore[attr-defined]
 _UNUSABLE = (config.ConfigException, _YAML_ERROR, OSError, ValueError, TypeError, KeyError, AttributeError)
@@ -96,7 +97,7 @@ def _read_token(connection: client.Configuration) -> None:
         OSError: the file cannot be read.
 
     """
-    token = pathlib.Path(config.incluster_config.SERVICE_TOKEN_FILENAME).read_text(encoding="utf-8")
+    token = regular_files.read(config.incluster_config.SERVICE_TOKEN_FILENAME).decode()
     if not token:
         raise config.ConfigException("the file with the token is empty")
     connection.api_key["BearerToken"] = f"bearer {token}"

@@ -12,6 +12,7 @@ import signal
 import socket
 import ssl
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -25,7 +26,7 @@ from certs import store
 SERVERS = ("judging", "gunicorn", *http_servers.STOCK)
 NAMES = {"judging": "uvicorn (default)", "gunicorn": "gunicorn, ASGI worker", "gthread": "gunicorn gthread", "granian": "granian WSGI"}
 BODY = workloads.review(workloads.usual())
-SLOW, IDLE, REPLACEMENTS = 200, 10_000, 4
+SLOW, IDLE, FLOODING, REPLACEMENTS = 200, 10_000, 48, 4
 HEAD = f"POST /validate HTTP/1.1\r\nHost: {load.HOST}\r\nContent-Type: application/json\r\n".encode()
 SHAPES = (
     b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
@@ -166,6 +167,25 @@ def _in_body(target: Target) -> socket.socket:
     return sock
 
 
+def flooded_p99(target: Target) -> str:
+    """Measure the p99 of a healthy client while FLOODING connections send large Workloads, relative to its p99 without them."""
+    alone = min(_p99(target), _p99(target))
+    command = [sys.executable, "-m", "benchmarks.flood", str(target.server.port), str(target.server.ca), str(FLOODING)]
+    flood = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        if flood.stdout:
+            flood.stdout.readline()
+        time.sleep(2)
+        return f"{_p99(target) / alone:.1f} times its normal"
+    except (OSError, http.client.HTTPException) as error:
+        return f"not answered ({type(error).__name__})"
+    finally:
+        flood.kill()
+        flood.wait()
+        if flood.stdout:
+            flood.stdout.close()
+
+
 def large_body(target: Target) -> str:
     """Count bodies of 8 MiB that are answered with 413."""
     answered = 0
@@ -219,6 +239,7 @@ CHECKS: tuple[tuple[str, Callable[[Target], str]], ...] = (
     (f"p99 with {SLOW} that stop in the head", relative_p99(_in_head, SLOW)),
     (f"p99 with {SLOW} that stop in the body", relative_p99(_in_body, SLOW)),
     (f"p99 with {IDLE:,} idle connections", relative_p99(Target.tls, IDLE)),
+    (f"p99 with {FLOODING} that send Workloads of 2.7 MB", flooded_p99),
     ("a body above the limit", large_body),
     ("malformed framing", framing),
     ("plain HTTP on the TLS port", plain_http),

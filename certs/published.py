@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from apiserver import regular_files
 from certs import inspection, issue, pem_bundle, store
 from certs.pair import Names, Pair
 from certs.store import CA, CERTIFICATE, KEY
@@ -113,7 +114,7 @@ class Published:
 def read_status(directory: Path) -> Status | None:
     """Return the status in *directory*; None before the first reading of the cluster."""
     try:
-        return Status(**json.loads((directory / STATUS).read_bytes()))
+        return Status(**json.loads(regular_files.read(directory / STATUS)))
     except FileNotFoundError:
         return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -93,6 +94,7 @@ class Subcommands(click.Group):
     ) -> NoReturn:
         """Run the command and end the process with its exit status: an int that it returns, else 0."""
         extra["standalone_mode"] = False
+        _open_standard_input()
         try:
             with standard_output.named():
                 status = super().main(args, prog_name or "muster", **extra)
@@ -127,6 +129,14 @@ def report_mistake(error: click.ClickException) -> None:
     from validators.reports.escape import printable
 
     _print_error(printable(f"{command}: {message}{hint}"))
+
+
+def _open_standard_input() -> None:
+    """Open a standard input that is closed as one that cannot be read, so that only a command that reads it fails."""
+    if sys.stdin is None:
+        # No file that is opened later gets its file descriptor.
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(descriptor, "r")), encoding="utf-8")
 
 
 def _print_error(text: str) -> None:

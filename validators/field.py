@@ -158,6 +158,8 @@ class _NoValue:
 
 _NO_VALUE = _NoValue()
 _MAX_SHOWN = 200
+_LONGEST_NAME = 253
+"""Characters of a value that is compared with others, which takes time with the square of its length."""
 
 
 def _format_value(value: object) -> str:
@@ -205,10 +207,12 @@ def not_supported(path: FieldPath, value: object, supported: Iterable[str]) -> F
 
 
 def nearest(value: str, known: Iterable[str], repair: Repair = Repair.REPLACE) -> Fix | None:
-    """Return the fix of a misspelt *value* by the nearest of *known*; None if none is near.
+    """Return the fix of a misspelt *value* by the nearest of *known*; None if none is near, or it is longer than any valid name.
 
     It is safe if the two differ only in the case of letters, or by one letter.
     """
+    if len(value) > _LONGEST_NAME:
+        return None
     close = _nearest(value, tuple(sorted(known)))
     return Fix(repair, close, is_safe=is_slip(value, close)) if close else None
 

@@ -15,6 +15,7 @@ from webhooks import enforcement as modes
 from webhooks import knobs
 from webhooks.certificate_settings import MANAGED, CertificateSettings
 from webhooks.knobs import Knob
+from webhooks.limit_settings import LimitSettings
 
 SERVERS = ("uvicorn", "gunicorn")
 _VERSIONS = f"{releases.name(releases.OLDEST)} to {releases.name(releases.NEWEST)}"
@@ -25,7 +26,7 @@ class SettingError(ValueError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(CertificateSettings):
+class Settings(LimitSettings):
     """Settings of the webhook server; one field for each knob, durations in seconds, sizes in bytes."""
 
     bind: Annotated[
@@ -190,64 +191,6 @@ class Settings(CertificateSettings):
             "Worker processes.",
         ),
     ]
-    threads: Annotated[
-        int,
-        Knob(
-            knobs.whole_number(1, 64), "4", "requests that a worker processes at once, so that a large Workload does not delay small ones"
-        ),
-    ]
-    connections: Annotated[
-        int,
-        Knob(
-            knobs.whole_number(10, 20000),
-            "1000",
-            "limit for the connections of a worker; above it the longest idle one is closed. Bursts of hundreds are normal",
-        ),
-    ]
-    backlog: Annotated[
-        int, Knob(knobs.whole_number(1, 65535), "2048", "connections that the kernel queues for accept, as bursts are normal")
-    ]
-    body_bytes: Annotated[
-        int,
-        Knob(
-            knobs.whole_number(1024, 64 * 1024 * 1024),
-            str(7 * 1024 * 1024),
-            "largest request body: two objects of up to 3 MiB in an update, and 1 MiB for the envelope; as in controller-runtime",
-        ),
-    ]
-    request_seconds: Annotated[
-        float,
-        Knob(
-            knobs.seconds(0.1, 30),
-            "2.5",
-            "deadline for each of: handshake, request head, request body, waiting for a thread; below the API server's timeout of 3 s",
-        ),
-    ]
-    keepalive_seconds: Annotated[
-        float,
-        Knob(
-            knobs.seconds(1, 3600),
-            "120",
-            "idle time after which a connection is closed; above the API server's 90 s, so that no request arrives on a closing connection",
-        ),
-    ]
-    drain_seconds: Annotated[
-        float,
-        Knob(
-            knobs.seconds(0, 300),
-            "0",
-            "time between SIGTERM and the stop: the server is not ready but still answers, until it is removed from all endpoint lists",
-        ),
-    ]
-    stop_seconds: Annotated[float, Knob(knobs.seconds(1, 300), "10", "time for requests in flight after the drain")]
-    stuck_seconds: Annotated[
-        float,
-        Knob(
-            knobs.seconds(5, 600),
-            "30",
-            "age of a request, or of a blocked event loop, at which its worker is replaced, so that a stuck rule does not block the server",
-        ),
-    ]
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Self:
@@ -261,6 +204,8 @@ class Settings(CertificateSettings):
             raise SettingError(f"{label('objects')} and {label('cluster')} exclude each other: choose one")
         if settings.certificates == MANAGED and (settings.tls_cert or settings.tls_key):
             raise SettingError(f"{label('certificates')} and {label('tls_cert')} exclude each other: choose one")
+        if settings.body_bytes * 4 > settings.total_body_bytes * 3:
+            raise SettingError(f"{label('body_bytes')} must be at most three quarters of {label('total_body_bytes')}")
         if not settings.tls_probes and not settings.probe_bind:
             raise SettingError(f"{label('tls_probes')} is false: {label('probe_bind')} must be given, or nobody can probe the server")
         return settings
@@ -281,10 +226,10 @@ def _read(knob: Knob, environ: Mapping[str, str]) -> Any:
         raise SettingError(f"{knob.label} is {text!r}: {error}") from None
 
 
-_LAST = {each.name for each in dataclasses.fields(CertificateSettings)}
+_PART = {each.name: number for number, part in enumerate((LimitSettings, CertificateSettings), 1) for each in dataclasses.fields(part)}
 KNOBS: tuple[Knob, ...] = tuple(
     dataclasses.replace(get_args(each.type)[1], field=each.name)
-    for each in sorted(dataclasses.fields(Settings), key=lambda each: each.name in _LAST)
+    for each in sorted(dataclasses.fields(Settings), key=lambda each: _PART.get(each.name, 0))
 )
 """All knobs, in the order of the documentation: those of the certificate last."""
 

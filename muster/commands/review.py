@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,9 +15,9 @@ from webhooks.knobs import Finalizers
 
 if TYPE_CHECKING:
     from validators.lookup import Lookup
+    from webhooks.admission.records import Record
     from webhooks.enforcement import EnforcementPolicy
 
-_STDIN, _STDIN_NAME = "-", "<stdin>"
 _YAML = (".yaml", ".yml")
 _BAD_RECORD = 2
 
@@ -67,19 +66,22 @@ def review(
     up in --objects, or in "objects" of the record, and treat all others as missing. Without both, nothing is known about other
     objects, and no rule refuses a missing one.
 
-    Exit status: 0 all records were answered, 2 a record is not an AdmissionReview (its answer has file, line and reason), or the
-    command line is wrong.
+    A FILE has at most 256 MiB, and a record at most 64 MiB, as have a list and a YAML file.
+
+    Exit status: 0 all records were answered, 2 a record is not an AdmissionReview or a FILE cannot be read (the answer in its place
+    has file, line and reason), or the command line is wrong.
     """
     if not paths:
         raise click.UsageError("give at least one FILE of AdmissionReviews, or - for standard input")
-    from webhooks.admission import records, replay
+    from validators.lint import files
+    from webhooks.admission import replay
 
     settings = options.settings_of(**judging, linting=False)
     replay_options = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers), _policy(enforcement))
     status, progress = 0, Progress("review")
-    for name, text in _texts(paths):
-        found = [*records.records(text, yaml=name.lower().endswith(_YAML))]
-        for record in progress.over(found, len(found), name):
+    for path in paths:
+        name = files.display_name(path)
+        for record in _records(path, progress):
             place = record.place(name)
             answer = replay.unreadable(f"{place}: {record.error}") if record.error else replay.answer(record.text, replay_options, place)
             # The line would be mixed with the answers on a terminal.
@@ -102,13 +104,20 @@ def _policy(texts: Sequence[str]) -> EnforcementPolicy:
     return policy
 
 
-def _texts(paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of each file."""
-    for path in paths:
-        try:
-            yield (_STDIN_NAME, sys.stdin.buffer.read()) if path == _STDIN else (path, Path(path).read_bytes())
-        except OSError as error:
-            raise click.UsageError(f"cannot read {path}: {error.strerror}") from None
+def _records(path: str, progress: Progress) -> Iterator[Record]:
+    """Yield the records of a file, and show on which of its lines they are; one with the error if it cannot be read."""
+    from validators.lint import file_content, files
+    from webhooks.admission import records
+
+    try:
+        text = file_content.read_given(path, sys.stdin.buffer, records.LARGEST_TEXT + 1)
+    except OSError as error:
+        yield records.Record(b"", 1, error=f"cannot be read: {(error.strerror or str(error)).lower()}")
+        return
+    name, lines = files.display_name(path), text.count(b"\n") + 1
+    for record in records.records(text, yaml=path.lower().endswith(_YAML)):
+        progress.part(name, record.line, lines)
+        yield record
 
 
 def _lookup(paths: Sequence[str]) -> Lookup:

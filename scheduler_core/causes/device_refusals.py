@@ -6,14 +6,16 @@ import dataclasses
 
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
 from scheduler_core.model.device_claims import DeviceShortage
+from scheduler_core.model.device_comparisons import SelectorPart
 from scheduler_core.model.devices import AttributeConstraint
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InsufficientDevices:
-    """Nodes with too few free devices for a request."""
+    """Nodes with too few free devices for a request; *selectors* are the selectors of the request, read as comparisons."""
 
     shortage: DeviceShortage
+    selectors: tuple[SelectorPart, ...]
     nodes: NodeCount
 
 

@@ -239,6 +239,11 @@ class PluginFailed:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class VictimsAwaited:
+    """Root for which pods were evicted, and that is placed when they have terminated on the nominated nodes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class PartlyPlaced:
     """Root that is placed, without some of its pods or groups."""
 
@@ -248,7 +253,16 @@ class PartlyPlaced:
 FailedGroup = TooFewMembers | NoPlacement | NoDomain | PodsDoNotFit | InsufficientCapacity | ChildrenDoNotFit | ChildFails
 """Why a group fails in the domain of its parent."""
 GroupCause = (
-    FailedGroup | PodsLeftOver | MinimumOutOfReach | NotTried | FitsAlone | StorageExceeded | AttemptError | PluginFailed | PartlyPlaced
+    FailedGroup
+    | PodsLeftOver
+    | MinimumOutOfReach
+    | NotTried
+    | FitsAlone
+    | StorageExceeded
+    | AttemptError
+    | PluginFailed
+    | VictimsAwaited
+    | PartlyPlaced
 )
 """Why a group, or a single pod that is a root, is not placed, or not all of it."""
 
@@ -278,4 +292,4 @@ class GroupUnschedulable:
     reason: str = ""
 
 
-PodCause = FitError | GroupUnschedulable | StorageExceeded | AttemptError | PluginFailed
+PodCause = FitError | GroupUnschedulable | StorageExceeded | AttemptError | PluginFailed | VictimsAwaited

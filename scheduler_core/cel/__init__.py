@@ -1,4 +1,6 @@
-"""Device selectors in the Common Expression Language, as k8s.io/dynamic-resource-allocation/cel 1.37.1; imports nothing of ``scheduler_core``.
+"""Device selectors in the Common Expression Language, as k8s.io/dynamic-resource-allocation/cel 1.37.1.
+
+It imports only ``model.device_comparisons`` of ``scheduler_core``.
 
 ``selector`` is the interface.  An expression is parsed, checked, planned as closures, and evaluated for a device.  Lowest layer first:
 
@@ -20,5 +22,6 @@ folds           comprehensions
 short_circuits  operators that do not evaluate all operands
 plan            a checked expression as closures
 reads           parts of a device that an expression reads
+comparisons     comparisons with literals that an expression consists of
 selector        a selector, compiled and evaluated
 """

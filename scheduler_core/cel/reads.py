@@ -20,7 +20,7 @@ def paths(root: expressions.Node) -> frozenset[Path]:
 
 
 def _paths(node: expressions.Node) -> Iterator[Path]:
-    path = _path(node)
+    path = path_of(node)
     if path is not None:
         yield path
         return
@@ -31,17 +31,17 @@ def _paths(node: expressions.Node) -> Iterator[Path]:
         yield from _paths(each)
 
 
-def _path(node: expressions.Node) -> Path | None:
+def path_of(node: expressions.Node) -> Path | None:
     """Return the path that *node* spells, if it is only the device and constant selections."""
     match node:
         case expressions.Ident():
             return () if node.name.removeprefix(".") == "device" else None
         case expressions.Select():
-            above = _path(node.operand)
+            above = path_of(node.operand)
             return None if above is None else (*above, node.field)
         case expressions.Call(function=function, args=(operand, expressions.Literal(value=str() as key)), target=None) if (
             function in _INDEXES
         ):
-            above = _path(operand)
+            above = path_of(operand)
             return None if above is None else (*above, key)
     return None

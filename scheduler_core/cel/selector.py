@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scheduler_core.cel import quantities, versions
 from scheduler_core.cel.attributes import Run
 from scheduler_core.cel.checker import Checked, check
+from scheduler_core.cel.comparisons import comparisons
 from scheduler_core.cel.costs import CostExceeded
 from scheduler_core.cel.expressions import Parsed
 from scheduler_core.cel.plan import PlanFault, plan
@@ -18,6 +19,7 @@ from scheduler_core.cel.static_types import ANY, BOOL, DYN, Type
 from scheduler_core.cel.syntax import SyntaxFault, parse
 from scheduler_core.cel.validation import violations
 from scheduler_core.cel.values import Err, Fault, Map, OptionalValue, PanicError, Value, type_name
+from scheduler_core.model.device_comparisons import DeviceComparison, OtherSelector, SelectorPart
 
 MOST_BYTES = 10 * 1024
 """``CELSelectorExpressionMaxLength`` of resource.k8s.io."""
@@ -81,6 +83,8 @@ class Selector:
     """Paths below ``device`` that the expression reads: ``("driver",)``, ``("attributes", DOMAIN, NAME)``, ``("capacity", DOMAIN, NAME)``,
     ``("allowMultipleAllocations",)``; a shorter path stands for everything below it."""
     run: Run = field(repr=False, compare=False)
+    comparisons: tuple[DeviceComparison, ...] = field(default=(), repr=False)
+    """Comparisons that must all be true; empty if the expression has another form."""
     _results: dict[Hashable, bool | str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Results, and messages of errors, by ``equivalence_key``; at most MAX_RESULTS."""
 
@@ -150,6 +154,19 @@ def compile_selector(expression: str) -> Selector:
     return _compiled(expression)
 
 
+def selector_parts(selectors: Iterable[str]) -> tuple[SelectorPart, ...]:
+    """Return the parts of the *selectors* of a request, in their order; an expression that is not valid is one part."""
+    return tuple(part for expression in selectors for part in _parts(expression))
+
+
+def _parts(expression: str) -> tuple[SelectorPart, ...]:
+    try:
+        found = compile_selector(expression).comparisons
+    except CompileError:
+        found = ()
+    return found or (OtherSelector(expression),)
+
+
 def creation_error(expression: str) -> str:
     """Return why the API server refuses a new object with *expression*; empty if it does not, or if only this parser cannot read it.
 
@@ -167,7 +184,7 @@ def creation_error(expression: str) -> str:
 @functools.lru_cache(maxsize=1024)
 def _compiled(expression: str) -> Selector:
     parsed, run = _program(expression, DYN)
-    return Selector(expression, paths(parsed.root), run)
+    return Selector(expression, paths(parsed.root), run, comparisons(parsed.root))
 
 
 def _program(expression: str, attribute: Type) -> tuple[Parsed, Run]:

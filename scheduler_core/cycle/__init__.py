@@ -3,6 +3,7 @@
 run_cycle  the cycle
 decider    one root: place, else preempt, else diagnose
 preemptions    preemption for one root after the other
+planned_roots     roots for which pods were evicted: their nominated pods come first
 claim_release  evictions of all users of claims that the root names
 unreserved_claims  claims that are allocated but reserved for nobody
 device_decisions  devices of a decision

@@ -10,6 +10,7 @@ from scheduler_core.causes.groups import PluginFailed
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
 from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explanations, with_devices
 from scheduler_core.cycle.effects import Effects, keeps_nominations
+from scheduler_core.cycle.planned_roots import awaiting, keeps_plan, planned_part, with_rest_postponed
 from scheduler_core.cycle.preemptions import Preemptions
 from scheduler_core.cycle.preemptor import Proposal, eviction_quality
 from scheduler_core.cycle.verdicts import STATE_NOT_FOUND, lacks_state, search_verdict, verdicts
@@ -109,12 +110,21 @@ class Decider:
             outcome = PlacementOutcome(Status.ERROR, self._greedy.state.topology.root, 0, str(error))
             pods = dict.fromkeys((pod.key for leaf in entity.leaves() for pod in leaf.waiting), PluginFailed(str(error)))
             why = Diagnosis(PluginFailed(str(error), error_explanations(stateful.plugins)), pods=pods)
-            return self._not_placed(self._greedy.request(entity), outcome, None, why, self._greedy.search, "")
+            return self._not_placed(self._greedy.request(entity), outcome, None, why, self._greedy.search)
 
     def _decide(self, entity: Entity) -> Decision:
         mark = self._ledger.mark()
         request = self._greedy.request(entity)
         outcome, search, released = self._outcome(request)
+        if self._options.sparing and outcome.success and not keeps_plan(request, outcome, self._nominations):
+            self._ledger.rewind(mark)
+            if (part := self._planned_part(entity)) is not None:
+                decision = with_rest_postponed(self._decide(part), entity, part)
+                self.effects.record(decision)
+                return decision
+            if self._options.preempt and self.preemptions.awaits_victims(entity):
+                return self._not_placed(request, *awaiting(request, outcome))
+            outcome, search, released = self._outcome(request)
         search = self._proved(search)
         wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(request, outcome)
         preemption = None
@@ -153,6 +163,16 @@ class Decider:
                 return outcome, self._greedy.search, [*own, *released]
             self._ledger.rewind(mark)
         return beside
+
+    def _planned_part(self, entity: Entity) -> Entity | None:
+        """Return *entity* with only the pods of groups with nominations, if that is less and is placed as planned; else None."""
+        if (part := planned_part(entity, self._nominations)) is None:
+            return None
+        mark = self._ledger.mark()
+        request = self._greedy.request(part)
+        outcome, *_ = self._outcome(request)
+        self._ledger.rewind(mark)
+        return part if outcome.success and keeps_plan(request, outcome, self._nominations) else None
 
     def fitting(self, entity: Entity) -> list[tuple[PodRecord, int]] | None:
         """Return the pods of *entity* that could be placed now, with their nodes; None if it cannot be placed.  The state is unchanged."""
@@ -224,7 +244,7 @@ class Decider:
         preemption: Preemption[Proposal] | Preemption[None] | None,
         why: Diagnosis,
         search: Search,
-        note: str,
+        note: str = "",
     ) -> Decision:
         nominations = preemption.nominations if preemption is not None else {}
         victims = preemption.victims if preemption is not None else ()

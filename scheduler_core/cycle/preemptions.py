@@ -7,16 +7,20 @@ import functools
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
+import numpy as np
+
 from scheduler_core.cycle.claim_release import Attempted, ClaimReleases, allocated_claims
 from scheduler_core.cycle.device_decisions import chosen_devices
 from scheduler_core.cycle.device_holders import DeviceHolders, keep_claims, named_claims
 from scheduler_core.cycle.effects import Effects
+from scheduler_core.cycle.planned_roots import ongoing, without_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
 from scheduler_core.exact.complete import Complete
 from scheduler_core.exact.nominated_devices import devices_of_nominated
 from scheduler_core.model.decision import Status
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.extension_points import PluginFailedError
@@ -29,6 +33,7 @@ from scheduler_core.preemption.result import Preemption
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.preemption_units import Units, lowest_priority
 from scheduler_core.preemption.victims.default_preemption import PodPreemption
+from scheduler_core.preemption.victims.reprieve import ReprieveCapacity
 from scheduler_core.preemption.victims.workload_aware import select_victims
 
 _OVERLOOKED = (
@@ -107,6 +112,30 @@ class Preemptions:
         freed = self._freed(victims, self._placed_claims) - self._freed(before, self._placed_claims)
         return self._greedy.state.options.sparing and bool(freed & self._nominated_claims)
 
+    def awaits_victims(self, entity: Entity) -> bool:
+        """Return whether the nominated pods of *entity* fit on their nodes when pods of lower priority that terminate there are gone."""
+        own = [(pod, pod.nominated) for leaf in entity.leaves() for pod in leaf.waiting if pod.nominated >= 0]
+        if not (own and entity.preempts and all(self._is_allowed(pod, node) for pod, node in own)):
+            return False
+        units = self.units(entity)
+        lower = units.potential_victims(entity.priority).pods
+        there = lower[np.isin(units.nodes[lower], [node for _, node in own])].tolist()
+        leaving = [pod for pod in map(units.pods.__getitem__, there) if pod.terminating or pod.key in self._effects.victims]
+        if not leaving:
+            return False
+        mark = self._ledger.mark()
+        self._greedy.state.nominations.release_for(entity)
+        loads = tuple(PodLoad(pod.shape, np.array([pod.node], dtype=np.int64)) for pod in leaving)
+        self._ledger.release(loads, self._ledger.fresh())
+        fits = not ReprieveCapacity(own, self._ledger).overfull
+        self._ledger.rewind(mark)
+        return fits
+
+    def _is_allowed(self, pod: PodRecord, node: int) -> bool:
+        """Return whether static filters allow *node* for *pod*: not if it is cordoned or unreachable, and its pods may never be gone."""
+        mask = self._greedy.state.profile.compile(pod.shape).mask
+        return mask is None or bool(mask[node])
+
     def _may_preempt(self, entity: Entity) -> bool:
         """Return whether *entity* may preempt, and, for a single pod, whether any pod can have a lower priority."""
         if entity.name.kind != "Pod":
@@ -165,6 +194,10 @@ class Preemptions:
 
     def preempt(self, entity: Entity, *, fewest: bool) -> Chosen:
         """Return the victims for *entity*, while the claims that it names keep their devices; with *fewest* as few as possible."""
+        if self._greedy.state.options.sparing:
+            if self.awaits_victims(entity):
+                return ongoing(entity)
+            entity = without_nominations(entity)
         mark = self._ledger.mark()
         keep_claims(self._greedy.state.stateful.plugins, self._kept_claims(entity))
         self._greedy.state.nominations.release_own(entity)

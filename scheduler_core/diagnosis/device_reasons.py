@@ -15,6 +15,7 @@ from scheduler_core.causes.device_refusals import (
     InsufficientDevices,
 )
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
+from scheduler_core.cel.selector import selector_parts
 from scheduler_core.diagnosis.device_causes import DeviceCause, free_devices
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.device_claims import DeviceLack, DeviceShortage
@@ -76,7 +77,7 @@ def device_reasons(refusals: NodeRefusals, reason: str, count: int) -> list[Devi
 def _cause(refusals: NodeRefusals, cause: DeviceCause) -> DeviceRefusal:
     nodes, lack = NodeCount(cause.nodes, len(refusals.nodes)), cause.lack
     if cause.shortage is not None:
-        return InsufficientDevices(cause.shortage, nodes)
+        return InsufficientDevices(cause.shortage, selector_parts(cause.shortage.selectors), nodes)
     if lack.taken is not None:
         label, place = lack.taken
         return DevicesTaken(label, _place(place), nodes)

@@ -128,13 +128,20 @@ class _Sorter:
                 lists.pop()
                 continue
             try:
-                if inner := self._sort(_text(each), current):
-                    lists.append(inner)
+                inner = self._sort(each, current)
             except Unusable as error:
                 self.problems.append(Problem(_title(each, current.kind), left_out("object", str(error))))
+                continue
+            if inner is not None:
+                lists.append(inner)
 
-    def _sort(self, text: wire.Text, inside: _Open) -> _Open | None:
-        head, unnamed = _head(text)
+    def _sort(self, source: Source, inside: _Open) -> _Open | None:
+        text: wire.Text = source if isinstance(source, wire.Text) else _encoded(source)
+        unnamed = ""
+        try:
+            head: wire_texts.Head | wire_texts.ObjectType = wire_texts.HEAD.decode(text)
+        except (ValueError, RecursionError) as error:
+            head, unnamed = _type_of(text, error), object_errors.shape(str(error))
         if head.api_version is None and head.kind is None:
             api_version, kind = inside.api_version, inside.kind
         else:
@@ -145,7 +152,8 @@ class _Sorter:
             return _opened(head.items, api_version, kind)
         if (listed := self._list_of(api_version, kind)) is None:
             return None
-        if why := json_values.refusal(text) or (unnamed if listed is not self.others else ""):
+        # A text that was encoded here has all of its values.
+        if (text is source and (why := json_values.refusal(text))) or (listed is not self.others and (why := unnamed)):
             self.problems.append(Problem(label(kind, written_name(text)), left_out(kind, why)))
         else:
             listed.append(GatheredObjects(kind, api_version, text))
@@ -161,9 +169,7 @@ class _Open:
     kind: str = ""
 
 
-def _text(source: Source) -> wire.Text:
-    if isinstance(source, wire.Text):
-        return source
+def _encoded(source: Source) -> bytes:
     try:
         return wire.ENCODER.encode(source)
     except RecursionError:
@@ -172,20 +178,17 @@ def _text(source: Source) -> wire.Text:
         raise Unusable(f"is not JSON: {error}") from None
 
 
-def _head(text: wire.Text) -> tuple[wire_texts.Head | wire_texts.ObjectType, str]:
-    """Return the head of an object, and why it cannot be named; that is empty if it can."""
+def _type_of(text: wire.Text, error: Exception) -> wire_texts.ObjectType:
+    """Return the type of an object whose head cannot be decoded because of *error*."""
+    if isinstance(error, RecursionError):
+        raise Unusable(DEEP)
+    if not isinstance(error, wire.ValidationError):
+        raise Unusable(f"is not JSON: {error}")
     try:
-        return wire_texts.HEAD.decode(text), ""
-    except RecursionError:
-        raise Unusable(DEEP) from None
-    except wire.ValidationError as error:
-        unnamed = object_errors.shape(str(error))
-    except ValueError as error:
-        raise Unusable(f"is not JSON: {error}") from None
-    try:
-        return wire_texts.OBJECT_TYPE.decode(text), unnamed
+        head: wire_texts.ObjectType = wire_texts.OBJECT_TYPE.decode(text)
     except wire.ValidationError:
         raise Unusable("is not a JSON object") from None
+    return head
 
 
 def _stated(field: str, value: object) -> str:
@@ -210,8 +213,8 @@ def _opened(items: wire.Text, api_version: str, kind: str) -> _Open | None:
 def _title(source: Source, kind: str) -> str:
     """Return the name of an object that could not be sorted."""
     try:
-        text = _text(source)
-        stated = _head(text)[0].kind
-    except Unusable:
+        text: wire.Text = source if isinstance(source, wire.Text) else _encoded(source)
+        stated = wire_texts.OBJECT_TYPE.decode(text).kind
+    except (ValueError, RecursionError):
         return kind or "Object"
     return label(stated if isinstance(stated, str) and stated else kind or "Object", written_name(text))

@@ -18,7 +18,8 @@ _BOM = b"\xef\xbb\xbf"
 # Repeated by the caller: before Python 3.11.5 a possessive group can end too late, and an atomic one keeps all repetitions in memory.
 _PARTS = rb'(?:[^"}]++|"(?>(?:[^"\\]++|\\.)*)"|\}(?![ \t\r\n]*+\{)){1,4096}'
 _STEP = 2000
-"""Digits.  The decoder refuses whole numbers with more than twice as many."""
+_LONG = 2 * _STEP
+"""Digits.  The decoder refuses whole numbers with more."""
 _two_digits = re.compile(rb"(?=[0-9]{2})").finditer
 _is_blank = re.compile(rb"[ \t\r\n]*+").fullmatch
 
@@ -72,10 +73,12 @@ def _end(text: bytes, start: int) -> int:
 
 def refusal(text: wire.Text) -> str:
     """Return why *text*, from which values can be skipped, is not JSON with all of its values; empty if it is."""
-    if not is_doubtful(bytes(text)):
+    whole = bytes(text)
+    # The usual case, tried first for each of very many objects.
+    if (len(whole) < _LONG and whole.isascii()) or not is_doubtful(whole):
         return ""
     try:
-        wire.WHOLE.decode(text)
+        wire.WHOLE.decode(whole)
     except RecursionError:
         return DEEP
     except ValueError as error:
@@ -89,6 +92,8 @@ def is_doubtful(text: bytes) -> bool:
         is_utf8 = text.isascii() or bool(text.decode())
     except UnicodeDecodeError:
         return True
+    if len(text) < _LONG:
+        return not is_utf8
     # Two digits of a long number are this far from each other, and so are few others.
     starts = (each.start() * _STEP for each in _two_digits(text[::_STEP]))
     return not is_utf8 or any(text[start : start + _STEP].isdigit() for start in starts)

@@ -24,6 +24,7 @@ volume_users     pods that use a volume, and the volumes of a pod whose names ma
 attach_limits    limits of the volumes that nodes can attach, and the volumes that count
 devices          devices that drivers publish, specifications of claims, allocations
 device_claims    claims of pods to devices
+device_comparisons  selectors of devices as values: comparisons with literals
 device_rows      rows of the node table that count interchangeable devices
 device_pools     pools of devices, as one node sees them
 device_usage     devices in use, and consumed capacity

@@ -79,9 +79,13 @@ class Nominations:
             self.release_until_rewind(pod)
         return lower
 
+    def own(self, leaf: Entity) -> list[PodRecord]:
+        """Return the nominated pods of *leaf*."""
+        return [pod for pod in leaf.waiting if pod.key in self._nominations] if self._nominations else []
+
     def release_own(self, root: Entity) -> list[PodRecord]:
         """Do the same for the pods of *root*."""
-        own = [pod for leaf in root.leaves() for pod in leaf.waiting if pod.key in self._nominations] if self._nominations else []
+        own = [pod for leaf in root.leaves() for pod in self.own(leaf)]
         for pod in own:
             self.release_until_rewind(pod)
         return own

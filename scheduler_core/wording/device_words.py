@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import assert_never
 
@@ -17,28 +15,20 @@ from scheduler_core.causes.device_refusals import (
     InsufficientDevices,
 )
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
-from scheduler_core.model.device_claims import EXTENDED, DeviceShortage
+from scheduler_core.model.device_claims import EXTENDED
 from scheduler_core.model.nouns import counted, level, listed
 from scheduler_core.wording import phrases
+from scheduler_core.wording.selector_phrases import selector_phrases
 
 _VALUES = 3
 """Maximum number of values, taints or selectors in a reason."""
-_QUOTES = "\"'"
-_METHODS = {"isGreaterThan": ">", "isLessThan": "<"}
-_MEMBER = re.compile(
-    r"""(?P<no>!)?device\.(?:attributes|capacity)\[(?:"[^"]*"|'[^']*')\]\.(?P<name>\w+)\s*"""
-    r"""(?:\.compareTo\((?:quantity|semver)\((?P<amount>"[^"]*"|'[^']*')\)\)\s*(?P<sign>==|!=|>=|<=|>|<)\s*0"""
-    r"""|\.(?P<method>isGreaterThan|isLessThan)\((?:quantity|semver)\((?P<other>"[^"]*"|'[^']*')\)\)"""
-    r"""|(?P<operator>==|!=|>=|<=|>|<)\s*(?P<value>"[^"]*"|'[^']*'|-?\d+|true|false))?"""
-)
-"""Comparison of one attribute or capacity with a literal, or a boolean attribute."""
 
 
 def device_words(cause: DeviceRefusal) -> str:
     """Return *cause* in words, with claims, classes and numbers."""
     match cause:
         case InsufficientDevices():
-            return _short(cause.shortage, cause.nodes)
+            return _short(cause)
         case DevicesTaken():
             taken = f"claim {_name(cause.claim)}, which other pods take {_where(cause.place)}"
             return f"{phrases.some_of(cause.nodes)} cannot use the devices of {taken}"
@@ -53,10 +43,11 @@ def device_words(cause: DeviceRefusal) -> str:
     assert_never(cause)
 
 
-def _short(short: DeviceShortage, nodes: NodeCount) -> str:
-    """Return the shortage of *nodes*."""
+def _short(cause: InsufficientDevices) -> str:
+    """Return the shortage of some nodes, or of all of them together."""
+    short, nodes = cause.shortage, cause.nodes
     claim = "its extended resources" if _name(short.claim) == EXTENDED else f"claim {_name(short.claim)}"
-    wanted = f"of class {short.device_class}{_conditions(short)} for {'the last alternative of ' if short.last else ''}{claim}"
+    wanted = f"of class {short.device_class}{_conditions(cause)} for {'the last alternative of ' if short.last else ''}{claim}"
     if short.together is not None:
         free, needed, together = short.together
         some = NodeCount(together, nodes.total)
@@ -67,9 +58,9 @@ def _short(short: DeviceShortage, nodes: NodeCount) -> str:
     return f"{phrases.verb(nodes, 'has', 'have')} {some_devices} {wanted}{needed_devices}"
 
 
-def _conditions(short: DeviceShortage) -> str:
+def _conditions(cause: InsufficientDevices) -> str:
     """Return the conditions of a request in words: selectors, capacity, counters and taints."""
-    selected = selectors_in_words(short.selectors)
+    short, selected = cause.shortage, selector_phrases(cause.selectors)
     left = [f"{_amount(size)} of {name}" for name, size in short.capacity]
     if short.counters:
         left.append("enough shared counters")
@@ -84,18 +75,6 @@ def _amount(value: Decimal) -> str:
     units = {"": 1, **{suffix: 1000**power for power, suffix in enumerate("kMGTPE", 1)}}
     units |= {f"{suffix}i": 1024**power for power, suffix in enumerate("KMGTPE", 1)}
     return min((f"{int(value / unit)}{suffix}" for suffix, unit in units.items() if not value % unit), key=len, default=f"{value:f}")
-
-
-def selectors_in_words(selectors: Iterable[str]) -> list[str] | None:
-    """Return *selectors* as phrases: ``memory >= 80Gi``; None if one is not a comparison with a literal."""
-    found: list[str] = []
-    for part in (part for expression in selectors for part in expression.split("&&")):
-        if (match := _MEMBER.fullmatch(part.strip())) is None:
-            return None
-        sign, value = match["sign"] or match["operator"] or _METHODS.get(match["method"] or "", ""), match["amount"] or match["value"]
-        value = (value or match["other"] or "").strip(_QUOTES)
-        found.append(" ".join(filter(None, (f"{'no ' if match['no'] else ''}{match['name']}", sign, value))))
-    return found
 
 
 def _allocated(claim: AllocatedClaim) -> str:

@@ -28,6 +28,7 @@ from scheduler_core.causes.groups import (
     SiblingPlacement,
     StorageExceeded,
     TooFewMembers,
+    VictimsAwaited,
 )
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.model.nouns import SHOWN, counted, level, listed
@@ -64,6 +65,8 @@ def _sentences(cause: GroupCause) -> list[str]:  # noqa: PLR0911 - one case for 
             return [f"{_subject(cause.path)}: {cause.reason}"]
         case PluginFailed():
             return [cause.reason, *cause.explanations]
+        case VictimsAwaited():
+            return ["waiting for pods that terminate on the nominated nodes"]
         case FitsAlone():
             where = f" in {domain_text(cause.domain)}" if cause.domain is not None else ""
             return [f"fits by itself{where}, but {f'group {cause.but.name}' if cause.but is not None else 'its parent'} does not"]

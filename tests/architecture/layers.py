@@ -23,9 +23,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"migrate"}),
     ),
     "scheduler_core": (
-        frozenset({"cel"}),
         # Decisions have reasons, which are about names: see PEERS.
         frozenset({"model", "causes"}),
+        frozenset({"cel"}),
         frozenset({"plugins"}),
         frozenset({"loading"}),
         frozenset({"queueing"}),
@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"groups"}),
     ),
     "scheduler_core.wording": (
-        frozenset({"titles"}),
+        frozenset({"titles", "selector_phrases"}),
         frozenset({"phrases"}),
         frozenset({"resource_words", "pod_rule_words", "volume_words", "device_words", "greedy_words", "changes"}),
         frozenset({"node_words", "constraints"}),
@@ -77,7 +77,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.cycle": (
         frozenset({"verdicts", "preemptor", "effects", "claim_consumers", "device_holders", "volume_choices"}),
-        frozenset({"device_decisions", "claim_release"}),
+        frozenset({"device_decisions", "claim_release", "planned_roots"}),
         frozenset({"preemptions", "unreserved_claims"}),
         frozenset({"decider"}),
         frozenset({"run_cycle"}),
@@ -107,6 +107,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"compiled", "skipped_kinds"}),
     ),
     "apiserver": (
+        frozenset({"regular_files"}),
         frozenset({"connect", "api", "election"}),
         frozenset({"discovery", "feature_gates", "pages", "port_forward", "lease"}),
         frozenset({"watch"}),
@@ -115,6 +116,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"enforcement", "log"}),
         frozenset({"knobs"}),
         frozenset({"certificate_settings"}),
+        frozenset({"limit_settings"}),
         frozenset({"settings"}),
         frozenset({"admission", "lookup"}),
         frozenset({"server"}),
@@ -129,8 +131,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"watched"}),
     ),
     "webhooks.server": (
-        frozenset({"tls", "metrics", "connection", "lifespan"}),
-        frozenset({"routes", "certificates"}),
+        frozenset({"tls", "multiprocess_metrics", "lifespan", "memory", "shares"}),
+        frozenset({"metrics"}),
+        frozenset({"connection", "bodies", "routes", "certificates"}),
         frozenset({"application"}),
         frozenset({"worker"}),
         frozenset({"process"}),
@@ -167,7 +170,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
             {"conversions", "declarations", "expressions", "network", "operators", "quantities", "regexes", "strings", "urls", "versions"}
         ),
         frozenset({"checker", "formats", "lists", "reads", "syntax", "times"}),
-        frozenset({"costs", "text_format"}),
+        frozenset({"comparisons", "costs", "text_format"}),
         frozenset({"calls", "scope"}),
         frozenset({"attributes", "validation"}),
         frozenset({"folds", "short_circuits"}),
@@ -208,7 +211,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"backoff", "decision_log", "queueing_hints", "root_status"}),
         frozenset({"scheduler_options", "states"}),
         frozenset({"entities"}),
-        frozenset({"binds_in_flight", "next_action", "pre_binds"}),
+        frozenset({"binds_in_flight", "next_action", "pre_binds", "preemption_proposals"}),
         frozenset({"priority_queue"}),
     ),
     "scheduler_core.sidecar.scheduling": (
@@ -216,7 +219,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"awaited_claims", "pre_binding", "preemption_plan"}),
         frozenset({"decide"}),
         frozenset({"apply_decision", "waiting"}),
-        frozenset({"write_results"}),
+        frozenset({"plan_steps", "write_results"}),
         frozenset({"scheduler"}),
     ),
     "scheduler_core.sidecar.controllers": (

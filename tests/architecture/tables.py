@@ -46,7 +46,11 @@ EDGES: dict[str, tuple[str, ...]] = {
     "uvicorn_worker": ("webhooks/server/process.py",),
     "uvloop": ("webhooks/server/connection.py",),
     "a2wsgi": ("scheduler_core/sidecar/process/http.py",),
-    "prometheus_client": ("webhooks/server/metrics.py", "scheduler_core/sidecar/process/metrics.py"),
+    "prometheus_client": (
+        "webhooks/server/metrics.py",
+        "webhooks/server/multiprocess_metrics.py",
+        "scheduler_core/sidecar/process/metrics.py",
+    ),
     "kubernetes": (
         "apiserver/connect.py",
         "apiserver/api.py",
@@ -67,6 +71,7 @@ EDGES: dict[str, tuple[str, ...]] = {
 """Third-party libraries, each with the only files that may import it."""
 
 IMPURE: dict[str, str] = {
+    "validators/lint/file_content.py": "reads files",
     "validators/lint/files.py": "reads manifests",
     "validators/lint/folders.py": "lists directories",
     "validators/lint/discovery.py": "lists directories, reads .gitignore and kustomizations",

@@ -117,6 +117,18 @@ def test_what_the_machine_does_not_give_is_a_line_and_exit_2(monkeypatch: pytest
     assert (2, "", f"muster: {want}\n") == (answer.exit_code, answer.stdout, answer.stderr)
 
 
+@pytest.mark.parametrize(("arguments", "want"), [(("lint", "a.json"), 0), (("lint", "-"), 2), (("review", "-"), 2)])
+def test_a_standard_input_that_is_closed_matters_only_to_a_command_that_reads_it(
+    tmp_path: Path, arguments: tuple[str, ...], want: int
+) -> None:
+    (tmp_path / "a.json").write_text('{"apiVersion": "v1", "kind": "ConfigMap"}', encoding="utf-8")
+    command = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "muster", *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    assert (want, "") == (ran.returncode, ran.stderr)
+    assert ("bad file descriptor" in ran.stdout) == (want == 2)
+
+
 def imported_by(*arguments: str, folder: Path | None = None) -> set[str]:
     """The top-level modules that a call imports, in a process of its own."""
     code = "import sys; from muster.cli import main\ntry: main()\nfinally: print(*{each.partition('.')[0] for each in sys.modules}, file=sys.stderr)"

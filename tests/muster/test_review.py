@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -68,6 +69,31 @@ MISTAKES = [
 ]
 
 
+HALF = json.loads(json.dumps(REVIEW))
+HALF["request"]["object"]["metadata"]["labels"] = {"a": "\ud83d"}
+"""A review with half of a surrogate pair, as JSON can have it and UTF-8 cannot."""
+NAMED = json.loads(json.dumps(REVIEW).replace('"uid": "', '"uid": "\\udfff'))
+MALFORMED = "not JSON: JSON is malformed"
+MISTAKES += [
+    pytest.param("a.jsonl", "\n".join(map(json.dumps, (HALF, REVIEW))), [f"a.jsonl:1: {MALFORMED}", None], id="half a surrogate pair"),
+    pytest.param("a.json", json.dumps([NAMED, REVIEW]), [f"a.json:1: record 1: {MALFORMED}", None], id="half a surrogate pair in a list"),
+    pytest.param(
+        "a.jsonl",
+        "\n".join(json.dumps({"review": each, "objects": []}) for each in (NAMED, HALF, REVIEW)),
+        [f"a.jsonl:1: {MALFORMED}", f"a.jsonl:2: {MALFORMED}", None],
+        id="half a surrogate pair in a review with options",
+    ),
+    pytest.param(
+        "a.jsonl",
+        f"{json.dumps({'review': REVIEW, 'objects': [{'kind': HALF}]})}\n{json.dumps(REVIEW)}",
+        [f"a.jsonl:1: {MALFORMED}", None],
+        id="half a surrogate pair in the objects",
+    ),
+    pytest.param("a.jsonl", f'{{"review": NaN}}\n{json.dumps(REVIEW)}', [f"a.jsonl:1: {MALFORMED}", None], id="no number"),
+    pytest.param("a.jsonl", f"{'[' * 5000}\n{json.dumps(REVIEW)}", ["a.jsonl:1: not JSON: ", None], id="lists in lists"),
+]
+
+
 @pytest.mark.parametrize(("name", "text", "want"), MISTAKES)
 def test_records_that_cannot_be_answered_have_file_line_and_reason(folder, name: str, text: str, want: list[str | None]) -> None:
     (folder / name).write_text(text, encoding="utf-8")
@@ -76,3 +102,26 @@ def test_records_that_cannot_be_answered_have_file_line_and_reason(folder, name:
     assert [True] * len(want) == [
         "response" in each if start is None else each["error"].startswith(start) for start, each in zip(want, answers, strict=True)
     ]
+
+
+def test_files_that_cannot_be_read_are_answered_in_their_place(folder) -> None:
+    (folder / "a.json").write_text(json.dumps(REVIEW), encoding="utf-8")
+    (folder / "folder").mkdir()
+    name = os.fsdecode(b"\xff.json")
+    status, answers = review("nowhere.json", "a.json", "folder", name, "a.json")
+
+    assert status == 2
+    assert [each.get("error") for each in answers] == [
+        "nowhere.json:1: cannot be read: no such file or directory",
+        None,
+        "folder:1: cannot be read: is a directory",
+        "\\xff.json:1: cannot be read: no such file or directory",
+        None,
+    ]
+
+
+def test_a_device_without_end_is_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhooks.admission.records.LARGEST_TEXT", 100_000)
+
+    assert review("/dev/zero") == (2, [{"error": "/dev/zero:1: must be at most 100,000 bytes; split the file"}])
+    assert review("-", text="{}" * 50_001)[1] == [{"error": "<stdin>:1: must be at most 100,000 bytes; split the file"}]

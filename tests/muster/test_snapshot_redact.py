@@ -23,6 +23,11 @@ def redacted(objects, salt="salt"):
     return json.loads(keep_simulated_fields(objects).redacted(salt).document())["items"]
 
 
+def test_different_objects_of_one_name_are_reported_again():
+    objects = [node("n1", cpu="4"), *(pod("p", cpu=cpu) for cpu in ("2", "9"))]
+    assert [each.message for each in load(objects).problems] == [each.message for each in load(redacted(objects)).problems]
+
+
 def renamed(before, after):
     """Each text with what became of it, by place."""
     if isinstance(before, dict):

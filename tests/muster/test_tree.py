@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from muster import cli
 from tests.validators.lint.test_cases import CASES
+from validators.reports import tree_report
 
 TREE = """\
 apiVersion: scheduling.k8s.io/v1alpha3
@@ -147,6 +148,29 @@ def test_a_chain_of_thousands_of_groups_is_a_tree() -> None:
 
     assert answer.exit_code == 1
     assert max(row["depth"] for row in json.loads(answer.stdout)["rows"]) == 1499
+
+    lines = [each for each in tree("chain.json").stdout.splitlines() if "CompositePodGroup default/" in each]
+    assert lines[20].startswith(f"{' ' * 57}└─ CompositePodGroup default/g20")
+    assert lines[21].startswith(f"{' ' * 60}└─ level 21: CompositePodGroup default/g21")
+    assert lines[-1].startswith(f"{' ' * 60}└─ level 1499: CompositePodGroup default/g1499")
+
+
+def test_pods_with_and_without_findings_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[object] = []
+    monkeypatch.setattr(tree_report.Branch, "__eq__", lambda *both: bool(compared.append(both)))  # type: ignore[func-returns-value]
+    pods = [
+        f'{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "{letter}{number}"}}, "spec": {{"schedulingGroup": {{"podGroupName": "g"}}, '
+        '"containers": [{"name": "c", "image": "i"}]}}'
+        for letter in "pP"
+        for number in range(30)
+    ]
+    group = '{"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"basic": {}}}}'
+    Path("pods.json").write_text("\n".join([group, *pods]), encoding="utf-8")
+    lines = tree("pods.json").stdout.splitlines()
+
+    assert lines[1].startswith("├─ 30 pods: p0, ")
+    assert sum("─ Pod default/P" in each for each in lines) == 30
+    assert compared == []
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,11 @@ from webhooks.settings import Settings
 LIMIT = 1024
 
 
+@pytest.fixture(autouse=True)
+def no_linger(monkeypatch):
+    monkeypatch.setattr("webhooks.server.application.LINGER_SECONDS", 0.0)
+
+
 class Recorder:
     """Telemetry that records refused requests."""
 
@@ -113,7 +118,7 @@ def test_the_size_of_a_body_is_limited(pieces, code):
 
     assert code == status
     assert ([code] if code != 200 else []) == codes
-    assert (b"close" if code != 200 else None) == headers.get(b"connection")
+    assert b"connection" not in headers, "nothing is unread, so the connection can be used again"
 
 
 @pytest.mark.parametrize(
@@ -252,3 +257,192 @@ def test_the_tick_is_called_before_the_first_request_and_again_and_again():
 
     assert ["lifespan.startup.complete", "lifespan.shutdown.complete"] == [name for name, _ in sent]
     assert 1 == sent[0][1]
+
+
+SMALL, TOTAL = 64 * 1024, 400_000
+LARGE = 150_000
+"""Two of this size fit into the share of large bodies; its requests have Content-Length."""
+
+
+class Crowd:
+    """Requests to one application whose large bodies share 300,000 bytes."""
+
+    def __init__(self, wsgi=echo, seconds="30"):
+        knobs = {"MUSTER_BODY_BYTES": str(2 * LARGE), "MUSTER_TOTAL_BODY_BYTES": str(TOTAL), "MUSTER_REQUEST_SECONDS": seconds}
+        self.recorder, self.aborted = Recorder(), []
+        self.application = Application(wsgi, Settings.from_environ(knobs), self.recorder, lifespan(), lambda: False)
+
+    def request(self, size, *, path="/validate", announced=True):
+        """Start a request; return its task, the queue of its messages, and the list of what it has received."""
+        messages, taken, sent = asyncio.Queue(), [], []
+        headers = [(b"content-length", b"%d" % size)] if announced else [(b"transfer-encoding", b"chunked")]
+
+        async def receive():
+            taken.append(1)
+            return await messages.get()
+
+        async def send(message):
+            sent.append(message)
+
+        asked = {**scope(*headers, path=path), "muster.abort": lambda: self.aborted.append(path)}
+
+        async def run():
+            await self.application(asked, receive, send)
+            return sent[0]["status"], dict(sent[0]["headers"])
+
+        return asyncio.create_task(run()), messages, taken
+
+
+async def passes():
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_a_large_body_is_not_received_while_others_fill_the_total_and_small_ones_are():
+    async def run():
+        crowd = Crowd()
+        first, second = crowd.request(LARGE), crowd.request(LARGE)
+        await passes()
+        third, small = crowd.request(LARGE), crowd.request(2)
+        await passes()
+        small[1].put_nowait(piece(b"{}"))
+        small_answer = await small[0]
+        before = len(third[2])
+        first[1].put_nowait(piece(b"x" * LARGE))
+        first_answer = await first[0]
+        await passes()
+        after = len(third[2])
+        for each in (second, third):
+            each[1].put_nowait(piece(b"x" * LARGE))
+        answers = [await each[0] for each in (second, third)]
+        return small_answer, first_answer, before, after, answers, crowd.application.bodies.figures()
+
+    small, first, before, after, answers, figures = asyncio.run(run())
+
+    assert (200, 200, 0, 1) == (small[0], first[0], before, after)
+    assert [b"150000", b"150000"] == [headers[b"x-length"] for _, headers in answers]
+    assert {"small": (0, 0), "large": (0, 0)} == figures
+
+
+def test_a_late_large_body_is_dropped_for_others_and_the_api_server_is_told_to_retry():
+    async def run():
+        crowd = Crowd()
+        late = [crowd.request(LARGE, path=f"/{number}") for number in range(2)]
+        for each in late:
+            each[1].put_nowait(piece(b"x" * 1000, more=True))
+        await passes()
+        other = crowd.request(LARGE)
+        other[1].put_nowait(piece(b"x" * LARGE))
+        answer = await other[0]
+        done = [each for each in late if each[0].done()]
+        dropped = await done[0][0]
+        late.remove(done[0])
+        late[0][1].put_nowait(piece(b"x" * (LARGE - 1000)))
+        return answer, dropped, len(done), await late[0][0], crowd
+
+    answer, dropped, count, kept, crowd = asyncio.run(run())
+
+    assert (200, 429, 1, 200) == (answer[0], dropped[0], count, kept[0]), "one was enough"
+    assert (b"1", b"close") == (dropped[1][b"retry-after"], dropped[1][b"connection"])
+    assert ([429], 1) == (crowd.recorder.codes, len(crowd.aborted))
+
+
+def test_a_body_that_waits_in_vain_is_refused_in_time_for_a_retry(monkeypatch):
+    monkeypatch.setattr("webhooks.server.bodies.PATIENCE_SECONDS", 3600.0)
+
+    async def run():
+        crowd = Crowd(seconds="0.5")
+        held = crowd.request(2 * LARGE)
+        await passes()
+        refused = crowd.request(LARGE)
+        answer = await refused[0]
+        held[0].cancel()
+        return answer, len(refused[2]), held[0].done(), crowd.recorder.codes
+
+    (status, headers), received, held_done, codes = asyncio.run(run())
+
+    assert (429, b"1", 0) == (status, headers[b"retry-after"], received)
+    assert ([429], False) == (codes, held_done), "before the deadline of the body that is received"
+
+
+def test_chunks_do_not_announce_a_size_and_count_all_the_same():
+    async def run():
+        crowd = Crowd()
+        chunked = crowd.request(0, announced=False)
+        await passes()
+        first = crowd.application.bodies.figures()
+        chunked[1].put_nowait(piece(b"x" * (SMALL + 1), more=True))
+        await passes()
+        second = crowd.application.bodies.figures()
+        chunked[1].put_nowait(piece(b"x"))
+        return first, second, await chunked[0], crowd.application.bodies.figures()
+
+    first, second, (status, headers), last = asyncio.run(run())
+
+    assert {"small": (SMALL, 0), "large": (0, 0)} == first
+    assert {"small": (0, 0), "large": (2 * LARGE, 0)} == second, "as much as a body may have"
+    assert (200, b"65538") == (status, headers[b"x-length"])
+    assert {"small": (0, 0), "large": (0, 0)} == last
+
+
+def test_large_requests_are_processed_one_at_a_time_the_smallest_first_and_small_ones_do_not_wait():
+    order, running, release, begun = [], [], threading.Event(), threading.Event()
+
+    def slow(environ, start_response):
+        if environ["CONTENT_LENGTH"] == "2":
+            return echo(environ, start_response)
+        running.append(1)
+        order.append((environ["PATH_INFO"], len(running)))
+        begun.set()
+        release.wait(30)
+        running.pop()
+        return echo(environ, start_response)
+
+    async def run():
+        crowd = Crowd(slow)
+        requests = []
+        for path, size in (("/first", 70_000), ("/large", 90_000), ("/medium", 80_000)):
+            requests.append(crowd.request(size, path=path))
+            requests[-1][1].put_nowait(piece(b"x" * size))
+            await passes()
+            while not begun.is_set():
+                await asyncio.sleep(0.01)
+        small = crowd.request(2)
+        small[1].put_nowait(piece(b"{}"))
+        answer = await small[0]
+        release.set()
+        return answer[0], [(await each[0])[0] for each in requests]
+
+    assert (200, [200, 200, 200]) == asyncio.run(run())
+    assert [("/first", 1), ("/medium", 1), ("/large", 1)] == order
+
+
+def test_the_beat_stops_while_no_thread_is_free():
+    release, begun = threading.Event(), []
+
+    def stuck(environ, start_response):
+        begun.append(1)
+        release.wait(30)
+        return echo(environ, start_response)
+
+    async def run():
+        application = (crowd := Crowd(stuck)).application
+        threads = application._settings.threads
+        requests = [crowd.request(2) for _ in range(threads)]
+        for each in requests:
+            each[1].put_nowait(piece(b"{}"))
+        while len(begun) < threads:
+            await asyncio.sleep(0.01)
+        last = application._last_beat
+        for _ in range(3):
+            application.beat()
+            await asyncio.sleep(0.01)
+        stopped = application._last_beat == last
+        release.set()
+        for each in requests:
+            await each[0]
+        while application._last_beat == last:
+            await asyncio.sleep(0.01)
+        return stopped
+
+    assert asyncio.run(run())

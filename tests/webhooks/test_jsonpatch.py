@@ -58,3 +58,21 @@ def test_nothing_to_do_is_an_empty_patch(value: dict[str, Any]) -> None:
 )
 def test_operations(old: Any, new: Any, want: list[dict[str, Any]]) -> None:
     assert want == list(jsonpatch.diff(old, new))
+
+
+class Uncomparable(dict[str, Any]):
+    """Part of an object that must not be looked into."""
+
+    def keys(self) -> Any:
+        raise AssertionError("compared")
+
+
+def test_a_part_that_both_objects_share_is_not_compared() -> None:
+    shared = Uncomparable(x=1)
+    old = {"status": shared, "list": [shared], "spec": {"a": 1}}
+    new = {**old, "list": [shared, 2], "spec": {"a": 2}}
+
+    assert [
+        {"op": "add", "path": "/list/-", "value": 2},
+        {"op": "replace", "path": "/spec/a", "value": 2},
+    ] == list(jsonpatch.diff(old, new))

@@ -1,12 +1,7 @@
 """Counts, durations and the log line of a review."""
 
-import json
-import subprocess
-import sys
-
 import pytest
 
-from webhooks import log
 from webhooks.admission.review import AdmissionRequest
 from webhooks.server.metrics import BUCKETS, LONGEST, Outcome, Telemetry
 
@@ -118,35 +113,3 @@ def test_figures_are_read_while_another_process_starts(telemetry, tmp_path, monk
     (tmp_path / "counter_1.db").touch()
 
     assert b"" == telemetry.render()
-
-
-def test_a_log_line_is_one_line_of_json_whatever_is_in_it(tmp_path):
-    path = tmp_path / "log"
-    with path.open("wb") as stream:
-        log.write("info", "x", {"name": "a\nb\u2028\ud800"}, stream.fileno())
-        log.write("info", "y", {}, stream.fileno())
-
-    lines = path.read_bytes().splitlines()
-    assert ["x", "y"] == [json.loads(line)["event"] for line in lines]
-
-
-def test_a_log_that_cannot_be_written_is_no_error():
-    log.write("info", "x", {}, 10_000)
-
-
-def test_warnings_and_records_of_libraries_are_lines_and_equal_warnings_one():
-    code = """
-import logging, warnings
-from webhooks import log
-log.capture_libraries()
-for number in range(3):
-    warnings.warn("the same", RuntimeWarning, stacklevel=1)
-    warnings.warn_explicit(f"number {number % 2}", UserWarning, "a.py", number, registry={})
-logging.getLogger("library").warning("a record")
-"""
-    done = subprocess.run([sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=True)
-    lines = [json.loads(line) for line in done.stderr.splitlines()]
-
-    messages = ["RuntimeWarning: the same", "UserWarning: number 0", "UserWarning: number 1", "a record"]
-    assert messages == [line["message"] for line in lines]
-    assert [("warning", "log")] * 4 == [(line["level"], line["event"]) for line in lines]

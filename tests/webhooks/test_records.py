@@ -73,6 +73,46 @@ def test_text_that_is_not_yaml_has_a_line(text: bytes, line: int, reason: str) -
     assert record.error.startswith(reason)
 
 
+HALF = r'{"a": "\ud83d", "\udc00": 1}'
+"""JSON with halves of surrogate pairs, which have no UTF-8."""
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(f'[{{"a": 1}}, {HALF}, 2]', [{"a": 1}, json.loads(HALF), 2], id="a surrogate in a list"),
+        pytest.param(f'[\n{{"a": 1}},\n{HALF}\n]\n', [{"a": 1}, json.loads(HALF)], id="a surrogate in a list over several lines"),
+        pytest.param('[1e999, {"a": -Infinity}]', [float("inf"), {"a": -float("inf")}], id="numbers beyond a double"),
+        pytest.param(f"[{2**80}]", [2**80], id="a number beyond 64 bits"),
+        pytest.param(f"- {2**64 + 1}\n- a: {2**65}\n", [2**64 + 1, {"a": 2**65}], id="numbers beyond 64 bits in YAML"),
+    ],
+)
+def test_every_value_of_a_list_is_a_record(text: str, want: list[object]) -> None:
+    assert want == [json.loads(each.text) for each in records(text.encode(), yaml=text.startswith("-"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(b'{"a":1}\n{"b":"' + b"x" * 100 + b'"}\n{"c":3}', ["", "must be at most 90 bytes", ""], id="a line"),
+        pytest.param(b'{"b":"' + b"x" * 100 + b'"}\n{"c":3}', ["must be at most 90 bytes", ""], id="the first line"),
+        pytest.param(b'["' + b"x" * 100 + b'"]', ["must be at most 90 bytes"], id="a list"),
+        pytest.param(b"a: " + b"x" * 100, ["must be at most 90 bytes of YAML; split the file"], id="YAML"),
+        pytest.param(b'{"a":1}\n' * 40, ["must be at most 300 bytes; split the file"], id="a file"),
+        pytest.param(b'{"a":1}\n' * 30, [""] * 30, id="many records"),
+    ],
+)
+def test_what_is_too_large_is_an_error_in_its_place(monkeypatch: pytest.MonkeyPatch, text: bytes, want: list[str]) -> None:
+    monkeypatch.setattr("webhooks.admission.records.LARGEST_RECORD", 90)
+    monkeypatch.setattr("webhooks.admission.records.LARGEST_TEXT", 300)
+
+    assert want == [each.error for each in records(text)]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_record() -> None:
+    assert [b'{"a":1}', b'{"b":2}'] == [each.text for each in records(b'\xef\xbb\xbf{"a":1}\r\n{"b":2}\r')]
+
+
 def test_documents_after_a_broken_one_are_read() -> None:
     first, second = records(b"a: [\n---\nb: 2\n", yaml=True)
-    assert (True, b'{"b":2}') == (bool(first.error), second.text)
+    assert (True, b'{"b": 2}') == (bool(first.error), second.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import socket
 import ssl
 import threading
@@ -108,6 +109,36 @@ def test_thousands_of_idle_connections_hold_up_nobody(tmp_path):
         assert [200] * 20 == [wide.post()[0] for _ in range(20)]
 
 
+def test_bodies_that_are_held_back_share_a_limit_and_hold_up_nobody(tmp_path):
+    """Each client holds back the last byte of a body; the pages that the worker has touched do not grow with their number."""
+    total, size, clients = 1_000_000, 700_000, 40
+    knobs = {"MUSTER_TOTAL_BODY_BYTES": str(total), "MUSTER_BODY_BYTES": str(size)}
+    with running(tmp_path, "--workers", "1", **knobs) as small, contextlib.ExitStack() as stack:
+        head = f"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
+        slow = [stack.enter_context(small.tls()) for _ in range(clients)]
+        senders = [threading.Thread(target=_send_or_fail, args=(sock, head + b"x" * (size - 1))) for sock in slow]
+        for each in senders:
+            each.start()
+        answers = []
+        while any(each.is_alive() for each in senders):
+            answers.append(small.post()[0])
+            assert small.figure("muster_request_body_bytes") <= total
+        for each in senders:
+            each.join()
+
+        assert {200} == set(answers)
+        assert until(lambda: small.figure("muster_requests_refused_total") >= clients - 1)
+        assert until(lambda: small.figure("muster_request_body_bytes") == 0)
+        large = b" " * (size - len(BODY)) + BODY
+        assert until(lambda: small.post(large)[0] == 200), "all of it is free again"
+
+
+def _send_or_fail(sock, content):
+    with contextlib.suppress(OSError):
+        sock.sendall(content)
+        sock.recv(100)
+
+
 def test_plain_http_on_the_tls_port_is_closed(server):
     with server.raw() as sock:
         sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -148,6 +179,60 @@ def test_webhooks_are_not_served_without_tls(server):
 
     assert 404 == plain.getresponse().status
     plain.close()
+
+
+STALLED = """
+import os
+reading, writing = os.pipe()
+os.set_blocking(writing, False)
+size = 4096
+while size:
+    try:
+        os.write(writing, b"x" * size)
+    except BlockingIOError:
+        size //= 2
+os.set_blocking(writing, True)
+os.dup2(writing, 2)
+"""
+"""Standard error is a full pipe that nobody reads."""
+
+
+def test_reviews_are_answered_although_nobody_reads_the_log(tmp_path):
+    with running(tmp_path, "--workers", "1", before=STALLED) as stalled:
+        connection = stalled.connect()
+        long = {**REVIEW, "request": {**REVIEW["request"], "name": "x" * 250, "namespace": "y" * 250}}
+        body = json.dumps(long).encode()
+        statuses = [stalled.post(body, connection=connection)[0] for _ in range(2500)]
+        connection.close()
+
+        assert {200} == set(statuses)
+        assert (200, True) == (stalled.probe("/readyz")[0], until(lambda: stalled.figure("muster_log_lines_dropped_total") > 0))
+        assert 0 == stalled.stop()
+
+
+STUCK = """
+import threading
+from webhooks.admission import verdict
+judge = verdict.validate
+verdict.validate = lambda request, *rest: threading.Event().wait() if request.name == "stuck" else judge(request, *rest)
+"""
+
+
+def test_a_server_that_can_answer_no_review_is_not_ready_and_its_probes_answer(tmp_path):
+    knobs = {"MUSTER_THREADS": "2", "MUSTER_REQUEST_SECONDS": "0.3", "MUSTER_STUCK_SECONDS": "600", "MUSTER_STOP_SECONDS": "1"}
+    with running(tmp_path, "--workers", "1", before=STUCK, **knobs) as server, contextlib.ExitStack() as stack:
+        assert 200 == server.probe("/readyz")[0]
+        body = json.dumps({**REVIEW, "request": {**REVIEW["request"], "name": "stuck"}}).encode()
+        for _ in range(2):
+            sock = stack.enter_context(server.tls())
+            head = f"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            sock.sendall(head.encode() + body)
+
+        assert until(lambda: server.probe("/readyz")[0] == 503)
+        assert b"no thread is free" in server.probe("/readyz")[1]
+        assert 200 == server.probe("/healthz")[0]
+        status, answer = server.post()
+        assert (503, "no thread was free for the request within 0.3 s") == (status, answer["error"])
 
 
 def test_a_review_is_logged_without_its_object(server):

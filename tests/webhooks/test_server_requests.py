@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import ssl
 
@@ -39,6 +40,10 @@ def server(tmp_path_factory):
         pytest.param(b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n", b"404", id="long request line"),
         pytest.param(b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 100 + b"\r\n", b"404", id="many headers"),
         pytest.param(b"GET / HTTP/1.1\r\nA: " + b"a" * 40000, b"431", id="endless header"),
+        pytest.param(b"GET / HTTP/1.1\r\nA: " + b"a" * 32600 + b"\r\n\r\n", b"404", id="a whole head just below the limit"),
+        pytest.param(b"GET / HTTP/1.1\r\nA: " + b"a" * 32800 + b"\r\n\r\n", b"431", id="a whole head just above the limit"),
+        pytest.param(b"GET /" + b"a" * 33000 + b" HTTP/1.1\r\n\r\n", b"431", id="endless request line"),
+        pytest.param(b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 6000 + b"\r\n", b"431", id="too many headers"),
         pytest.param(b"GET / HTTP/1.1\r\nExpect: magic\r\n\r\n", b"404", id="unknown expectation, ignored"),
         pytest.param(b"GET /healthz HTTP/1.1\r\nHost: x\r\nSCRIPT_NAME: /x\r\n\r\n", b"200", id="a proxy's header"),
         pytest.param(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Forwarded-Proto: a\r\n\r\n", b"200", id="a scheme header"),
@@ -160,6 +165,50 @@ def test_requests_sent_at_once_are_answered_in_order(server):
     assert [b"200", b"200", b"404"] == [part[:3] for part in content.split(b"HTTP/1.1 ")[1:]]
 
 
+def test_a_large_head_behind_another_request_is_refused_after_the_answer_to_that(server):
+    head = f"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n"
+    with server.tls() as sock:
+        sock.sendall(head.encode() + BODY)
+        assert b"HTTP/1.1 200" == sock.recv(65536)[:12]
+        sock.sendall(head.encode() + BODY + b"GET / HTTP/1.1\r\nA: " + b"a" * 100_000)
+        content = b""
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            while piece := sock.recv(65536):
+                content += piece
+
+    assert [b"200", b"431"][: content.count(b"HTTP/1.1 ")] == [part[:3] for part in content.split(b"HTTP/1.1 ")[1:]]
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "OPTIONS", "PROPFIND"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//mutate",
+        "/validate//warn",
+        "/mutate/deny/",
+        "/./validate",
+        "/%2fvalidate",
+        "//metrics",
+        "/readyz/",
+        "//x/validate",
+        "/VALIDATE",
+        "/",
+    ],
+)
+def test_every_other_path_is_404_in_json(server, method, path):
+    with server.tls() as sock:
+        request = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(BODY)}\r\n"
+        sock.sendall(request.encode() + b"Connection: close\r\n\r\n" + BODY)
+        content = b""
+        while piece := sock.recv(65536):
+            content += piece
+    head, _, body = content.partition(b"\r\n\r\n")
+
+    assert b"HTTP/1.1 404" == head[:12]
+    assert ["error"] == list(json.loads(body))
+    assert b"location" not in head.lower()
+
+
 def test_a_client_that_expects_100_continue_gets_it(server):
     with server.tls() as sock:
         sock.sendall(
@@ -184,6 +233,10 @@ def test_a_whole_large_body_gets_the_answer_and_not_a_reset(server):
         status, answer = server.post(b"x" * (8 * 1024 * 1024))
 
         assert (413, "the body must be at most 7340032 bytes") == (status, answer["error"])
+
+
+def test_no_request_was_a_fault_of_the_server(server):
+    assert 0 == server.figure("muster_faults_total")
 
 
 def test_no_traceback_was_logged(server):

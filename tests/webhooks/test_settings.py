@@ -88,6 +88,12 @@ def test_two_places_to_look_objects_up_exclude_each_other():
         READ({"MUSTER_CLUSTER": "true", "MUSTER_OBJECTS": "x"})
 
 
+def test_a_body_must_fit_into_the_share_of_large_bodies():
+    with pytest.raises(SettingError, match="MUSTER_BODY_BYTES must be at most three quarters of MUSTER_TOTAL_BODY_BYTES"):
+        READ({"MUSTER_TOTAL_BODY_BYTES": "4096", "MUSTER_BODY_BYTES": "3073"})
+    assert 3072 == READ({"MUSTER_TOTAL_BODY_BYTES": "4096", "MUSTER_BODY_BYTES": "3072"}).body_bytes
+
+
 def test_a_server_without_a_port_for_probes_is_refused():
     with pytest.raises(SettingError, match="MUSTER_TLS_PROBES is false: --probe-bind"):
         READ({"MUSTER_TLS_PROBES": "false"})

@@ -7,7 +7,7 @@ files in little memory: ``segments`` reads files in parts, ``neighbours`` valida
 ``object_store`` have the objects of all files, as bytes in a ``byte_store``.  ``suppress`` removes the findings that
 annotations and comments hide, ``finding`` has the results.  ``workspace`` lints files that change, as in an editor, with the
 objects in ``known_index``; ``cursor`` has the field at a position.  ``fixes`` has the edits that resolve findings.  ``against`` matches objects with
-those before a change.  Only ``files`` and ``discovery`` access the file system:
+those before a change.  Only ``files``, with ``file_content``, and ``discovery`` access the file system:
 ``discovery`` selects the manifests of a repository, with ``tool_files`` and ``path_patterns``.
 
 folders        folders with their files, listed once

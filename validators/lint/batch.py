@@ -155,6 +155,14 @@ class _Related(Record, frozen=True):
         return [(each, self.groups[each]) for each in fewer if each in others]
 
 
+class _Documents(Record, frozen=True):
+    """Objects of some parts of a segment, by their number in the file."""
+
+    segment: int
+    parts: frozenset[int]
+    documents: Mapping[int, Document]
+
+
 class Gathered:
     """Results of the first pass over all files, and the second pass."""
 
@@ -167,6 +175,7 @@ class Gathered:
         self._found: list[tuple[int, Finding]] = []
         self._related = _Related({}, GroupTree.build(()))
         self._widths: dict[tuple[str, str], bool] = {}
+        self._last_read = _Documents(-1, frozenset(), {})
         for batch in sorted(batches, key=lambda each: each.task):
             self._add(batch)
         self.examination.findings += known.examination.findings
@@ -216,7 +225,7 @@ class Gathered:
     def _related_to(self, number: int, group: Group) -> _Related:
         """Return the groups that are connected with a group.  Many groups of one name are; they are not read again for each task."""
         if number not in self._related.groups:
-            groups = dict(related_groups(group, self.objects.read))
+            groups = dict(related_groups(group, self.objects.read_groups))
             self._related = _Related(groups, GroupTree.build(groups.values()))
             self._related.tree.widths = self._widths  # they depend on nodes only
         return self._related
@@ -224,14 +233,23 @@ class Gathered:
     def _findings(
         self, segment: int, violations: Sequence[tuple[int, Sequence[pipeline.Violation]]], *, with_fixes: bool
     ) -> Iterator[Finding]:
-        number, part = self._segments[segment]
+        number, _ = self._segments[segment]
         columns = self._columns
-        documents = self._files.documents(number, part, {columns.part[each]: columns.first[each] for each, _ in violations})
+        documents = self._documents(segment, {columns.part[each]: columns.first[each] for each, _ in violations})
         for each, listed in violations:
             index = columns.index[each]
             if index not in documents:
                 raise ChangedError(f"{self._files.names[number]} changed while it was read; lint it again")
             yield from examination.findings_of(documents[index], listed, with_fixes=with_fixes)
+
+    def _documents(self, segment: int, parts: Mapping[int, int]) -> Mapping[int, Document]:
+        """Return the objects of these *parts* of a segment.  A segment can be a large file, which is not read again for each task."""
+        last = self._last_read
+        if last.segment != segment or not last.parts.issuperset(parts):
+            self._last_read = last = _Documents(-1, frozenset(), {})  # before others are read: both may be large
+            number, part = self._segments[segment]
+            self._last_read = last = _Documents(segment, frozenset(parts), self._files.documents(number, part, parts))
+        return last.documents
 
     def _add(self, batch: Batch) -> None:
         self.examination.add(batch.examination)

@@ -24,7 +24,7 @@ class Comment(Record, frozen=True):
     """True if the line has only the comment."""
     base: int
     source: str
-    """The whole line."""
+    """The first characters of the line."""
 
 
 def comments_in(text: str, base: int, lines: Lines) -> list[Comment]:
@@ -45,6 +45,6 @@ def comments_in(text: str, base: int, lines: Lines) -> list[Comment]:
         if after < len(extents) and extents[after][0] <= match.start():
             continue
         line, column = lines.position(base + match.start())
-        source = lines.text(line)
-        comments.append(Comment(line, column, match[1].rstrip(), source.lstrip(" \t\ufeff").startswith("#"), base, source))
+        is_alone = lines.text(line).lstrip(" \t\ufeff").startswith("#")
+        comments.append(Comment(line, column, match[1].rstrip(), is_alone, base, lines.excerpt(line)))
     return comments

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from validators.lint import files, tool_files
+from validators.lint import file_content, files, tool_files
 from validators.lint import folders as listing
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.path_patterns import PathPatterns, ignores, includes, of_gitignore
@@ -90,6 +90,8 @@ class _Walk:
         """The patterns of git that apply in a folder."""
         self._charts: dict[str, str | None] = {}
         """The innermost chart around a folder, or the folder itself."""
+        self._environments: set[str] = set()
+        """Folders that are environments."""
         self._not_manifests: set[str] = set()
         """Identities of files that kustomizations use for other purposes."""
         self._resources: set[str] = set()
@@ -125,9 +127,11 @@ class _Walk:
         errors: list[OSError] = []
         for folder, folders, names, stored in listing.walk(self._top, errors.append):
             chain = self._enter(folder, folders, names)
-            if folder != self._top and tool_files.is_environment({*names, *folders}) and not self._filters.include:
-                folders.clear()
-                continue
+            if folder != self._top and tool_files.is_environment({*names, *folders}):
+                self._environments.add(folder)
+                if not self._filters.include:
+                    folders.clear()
+                    continue
             folders[:] = [each for each in folders if self._is_entered(_join(folder, each), each, chain)]
             for name in names:
                 file = _join(folder, name)
@@ -163,7 +167,7 @@ class _Walk:
         return not _is_hidden(name) and name not in tool_files.VENDOR_FOLDERS and not _ignored(chain, folder, is_folder=True)
 
     def _is_read(self, file: str, name: str, chain: Sequence[PathPatterns]) -> bool:
-        if self._is_excluded(file) or not (file in self.stored or files.is_file(file)):
+        if self._is_excluded(file):
             return False
         if self._is_included(file):
             return True
@@ -178,7 +182,7 @@ class _Walk:
             name, above = os.path.basename(folder), os.path.dirname(folder)  # noqa: PTH119, PTH120 - as above
             if _is_hidden(name) or name in tool_files.VENDOR_FOLDERS or _ignored(self._patterns[above], folder, is_folder=True):
                 return True
-            if tool_files.is_environment(os.listdir(folder)):  # noqa: PTH208 - as above
+            if folder in self._environments:
                 return True
             folder = above
         return False
@@ -235,8 +239,7 @@ def _patterns_in(folder: str, name: str, base: str) -> tuple[PathPatterns, ...]:
 def _text(file: str) -> str:
     """Return the text of a file; empty if it cannot be read."""
     try:
-        with open(file, encoding="utf-8", errors="replace") as stream:  # noqa: PTH123 - as above
-            return stream.read(LARGEST_FILE)
+        return file_content.read_regular(file, LARGEST_FILE).decode("utf-8", "replace")
     except OSError:
         return ""
 

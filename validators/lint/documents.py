@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from validators.field import FieldPath, Part
 from validators.lint import usual_fields, yaml_stream, yaml_values
 from validators.lint.comments import Comment, comments_in
-from validators.lint.limits import LARGEST_FILE
+from validators.lint.limits import LARGEST_FILE, Repeats
 from validators.lint.places import Chunk, Fault, Lines, Place, Span, StreamPart
 from validators.record import Record
 
@@ -41,36 +41,39 @@ class Document(Record, frozen=True, eq=False):
         return self.chunk.span(self.route, path)
 
     def source(self, line: int) -> str:
-        """Return the text of a line of the file; *line* counts from 1."""
-        return self.chunk.lines.text(line)
+        """Return the first characters of a line of the file; *line* counts from 1."""
+        return self.chunk.lines.excerpt(line)
 
 
 class Unreadable(Record, frozen=True):
-    """Document, or whole file, that cannot be read."""
+    """Document, or whole file, that cannot be read; ``end_column`` is the column after the last one of the line."""
 
     file: str
     line: int
     column: int
     message: str
     source: str = ""
+    end_column: int = 1
 
 
 class NotKubernetes(Record, frozen=True):
-    """Document that is not a Kubernetes object, or file without documents."""
+    """Document that is not a Kubernetes object, or file without documents; for ``end_column``, see Unreadable."""
 
     file: str
     line: int
     column: int
     message: str
     source: str = ""
+    end_column: int = 1
 
 
 class Start(Record, frozen=True):
-    """Begin of a part of a file: its offset in characters, its line, and the number of its first object."""
+    """Begin of a part of a file: its offset in characters, its line, the number of its first object, and the values repeated before it."""
 
     offset: int = 0
     line: int = 1
     index: int = 0
+    repeated: int = 0
 
 
 _NO_LINES = Lines("")
@@ -110,7 +113,8 @@ def parse_part(file: str, text: str, start: Start, next_line: str) -> tuple[Mani
     """
     reader = _Reader(file, text, start, None, next_line)
     manifest = reader.read_yaml(may_be_empty=True)
-    return manifest, Start(start.offset + len(text), start.line + reader.lines.count - 1, start.index + reader.objects)
+    line = start.line + reader.lines.count - 1
+    return manifest, Start(start.offset + len(text), line, start.index + reader.objects, reader.repeats.count)
 
 
 def objects_in(file: str, text: str, start: Start, parts: Mapping[int, int]) -> dict[int, Document]:
@@ -167,6 +171,7 @@ class _Reader:
         self._parts: list[FilePart] = []
         self._comments: list[Comment] = []
         self.objects = 0
+        self.repeats = Repeats(start.repeated)
         self._part = StreamPart(start.offset, start.index)
 
     def read_json(self) -> Manifest:
@@ -211,7 +216,7 @@ class _Reader:
                 self._add_json(base + start.end(), text[start.end() :])
                 return
         parser = self._parsed or yaml_values
-        values, is_usual = (self._parsed.values(text), False) if self._parsed else yaml_values.read(text)
+        values, is_usual = (self._parsed.values(text), False) if self._parsed else yaml_values.read(text, self.repeats)
         if "#" in text and "muster:" in text:  # the search for one character is many times as fast
             self._comments += comments_in(text, base, self.lines)
         for number, value in enumerate(values):
@@ -230,9 +235,8 @@ class _Reader:
             return
         if not isinstance(value, dict) or (value.get("apiVersion") is None and value.get("kind") is None):
             span = chunk.span(route, FieldPath())
-            source = self.lines.text(span.line)
             message = "must be a Kubernetes object, with apiVersion and kind"
-            self._parts.append(NotKubernetes(self._file, span.line, span.column, message, source))
+            self._parts.append(NotKubernetes(self._file, span.line, span.column, message, *self._excerpt_and_end(span.line)))
         elif (items := _items(value)) is not None:
             for number, each in enumerate(items):
                 self._add(_as_item_of(value, each), chunk, (*route, "items", number))
@@ -242,7 +246,10 @@ class _Reader:
 
     def _unreadable(self, offset: int, message: str) -> Unreadable:
         line, column = self.lines.position(min(offset, self._start.offset + len(self._text)))
-        return Unreadable(self._file, line, column, message, self.lines.text(line))
+        return Unreadable(self._file, line, column, message, *self._excerpt_and_end(line))
+
+    def _excerpt_and_end(self, line: int) -> tuple[str, int]:
+        return self.lines.excerpt(line), self.lines.end_column(line)
 
 
 def _items(value: dict[str, object]) -> list[object] | None:

@@ -9,7 +9,7 @@ from validators import pipeline
 from validators.lint import fixes, suppress
 from validators.lint.comments import Comment
 from validators.lint.documents import Document, Manifest, NotKubernetes, Unreadable
-from validators.lint.finding import NOT_KUBERNETES, UNREADABLE, Checked, Finding, Subject
+from validators.lint.finding import LONGEST_NAME, NOT_KUBERNETES, UNREADABLE, Checked, Finding, Subject, shortened
 from validators.lint.places import Span
 from validators.model.objects import CLUSTER_SCOPED, Object
 from validators.rules.base import Settings, Severity
@@ -86,7 +86,7 @@ class FirstPass:
 
 
 def subject_of(content: Mapping[str, object]) -> Subject:
-    """Return apiVersion, kind, namespace and name of a document; empty where they are absent or not strings."""
+    """Return apiVersion, kind, namespace and name of a document, shortened; empty where they are absent or not strings."""
     metadata = content.get("metadata")
     fields = metadata if isinstance(metadata, dict) else {}
     api_version, kind = _text(content.get("apiVersion")), _text(content.get("kind"))
@@ -96,7 +96,7 @@ def subject_of(content: Mapping[str, object]) -> Subject:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return shortened(value, LONGEST_NAME) if isinstance(value, str) else ""
 
 
 def annotations_of(document: Document) -> Iterator[suppress.Annotation]:
@@ -122,9 +122,9 @@ def findings_of(document: Document, violations: Iterable[pipeline.Violation], *,
             Finding(
                 rule=each.error.origin,
                 severity=each.severity,
-                message=str(each.error),
+                message=shortened(str(each.error)),
                 type=each.error.type.value,
-                field=str(each.error.path),
+                field=shortened(str(each.error.path)),
                 file=document.file,
                 span=span,
                 document=subject_of(document.content),
@@ -146,7 +146,7 @@ def finding_of_file(part: Unreadable | NotKubernetes) -> Finding:
         type=None,
         field="",
         file=part.file,
-        span=Span(part.line, part.column, part.line, max(part.column, len(part.source.rstrip()) + 1)),
+        span=Span(part.line, part.column, part.line, max(part.column, part.end_column)),
         source=part.source,
     )
 

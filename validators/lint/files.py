@@ -1,7 +1,7 @@
 """File access of the linter: lists the files of the given paths, reads and parses them.
 
 ``discovery`` selects files below a directory, which ``folders`` lists; no other module of the linter accesses the file system.  A file
-that cannot be read is part of the result; a path that does not exist raises an error.
+that cannot be read is part of the result; a path of the user that does not exist raises an error.  See ``file_content`` for pipes and devices.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import stat
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
-from validators.lint import documents, folders, segments
+from validators.lint import documents, file_content, folders, segments
 from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import file_order
 from validators.lint.limits import LARGEST_FILE
@@ -21,7 +21,7 @@ from validators.lint.segments import Segment
 from validators.model.meta import replaced
 
 SUFFIXES = (".yaml", ".yml", ".json")
-STDIN = "-"
+STDIN = file_content.STDIN
 STDIN_NAME = "<stdin>"
 
 
@@ -45,54 +45,66 @@ class Source:
         return documents.parse(self.name, self.content)
 
 
-def read_manifests(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> tuple[Manifest, ...]:
+def read_manifests(
+    paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = (), given: Iterable[str] | None = None
+) -> tuple[Manifest, ...]:
     """Return the parsed files at *paths*, see ``sources``.
 
     Raises:
         PathError: a path does not exist.
 
     """
-    return tuple(source.manifest() for source in sources(paths, stdin, leave_out=leave_out))
+    return tuple(source.manifest() for source in sources(paths, stdin, leave_out=leave_out, given=given))
 
 
-def manifests(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> Iterator[Manifest]:
+def manifests(
+    paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = (), given: Iterable[str] | None = None
+) -> Iterator[Manifest]:
     """Yield the parsed files at *paths* one after another, see ``listed``; a large file in parts.
 
     Raises:
         PathError: a path does not exist.
 
     """
-    found = Files(listed(paths, leave_out), stdin)
+    found = Files(listed(paths, leave_out, given=given), stdin, paths if given is None else given)
     return (manifest for number in range(len(found.names)) for _, manifest in found.segments(number))
 
 
-def sources(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> Iterator[Source]:
+def sources(
+    paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = (), given: Iterable[str] | None = None
+) -> Iterator[Source]:
     """Yield the files at *paths*, see ``listed``; a file is read when it is yielded.
 
     Raises:
         PathError: a path does not exist.
 
     """
-    return (_source(name, file, stdin) for name, file in listed(paths, leave_out))
+    named = frozenset(paths if given is None else given)
+    return (_source(name, file, stdin, is_given=file in named) for name, file in listed(paths, leave_out, given=given))
 
 
-def listed(paths: Sequence[str], leave_out: Iterable[str] = (), stored: Container[str] = ()) -> list[tuple[str, str]]:
+def listed(
+    paths: Sequence[str], leave_out: Iterable[str] = (), stored: Container[str] = (), *, given: Iterable[str] | None = None
+) -> list[tuple[str, str]]:
     """Return names and paths of the files at *paths* in bytewise order of their names, each once.
 
     A file in *paths* is read whatever its suffix.  In directories, files with the suffixes above are read recursively.  ``-`` is
     *stdin*.  Links are followed, but no file is read twice.  Files in *leave_out* (results of ``identity``) are not read.  Those of *paths*
     that are in *stored* are known to be files below a directory, and no links.
 
+    The user named the paths in *given*, all of them if it is None; the others were found below directories.  One that was found and can no
+    longer be read, or has too long a path, is in the result: reading it says why.
+
     Raises:
-        PathError: a path does not exist.
+        PathError: a path that the user named does not exist.
 
     """
-    seen = set(leave_out)
+    seen, by_user = set(leave_out), frozenset(paths if given is None else given)
     named: list[tuple[str, str]] = []
     same_file = Identity()
     for path in paths:
         is_stored = path in stored
-        for file in (path,) if is_stored else _files(path):
+        for file in _files(path) if path in by_user else (path,):
             if (same := same_file(file, is_stored=is_stored)) not in seen:
                 seen.add(same)
                 named.append((display_name(file), file))
@@ -122,13 +134,13 @@ class Identity:
 
 
 def identities(paths: Sequence[str]) -> frozenset[str]:
-    """Return the identities of all files at *paths*.
+    """Return the identities of all files at *paths*; of directories, without pipes and devices in them.
 
     Raises:
         PathError: a path does not exist.
 
     """
-    return frozenset(identity(file) for path in paths for file in _files(path))
+    return frozenset(identity(file) for path in paths for file in _files(path) if file == path or file_content.may_be_regular(file))
 
 
 def empty_directories(paths: Iterable[str]) -> list[str]:
@@ -170,31 +182,28 @@ def _files(path: str) -> Iterator[str]:
 def _below(top: str) -> Iterator[str]:
     """Yield the manifests below a directory."""
     errors: list[OSError] = []
-    for folder, _, names, stored in folders.walk(top, errors.append):
-        for name in names:
-            file = os.path.join(folder, name)  # noqa: PTH118 - as above
-            if name.lower().endswith(SUFFIXES) and (name in stored or is_file(file)):
-                yield file
+    for folder, _, names, _ in folders.walk(top, errors.append):
+        yield from (os.path.join(folder, each) for each in names if each.lower().endswith(SUFFIXES))  # noqa: PTH118 - as above
     # A directory that cannot be listed is reported as a file that cannot be read.
     yield from (str(error.filename) for error in errors)
 
 
-def is_file(file: str) -> bool:
-    """Return whether to read a file: not pipes and devices, which would block.  A broken link is read, and reported."""
-    try:
-        return stat.S_ISREG(os.stat(file).st_mode)  # noqa: PTH116 - as above
-    except OSError:
-        return True
-
-
 class Files:
-    """Files in order, each of which can be read twice: as segments, and then single segments for the positions of findings."""
+    """Files in order, each of which can be read twice: as segments, and then single segments for the positions of findings.
 
-    def __init__(self, named: Sequence[tuple[str, str]], stdin: BinaryIO) -> None:
+    Pipes and devices are read if they are among the paths *given*.
+    """
+
+    def __init__(self, named: Sequence[tuple[str, str]], stdin: BinaryIO, given: Iterable[str]) -> None:
         self._named = named
+        by_user = frozenset(given)
         self._sizes = [_size(file) for _, file in named]
         # Standard input and pipes can be read only once.
-        self._sources = {number: _source(*named[number], stdin) for number, size in enumerate(self._sizes) if size is None}
+        self._sources = {
+            number: _source(*named[number], stdin, is_given=named[number][1] in by_user)
+            for number, size in enumerate(self._sizes)
+            if size is None
+        }
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -215,7 +224,7 @@ class Files:
             elif (content := _content(file, self._sizes[number])) is not None:
                 yield Segment(), documents.parse(name, content)
             else:
-                with io.BytesIO(source.content) if source is not None else open(file, "rb") as stream:  # noqa: PTH123 - as above
+                with io.BytesIO(source.content) if source is not None else file_content.open_regular(file) as stream:
                     yield from segments.read(name, stream)
         except OSError as error:
             yield Segment(), replaced(Source(name, file, b"", _reason(error)).manifest(), as_whole=True)
@@ -225,7 +234,7 @@ class Files:
         name, file = self._named[number]
         source = self._sources.get(number)
         try:
-            with io.BytesIO(source.content) if source is not None else open(file, "rb") as stream:  # noqa: PTH123 - as above
+            with io.BytesIO(source.content) if source is not None else file_content.open_regular(file) as stream:
                 return segments.documents_of(name, stream, segment, parts)
         except OSError:
             return {}
@@ -249,21 +258,19 @@ def _content(file: str, size: int | None) -> bytes | None:
     """
     if size is None or size >= segments.BLOCK:
         return None
-    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 - as above
-        content = stream.read(size + 1)
+    content = file_content.read_regular(file, size + 1)
     return content if len(content) == size else None
 
 
-def _source(name: str, file: str, stdin: BinaryIO) -> Source:
+def _source(name: str, file: str, stdin: BinaryIO, *, is_given: bool) -> Source:
     try:
-        if file == STDIN:
-            content = stdin.read(LARGEST_FILE + 1)
-        else:
-            with open(file, "rb") as stream:  # noqa: PTH123 - as above
-                content = stream.read(LARGEST_FILE + 1)
+        return Source(
+            name,
+            file,
+            file_content.read_given(file, stdin, LARGEST_FILE + 1) if is_given else file_content.read_regular(file, LARGEST_FILE + 1),
+        )
     except OSError as error:
         return Source(name, file, b"", _reason(error))
-    return Source(name, file, content)
 
 
 def _reason(error: OSError) -> str:

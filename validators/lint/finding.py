@@ -13,6 +13,10 @@ UNREADABLE = "unreadable"
 NOT_KUBERNETES = "not-kubernetes"
 UNUSED_SUPPRESSION = "unused-suppression"
 
+LONGEST_NAME = 500
+"""Characters of names of an object in its findings; a valid name has at most 253."""
+LONGEST_TEXT = 5000
+"""Characters of the message and of the field of a finding: an object can have thousands, each with a key or a value of a megabyte."""
 EXIT_ERRORS = 1
 EXIT_UNREADABLE = 2
 
@@ -149,6 +153,11 @@ class Report(Record, frozen=True):
         """Return the exit status if findings of the severities *failing* make it 1."""
         failed = any(each.severity in failing and each.rule != UNREADABLE for each in self.findings)
         return (EXIT_ERRORS if failed else 0) | (EXIT_UNREADABLE if self.has_unreadable else 0)
+
+
+def shortened(text: str, most: int = LONGEST_TEXT) -> str:
+    """Return *text*, cut after *most* characters."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def file_order(file: str) -> bytes:

@@ -14,7 +14,7 @@ from validators.field import FieldError, Fix, Repair
 from validators.lint import scalars
 from validators.lint.documents import Document
 from validators.lint.finding import Edit, TextFix
-from validators.lint.places import Entry, Place, Span
+from validators.lint.places import Chunk, Entry, Place, Span
 
 _ANCHOR = re.compile(r"&([^ \t\r\n]+)[ \t]*")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*", re.ASCII)
@@ -43,7 +43,7 @@ def text_fix(document: Document, error: FieldError) -> TextFix | None:
     start = anchor.end() if anchor else start
     written = chunk.text[start:end]
     text = _replacement(written, error.fix, is_json=chunk.is_json)
-    is_safe = error.fix.is_safe and not _is_repeated(chunk.text, way)
+    is_safe = error.fix.is_safe and not _is_repeated(chunk, way)
     if not text:
         return None
     first, last = chunk.base + start, chunk.base + end
@@ -51,11 +51,10 @@ def text_fix(document: Document, error: FieldError) -> TextFix | None:
     return TextFix(error.fix.title, (Edit(first, last, text),), is_safe, (span,))
 
 
-def _is_repeated(text: str, way: Iterable[Entry | Place]) -> bool:
-    """Return whether *text* seems to have an alias of an anchor on the way to a field: a change of the field changes other fields."""
+def _is_repeated(chunk: Chunk, way: Iterable[Entry | Place]) -> bool:
+    """Return whether *chunk* seems to have an alias of an anchor on the way to a field: a change of the field changes other fields."""
     starts = [start for each in way for start in ((each.start, each.value.start) if isinstance(each, Entry) else (each.start,))]
-    names = {anchor[1] for start in starts if (anchor := _ANCHOR.match(text, start))}
-    return any(re.search(rf"\*{re.escape(name)}(?![^\s,\[\]{{}}])", text) for name in names)
+    return any(anchor[1] in chunk.aliases for start in starts if (anchor := _ANCHOR.match(chunk.text, start)))
 
 
 def apply(text: str, fixes: Iterable[TextFix]) -> str:

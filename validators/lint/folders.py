@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -43,10 +44,10 @@ def walk(top: str, onerror: Callable[[OSError], None]) -> Iterator[Folder]:
 
 
 def _add_entry(folder: Folder, entry: os.DirEntry[str]) -> None:
-    try:
+    is_folder, is_stored = False, False
+    with contextlib.suppress(OSError):  # reading it as a file says why
         is_folder = entry.is_dir()
-    except OSError:
-        is_folder = False
+        is_stored = not is_folder and entry.is_file(follow_symlinks=False)
     (folder.folders if is_folder else folder.names).append(entry.name)
-    if not is_folder and entry.is_file(follow_symlinks=False):
+    if is_stored:
         folder.stored.add(entry.name)

@@ -53,7 +53,8 @@ def _value(text: str, offset: int) -> tuple[object, int]:
     except scalars.ScalarError as error:
         raise Fault(offset, str(error)) from None
     _check_limits(value, offset)
-    return (_without_surrogates(value) if "\\" in text else value), end
+    # Only this value is searched: a text can have many.
+    return (_without_surrogates(value) if text.find("\\", offset, end) >= 0 else value), end
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

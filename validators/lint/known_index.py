@@ -31,6 +31,8 @@ class ObjectIndex:
 
     def __init__(self) -> None:
         self._objects: dict[Key, list[tuple[Place, Object]]] = {}
+        self._groups: dict[Key, list[tuple[Place, Group]]] = {}
+        """Cache: the groups among the objects of a key."""
 
     def add(self, place: Place, item: Object) -> set[Key]:
         """Add an object; return the keys whose objects are changed by that."""
@@ -38,18 +40,21 @@ class ObjectIndex:
         if not self._objects.get(("kind", item.kind)):
             keys.add(("known", item.kind))
         for key in _keys(item):
+            self._groups.pop(key, None)
             bisect.insort(self._objects.setdefault(key, []), (place, item), key=_place)
         return keys
 
     def append(self, place: Place, item: Object) -> None:
         """Add an object after all others."""
         for key in _keys(item):
+            self._groups.pop(key, None)
             self._objects.setdefault(key, []).append((place, item))
 
     def remove(self, place: Place, item: Object) -> set[Key]:
         """Remove an object that was added at *place*; return the keys whose objects are changed by that."""
         keys = {*_keys(item)}
         for key in _keys(item):
+            self._groups.pop(key, None)
             listed = self._objects[key]
             del listed[bisect.bisect_left(listed, place, key=_place)]
             if not listed:
@@ -61,6 +66,13 @@ class ObjectIndex:
     def objects(self, key: Key) -> list[tuple[Place, Object]]:
         """Return the objects of a key with their places."""
         return self._objects.get(key, [])
+
+    def groups(self, key: Key) -> list[tuple[Place, Group]]:
+        """Return the groups among the objects of a key with their places: many objects of one name can be unreadable as groups."""
+        groups = self._groups.get(key)
+        if groups is None:
+            groups = self._groups[key] = [*groups_among(self.objects(key))]
+        return groups
 
 
 class RecordingLookup:
@@ -91,11 +103,21 @@ class RecordingLookup:
         self.reads.add(key)
         return self._index.objects(key)
 
+    def read_groups(self, key: Key) -> list[tuple[Place, Group]]:
+        """Return the groups of a key with their places, and record the key."""
+        self.reads.add(key)
+        return self._index.groups(key)
 
-def related_groups(group: Group, read: Callable[[Key], Iterable[tuple[P, Object]]]) -> list[tuple[P, Group]]:
+
+def groups_among(objects: Iterable[tuple[P, Object]]) -> Iterator[tuple[P, Group]]:
+    """Yield the groups among *objects* with their places."""
+    return ((place, item) for place, item in objects if isinstance(item, (PodGroup, CompositePodGroup)))
+
+
+def related_groups(group: Group, read: Callable[[Key], Iterable[tuple[P, Group]]]) -> list[tuple[P, Group]]:
     """Return all groups that are connected with *group* by references to parents, with their places, in order of place.
 
-    *read* returns the objects of a key with their places.
+    *read* returns the groups of a key with their places.
     """
     related: dict[P, Group] = {}
     seen: set[Key] = set()
@@ -106,7 +128,7 @@ def related_groups(group: Group, read: Callable[[Key], Iterable[tuple[P, Object]
             continue
         seen.add(key)
         for place, item in read(key):
-            if isinstance(item, (PodGroup, CompositePodGroup)) and place not in related:
+            if place not in related:
                 related[place] = item
                 waiting += _neighbours(item)
     return sorted(related.items(), key=lambda each: each[0])

@@ -68,7 +68,7 @@ class Neighbours:
         """Return the objects that are validated together, with their tree: groups that are connected, else the object alone."""
         if not isinstance(item, (PodGroup, CompositePodGroup)):
             return (number,), None
-        groups = related_groups(item, lookup.read)
+        groups = related_groups(item, lookup.read_groups)
         return [place for (_, place), _ in groups if place in self._pending], GroupTree.build(group for _, group in groups)
 
     def _violations_of(self, number: int, lookup: RecordingLookup, tree: GroupTree | None) -> Sequence[pipeline.Violation]:

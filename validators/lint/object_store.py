@@ -30,6 +30,7 @@ from validators.lint.object_columns import (
 from validators.lookup import references_to_groups
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.controllers import Controller
+from validators.model.group import Group
 from validators.model.meta import replaced
 from validators.model.objects import CLUSTER_SCOPED, KINDS, Object, namespace_of
 from validators.versions.form import Form
@@ -41,7 +42,8 @@ MOST_OBJECTS = 2**_NUMBER_BITS
 _CACHED_BYTES = 500_000
 """Limit for the encoded size of the objects that stay decoded."""
 _CACHED_RESULTS = 2000
-_FEW = 16
+MANY = 16
+"""Objects of one key from which on they are decoded one at a time, and a result without groups is remembered."""
 _Name = tuple[str, str, str]
 """Kind, namespace, name."""
 
@@ -62,6 +64,8 @@ class StoredObjects:
         self._got: dict[_Name, Object | None] = {}
         self._children: dict[_Name, Sequence[Object]] = {}
         """Caches of results: several rules look up the same objects."""
+        self._without_groups: set[known_index.Key] = set()
+        """Keys of many objects none of which can be read as a group: each group that refers to their name looks them up."""
         self._of_kind: dict[str, array[int]] = {}
         for number, model in enumerate(columns.model):
             kind = _KINDS[model] if model < len(_KINDS) else self.object(number).kind
@@ -137,11 +141,16 @@ class StoredObjects:
                 last = each
         return codes
 
-    def read(self, key: known_index.Key) -> list[tuple[int, Object]]:
-        """Return the objects of a key ``name`` or ``children`` of ``known_index`` with their numbers, in order."""
+    def read_groups(self, key: known_index.Key) -> list[tuple[int, Group]]:
+        """Return the groups of a key ``name`` or ``children`` of ``known_index`` with their numbers, in order."""
+        if key in self._without_groups:
+            return []
         part, kind, namespace, name = key
-        numbers = self.named(kind, namespace, name) if part == "name" else self.children_of(kind, namespace, name)
-        return [(number, self.object(number)) for number in numbers]
+        numbers = [*(self.named if part == "name" else self.children_of)(kind, namespace, name)]
+        groups = [*known_index.groups_among((number, self.object(number)) for number in numbers)]
+        if not groups and len(numbers) > MANY:
+            self._without_groups.add(key)
+        return groups
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """See Lookup."""
@@ -166,7 +175,7 @@ class StoredObjects:
         except KeyError:
             numbers = array("I", self.children_of(kind, namespace, name)) if name else ()
             # Many objects are decoded one at a time: a rule may need only the first.
-            few = [self.object(number) for number in numbers] if len(numbers) <= _FEW else None
+            few = [self.object(number) for number in numbers] if len(numbers) <= MANY else None
             if len(self._children) > _CACHED_RESULTS:
                 self._forget()
             self._children[key] = listed = _Listed(numbers, self.object) if few is None else few

@@ -19,7 +19,10 @@ from validators.record import Record
 
 _FEW_FIELDS = 4
 _FEW_POSITIONS = 4
+LONGEST_EXCERPT = 200
+"""Characters of a line that are kept with a finding; reports show fewer."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_ALIAS = re.compile(r"\*([^\s,\[\]{}*]+)")
 
 
 class Fault(Exception):
@@ -64,14 +67,21 @@ class Place(NamedTuple):
 
 
 class Lines:
-    """Lines of a text with any line ends (LF, CRLF, CR).  The text is a file, or a part that begins at a line and an offset of it."""
+    """Lines of a text with any line ends (LF, CRLF, CR).  The text is a file, or a part that begins at a line and an offset of it.
+
+    A file may be one long line with thousands of findings: no method but ``text`` copies a line.
+    """
 
     def __init__(self, text: str, first: int = 1, base: int = 0) -> None:
         self._text = text
         self._above = first - 1
         self._base = base
-        self._last = (0, "")
-        """Cache: number and text of the last requested line."""
+        self._last = (0, 0, 0)
+        """Cache: number of the last requested line, and the offsets of its start and end in the text."""
+        self._last_excerpt = (0, "")
+        """Cache: number of a line and its excerpt, which findings share."""
+        self._last_content = (0, 0)
+        """Cache: number of a line, and the offset of the end of its content."""
         self._positions_left = _FEW_POSITIONS
         """Number of positions to find without the starts of all lines."""
 
@@ -90,7 +100,7 @@ class Lines:
             line, start = self._text.count("\n", 0, within) + 1 + self._above, self._text.rfind("\n", 0, within) + 1
             if line != self._last[0]:
                 end = self._text.find("\n", within)
-                self._last = line, self._text[start : end if end >= 0 else None]
+                self._last = line, start, end if end >= 0 else len(self._text)
             return line, within - start + 1
         line = bisect.bisect_right(self._starts, within)
         return line + self._above, within - self._starts[line - 1] + 1
@@ -106,19 +116,41 @@ class Lines:
 
     def text(self, line: int) -> str:
         """Return one line without its line end; *line* counts from 1."""
-        # A file may be one long line with thousands of findings, which share one copy of its text.
-        if self._last[0] != line:
-            number = line - self._above
-            start = self._starts[number - 1]
-            end = self._starts[number] if number < len(self._starts) else len(self._text)
-            self._last = line, self._text[start:end].rstrip("\r\n")
-        return self._last[1]
+        return self._text[slice(*self._bounds(line))]
+
+    def excerpt(self, line: int) -> str:
+        """Return the first characters of a line, enough to show it; *line* counts from 1."""
+        if self._last_excerpt[0] != line:
+            start, end = self._bounds(line)
+            self._last_excerpt = line, self._text[start : min(end, start + LONGEST_EXCERPT)]
+        return self._last_excerpt[1]
+
+    def end_column(self, line: int) -> int:
+        """Return the column after the last character of a line that is not blank; *line* counts from 1."""
+        start, end = self._bounds(line)
+        if self._last_content[0] != line:
+            self._last_content = line, start + len(self._text[start:end].rstrip())
+        return self._last_content[1] - start + 1
 
     def span(self, start: int, end: int) -> Span:
         """Return the span between two offsets, cut at the end of its first line, as editors underline single lines."""
         line, column = self.position(start)
-        end = max(start, min(end, start - column + 1 + len(self.text(line).rstrip())))
-        return Span(line, column, line, end - start + column)
+        last = min(end - self._base, self._bounds(line)[1])
+        end_column = column + last - (start - self._base)
+        if self._text[last - 1 : last].isspace():
+            end_column = min(end_column, self.end_column(line))
+        return Span(line, column, line, max(column, end_column))
+
+    def _bounds(self, line: int) -> tuple[int, int]:
+        """Return the offsets of start and end of a line in the text, without its line end."""
+        if self._last[0] != line:
+            number = line - self._above
+            start, end = self._starts[number - 1], len(self._text)
+            if number < len(self._starts):
+                end = self._starts[number] - 1
+                end -= self._text[end - 1 : end + 1] == "\r\n"
+            self._last = line, start, end
+        return self._last[1:]
 
 
 class StreamPart(NamedTuple):
@@ -169,6 +201,11 @@ class Chunk:
         """Return the position of the field *path* of the object at *route*; see ``Document.span``."""
         start, end = self._extent_of_one(route, path) or self._extent_at(route, path)
         return self.lines.span(self.base + start, self.base + end)
+
+    @functools.cached_property
+    def aliases(self) -> frozenset[str]:
+        """Names that seem to be those of aliases in the text."""
+        return frozenset(_ALIAS.findall(self.text))
 
     def _extent_of_one(self, route: Sequence[Part], path: FieldPath) -> tuple[int, int] | None:
         if self._find is None or route or not self._fields_left or "root" in self.__dict__:

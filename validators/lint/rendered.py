@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from validators.field import FieldPath
 from validators.lint import documents
+from validators.lint.comments import Comment
 from validators.lint.documents import Document, FilePart, Manifest
 from validators.lint.places import Lines
 from validators.model.meta import replaced
@@ -43,8 +44,10 @@ def split(output: bytes, whole: str, path_of: Callable[[str], str]) -> list[Mani
     for part in parsed.parts:
         file = file_at(_line(part))
         parts.setdefault(file, []).append(replaced(part, file=file))
-    comments = [(file_at(comment.line), comment) for comment in parsed.comments]
-    return [Manifest(file, tuple(listed), tuple(comment for place, comment in comments if place == file)) for file, listed in parts.items()]
+    comments: dict[str, list[Comment]] = {}
+    for comment in parsed.comments:
+        comments.setdefault(file_at(comment.line), []).append(comment)
+    return [Manifest(file, tuple(listed), tuple(comments.get(file, ()))) for file, listed in parts.items()]
 
 
 def _line(part: FilePart) -> int:

@@ -82,7 +82,7 @@ def documents_of(name: str, stream: BinaryIO, segment: Segment, parts: Mapping[i
 
 def _blocks(stream: BinaryIO) -> Iterator[_Block]:
     """Yield the bytes of a file, cut between documents, each with the line after it."""
-    rest = b""
+    rest = bytearray()
     size = 0
     while block := stream.read(BLOCK):
         size += len(block)
@@ -92,18 +92,18 @@ def _blocks(stream: BinaryIO) -> Iterator[_Block]:
         cut = _last_cut(rest, len(rest) - len(block) - len("\n---"))
         if cut:
             following = rest[cut:]
-            yield rest[:cut], _first_line(following)
+            yield bytes(rest[:cut]), _first_line(following)
             rest = following
     if rest:
-        yield rest, ""
+        yield bytes(rest), ""
 
 
-def _first_line(content: bytes) -> str:
+def _first_line(content: bytearray) -> str:
     line = _LINE.match(content)
     return line.group().decode("utf-8", "replace") if line else ""
 
 
-def _last_cut(content: bytes, least: int) -> int:
+def _last_cut(content: bytearray, least: int) -> int:
     """Return the offset of the last marker at or after *least* that certainly begins a document; 0 if there is none."""
     cuts = [match.end() for match in _CUT.finditer(content, max(0, least))]
     for cut in reversed(cuts):

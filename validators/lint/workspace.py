@@ -191,7 +191,7 @@ class Workspace:
         """Return the tree that contains *group*."""
         if id(group) not in self._trees:
             lookup = RecordingLookup(self._index)
-            groups = [each for _, each in related_groups(group, lookup.read)]
+            groups = [each for _, each in related_groups(group, lookup.read_groups)]
             tree = _Tree(GroupTree.build(groups), frozenset())
             self._set_reads(tree, frozenset(lookup.reads))
             self._trees |= {id(each): tree for each in groups}

@@ -10,11 +10,11 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import yaml
 
-from validators.lint.limits import DEEPEST, MOST_NODES
+from validators.lint.limits import DEEPEST, MOST_NODES, MOST_REPEATED, REPEATED_TEXT, Repeats
 from validators.lint.places import Fault
 
 # PyYAML without libyaml is slower but has the same events.
@@ -59,29 +59,54 @@ def _fault_of(text: str, error: yaml.MarkedYAMLError) -> Fault:
     return Fault(offset, f"must be YAML: {message}")
 
 
-class Frame(Generic[Value]):
-    """Mapping or sequence that is being read.  The parts of a mapping are keys and values in turn."""
+class _Anchored(NamedTuple, Generic[Value]):
+    """Value with an anchor: its values and levels, its characters, and the event of a scalar without its marks, which are large."""
 
-    __slots__ = ("anchor", "event", "height", "is_mapping", "keys", "parts", "size")
+    value: Value
+    size: int
+    height: int
+    length: int
+    scalar: tuple[str | None, tuple[bool, bool], str] | None = None
+
+
+class Frame(Generic[Value]):
+    """Mapping or sequence that is being read.
+
+    Attributes:
+        parts: the items of a sequence, or the keys and values of a mapping in turn.
+        keys: offset of each key.
+        merges: numbers of the keys that are merge keys.
+        size: number of values in it.
+        height: levels of nesting.
+        length: characters of the scalars in it.
+
+    """
+
+    __slots__ = ("anchor", "event", "height", "is_mapping", "keys", "length", "merges", "parts", "size")
 
     def __init__(self, event: Event, is_mapping: bool) -> None:  # noqa: FBT001 - called twice below
         self.event = event
         self.is_mapping = is_mapping
         self.anchor: str | None = event.anchor
         self.parts: list[Value] = []
-        self.keys: list[Event] = []
+        self.keys: list[int] = []
+        self.merges: list[int] = []
         self.size = 1
         self.height = 1
+        self.length = 0
 
 
 class Builder(abc.ABC, Generic[Value]):
-    """Builder of one value for each document from events.  A subclass defines the values."""
+    """Builder of one value for each document from events.  A subclass defines the values.
 
-    def __init__(self, text: str) -> None:
+    *repeats* counts what aliases repeat in this text and others of the same file.
+    """
+
+    def __init__(self, text: str, repeats: Repeats | None = None) -> None:
         self._text = text
+        self._repeats = repeats or Repeats()
         self._stack: list[Frame[Value]] = []
-        self._anchors: dict[str, tuple[Value, int, int] | None] = {}
-        self._scalars: dict[str, Event] = {}
+        self._anchors: dict[str, _Anchored[Value] | None] = {}
         self._documents: list[Value] = []
         self._steps: dict[type, Callable[[Event], None]] = {
             yaml.ScalarEvent: self._on_scalar,
@@ -132,16 +157,19 @@ class Builder(abc.ABC, Generic[Value]):
             frame = stack[-1]
             is_key = frame.is_mapping and not len(frame.parts) & 1
             if is_key:
-                frame.keys.append(event)
+                if event.value == "<<" and is_merge(event):
+                    frame.merges.append(len(frame.keys))
+                frame.keys.append(event.start_mark.index)
         value = self.key(event) if is_key else self.scalar(event)
         if event.anchor is not None:
-            self._scalars[event.anchor] = event
-            self._anchors[event.anchor] = (self.scalar(event), 1, 0)
+            scalar = event.tag, event.implicit, event.value
+            self._anchors[event.anchor] = _Anchored(self.scalar(event) if is_key else value, 1, 0, len(event.value), scalar)
         if not stack:
             self._documents.append(value)
             return
         frame.parts.append(value)
         frame.size += 1
+        frame.length += len(event.value)
         if frame.size > MOST_NODES:
             raise Fault(event.start_mark.index, f"must have at most {MOST_NODES:,} values")
 
@@ -151,15 +179,19 @@ class Builder(abc.ABC, Generic[Value]):
         known = self._anchors[event.anchor]
         if known is None:
             raise Fault(event.start_mark.index, f"*{event.anchor} must not be used inside the value of its anchor")
-        value, size, height = known
+        self._count(event, known)
         frame = self._stack[-1] if self._stack else None
         if frame is not None and frame.is_mapping and not len(frame.parts) & 1:
-            if height:
+            if known.scalar is None:
                 raise Fault(event.start_mark.index, "a key must be a single value, not a mapping or a list")
-            scalar = self._scalars[event.anchor]
-            self._on_scalar(yaml.ScalarEvent(None, scalar.tag, scalar.implicit, scalar.value, event.start_mark, event.end_mark))
+            self._on_scalar(yaml.ScalarEvent(None, *known.scalar, event.start_mark, event.end_mark))
             return
-        self._append(self.alias(event, value), size, height, event)
+        self._append(self.alias(event, known.value), known.size, known.height, known.length, event)
+
+    def _count(self, event: Event, known: _Anchored[Value]) -> None:
+        self._repeats.count += known.size + known.length // REPEATED_TEXT
+        if self._repeats.count > MOST_REPEATED:
+            raise Fault(event.start_mark.index, f"aliases must repeat at most {MOST_REPEATED:,} values in a file; use fewer aliases")
 
     def _on_start_mapping(self, event: Event) -> None:
         self._start(event, Frame(event, is_mapping=True))
@@ -182,16 +214,17 @@ class Builder(abc.ABC, Generic[Value]):
         frame = self._stack.pop()
         value = self.mapping(frame, event) if frame.is_mapping else self.sequence(frame, event)
         if frame.anchor is not None:
-            self._anchors[frame.anchor] = (value, frame.size, frame.height)
-        self._append(value, frame.size, frame.height, event)
+            self._anchors[frame.anchor] = _Anchored(value, frame.size, frame.height, frame.length)
+        self._append(value, frame.size, frame.height, frame.length, event)
 
-    def _append(self, value: Value, size: int, height: int, event: Event) -> None:
+    def _append(self, value: Value, size: int, height: int, length: int, event: Event) -> None:
         if not self._stack:
             self._documents.append(value)
             return
         frame = self._stack[-1]
         frame.parts.append(value)
         frame.size += size
+        frame.length += length
         frame.height = max(frame.height, height + 1)
         if frame.size > MOST_NODES:
             raise Fault(event.start_mark.index, f"must have at most {MOST_NODES:,} values; the values of an alias count at each use")

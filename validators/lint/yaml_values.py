@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from validators.lint import fast_yaml
+from validators.lint.limits import Repeats
 from validators.lint.places import Place
 
 
@@ -11,14 +12,17 @@ def values(text: str) -> list[object]:
     return read(text)[0]
 
 
-def read(text: str) -> tuple[list[object], bool]:
-    """Return the documents in *text* as JSON-like values, and whether it is one mapping in the usual layout, see ``usual_fields``."""
+def read(text: str, repeats: Repeats | None = None) -> tuple[list[object], bool]:
+    """Return the documents in *text* as JSON-like values, and whether it is one mapping in the usual layout, see ``usual_fields``.
+
+    For *repeats*, see ``yaml_text.values``.
+    """
     content = fast_yaml.mapping(text)
     if content is not None:
         return [content], True
     from validators.lint import yaml_text  # imported on demand: most files are in the usual layout, and start-up must be fast
 
-    return yaml_text.values(text), False
+    return yaml_text.values(text, repeats), False
 
 
 def survey(text: str, number: int) -> Place:

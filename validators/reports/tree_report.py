@@ -29,6 +29,8 @@ _IN_TEMPLATE = re.compile(rf"spec(?:\.(?:{LEAVES}|{COMPOSITES})\[\d+\])+")
 _MOST_NAMES = 5
 """Names of pods without findings that are listed for a group."""
 VERSION = 1
+_MOST_LEVELS = 20
+"""Levels that are indented: a valid tree has eight at most, and one of files can have thousands."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -91,17 +93,19 @@ def as_json(forest: Forest) -> str:
 
 
 def _lines(root: Branch) -> Iterator[str]:
-    """Yield the lines of a tree; findings are between an object and what is below it."""
-    stack = [(root, "", "")]
+    """Yield the lines of a tree; findings are between an object and what is below it.  Lines that are not indented have their level."""
+    stack = [(root, "", "", 0)]
     while stack:
-        branch, lead, line = stack.pop()
+        branch, lead, line, depth = stack.pop()
         notes = f": {', '.join(branch.notes)}" if branch.notes else ""
         yield printable(f"{lead}{branch.kind} {branch.name}{notes}") + f"  ({printable(branch.file)}:{branch.line})"
         margin = f"{line}│  " if branch.below else f"{line}   "
         yield from (f"{margin}{_finding_text(each)}" for each in branch.findings)
         for child in reversed(branch.below):
             is_last = child is branch.below[-1]
-            stack.append((child, f"{line}{'└─' if is_last else '├─'} ", f"{line}{'   ' if is_last else '│  '}"))
+            level = f"level {depth + 1}: " if depth >= _MOST_LEVELS else ""
+            below = line if level else f"{line}{'   ' if is_last else '│  '}"
+            stack.append((child, f"{line}{'└─' if is_last else '├─'} {level}", below, depth + 1))
 
 
 def _walk(root: Branch) -> Iterator[tuple[int, Branch]]:
@@ -245,14 +249,18 @@ def _root_notes(node: GroupNode) -> list[str]:
 
 def _shortened(pods: Sequence[Branch]) -> list[Branch]:
     """Return one branch for all pods without findings, and the other branches as they are."""
-    plain = [each for each in pods if each.kind == "Pod" and not each.findings]
+    plain = [each for each in pods if _is_plain(each)]
     if len(plain) < 2:
         return [*pods]
     names = [each.name.rpartition("/")[2] for each in plain]
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     first = plain[0]
     merged = Branch(f"{len(names):,} pods:", f"{', '.join(names[:_MOST_NAMES])}{more}", [], first.file, first.line)
-    return [merged, *(each for each in pods if each not in plain)]
+    return [merged, *(each for each in pods if not _is_plain(each))]
+
+
+def _is_plain(pod: Branch) -> bool:
+    return pod.kind == "Pod" and not pod.findings
 
 
 def _by_name(branches: Iterable[Branch]) -> list[Branch]:

@@ -1,7 +1,7 @@
 """JSON Patch (RFC 6902) from one JSON value to another.
 
 Objects are compared field by field, so unchanged fields are not in the patch.  Lists that differ are replaced whole, except
-that items appended at the end are added one by one.
+that items appended at the end are added one by one.  A part that both values share is not compared, however large it is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ Operation = dict[str, Any]
 
 def diff(old: Json, new: Json, pointer: str = "") -> Iterator[Operation]:
     """Yield the operations, in order of field, that turn *old* into *new*; none if they are equal."""
+    if old is new:
+        return
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for name in sorted(old.keys() | new.keys()):
             path = f"{pointer}/{escape(name)}"
@@ -60,6 +62,8 @@ def escape(name: str) -> str:
 
 def _same(one: Json, other: Json) -> bool:
     """Return True if two JSON values are equal; unlike in Python, 1, 1.0 and true are three values."""
+    if one is other:
+        return True
     if type(one) is not type(other):
         return False
     if isinstance(one, Mapping):

@@ -7,7 +7,6 @@ are optional.  The answer to anything else is ``{"error": …}``; the following 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -69,8 +68,8 @@ def _verdict(request: AdmissionRequest, options: Options) -> Verdict:
 
 def _decode(record: bytes, options: Options) -> tuple[AdmissionRequest, Options]:
     try:
-        content = json.loads(record)
-    except (ValueError, RecursionError) as error:
+        content = decode.parse(record)  # as the server reads it: other parsers accept more
+    except (decode.NotJson, RecursionError) as error:
         raise BadReview(f"not JSON: {error}") from None
     if not isinstance(content, Mapping):
         raise BadReview("must be an AdmissionReview, or an object that holds one under 'review'")

@@ -1,7 +1,8 @@
 """ASGI application that receives a whole request, within limits, before a thread runs the WSGI application on it.
 
-A WSGI server needs a thread for each client that is still sending.  Here the event loop receives, so a slow client costs
-memory only.  The application runs on any ASGI server.
+A WSGI server needs a thread for each client that is still sending.  Here the event loop receives (``bodies``), so a slow client
+costs memory only, and that is limited.  Large requests are processed one at a time, in a thread of their own, and small ones do
+not wait for them.  The application runs on any ASGI server.
 
 Source: PEP 3333 (WSGI environment), ASGI 3.0 (HTTP and lifespan messages).
 """
@@ -9,8 +10,8 @@ Source: PEP 3333 (WSGI environment), ASGI 3.0 (HTTP and lifespan messages).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
-import json
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -18,26 +19,19 @@ from concurrent import futures
 from typing import Any
 from urllib import parse
 
-from webhooks.server.lifespan import Lifespan, Message, Receive, Send
+from webhooks.server.bodies import SMALL_BYTES, Answer, Bodies, RefusedError
+from webhooks.server.lifespan import ABORT, Lifespan, Message, Receive, Send
 from webhooks.server.metrics import Telemetry
 from webhooks.server.routes import PLAIN
+from webhooks.server.shares import Share
 from webhooks.settings import Settings
 
-Answer = tuple[int, list[tuple[bytes, bytes]], bytes]
-"""Status code, header fields with names in lower case, body."""
-
-
-class RefusedError(Exception):
-    """Request that is answered without the WSGI application: *code* and *reason* of the HTTP answer."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
-
-    def answer(self) -> Answer:
-        """Return the HTTP answer.  It closes the connection, as part of the request may be unread."""
-        body = json.dumps({"error": str(self)}).encode()
-        return self.code, [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"connection", b"close")], body
+LINGER_SECONDS = 2.0
+"""Time for a client to read why its request was refused before all of it was received."""
+SPREAD = 50
+"""Number of connections left open at once at which the time doubles: clients that are refused together do not come back together."""
+MOST_LINGERING = 100
+"""Connections that are left open at once; each holds up to 0.4 MB in its buffers."""
 
 
 class Application:
@@ -46,6 +40,7 @@ class Application:
     Args:
         lifespan: startup and shutdown; it also records the running requests.
         draining: returns True if the server is about to stop; connections are then closed after their next answer.
+        alone: lock among the processes of this server, held while a large request is processed; it is used by one thread.
 
     """
 
@@ -56,10 +51,17 @@ class Application:
         telemetry: Telemetry,
         lifespan: Lifespan,
         draining: Callable[[], bool],
+        alone: contextlib.AbstractContextManager[object] | None = None,
     ) -> None:
         self._wsgi, self._settings, self._telemetry = wsgi, settings, telemetry
         self._lifespan, self._draining = lifespan, draining
+        self.bodies, self.turns = Bodies(settings), Share(1)
         self._pool = futures.ThreadPoolExecutor(settings.threads, "judge")
+        self._large_pool = futures.ThreadPoolExecutor(1, "judge-large")
+        self._alone = alone or contextlib.nullcontext()
+        self._lingering = 0
+        self._beating: futures.Future[None] | None = None
+        self._record_beat()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or handle the server's startup and shutdown (``lifespan``)."""
@@ -69,58 +71,95 @@ class Application:
         if scope["type"] != "http":
             await send({"type": "websocket.close"})
             return
-        try:
-            body = await self._receive_body(scope, receive)
-            call = asyncio.get_running_loop().run_in_executor(self._pool, self._call, scope, body, time.monotonic())
-            status, headers, content = await call
-        except RefusedError as refused:
-            self._telemetry.refused("connection", refused.code)
-            status, headers, content = refused.answer()
-        except ConnectionError:
-            return
-        except asyncio.CancelledError:
-            # The server is stopping, and the thread did not finish in time.
-            status, headers, content = RefusedError(503, "the server is stopping").answer()
+        arrived, whole = time.monotonic(), True
+        with contextlib.ExitStack() as claims:
+            try:
+                body = await self.bodies.receive(scope, receive, claims)
+                status, headers, content = await self._run(scope, body, claims, arrived)
+            except RefusedError as refused:
+                self._telemetry.refused("connection", refused.code)
+                status, headers, content = refused.answer()
+                whole = refused.received
+            except ConnectionError:
+                return
+            except asyncio.CancelledError:
+                # The server is stopping, and the thread did not finish in time.
+                status, headers, content = RefusedError(503, "the server is stopping", retry=True).answer()
         if self._draining():
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": content})
+        await send({"type": "http.response.body", "body": content, "more_body": not whole})
+        if not whole:
+            await self._linger(scope, send)
 
-    async def _receive_body(self, scope: Message, receive: Receive) -> bytes:
-        """Return the whole body.
+    async def _linger(self, scope: Message, send: Send) -> None:
+        """Leave a refused connection open, but unread, until its client has read the answer; then abort it.
 
-        A body above the limit is received and discarded until the deadline: closing while the client sends would reset the
-        connection, and the client would not see the answer.
-
-        Raises:
-            RefusedError: the body is too large, too slow, or in a transfer coding other than chunked.
-            ConnectionError: the client has disconnected.
-
+        Closing at once would reset the connection before that.  Reading the rest, as TLS does before it closes, would cost time.
         """
-        limit, seconds = self._settings.body_bytes, self._settings.request_seconds
-        too_large = RefusedError(413, f"the body must be at most {limit} bytes")
-        size, pieces = _announced(scope, limit, too_large), []
         try:
-            async with asyncio.timeout(seconds):
-                more = True
-                while more:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ConnectionResetError
-                    piece, more = message.get("body", b""), message.get("more_body", False)
-                    size += len(piece)
-                    if size <= limit:
-                        pieces.append(piece)
+            if self._lingering < MOST_LINGERING:
+                self._lingering += 1
+                try:
+                    await asyncio.sleep(LINGER_SECONDS * (1 + self._lingering / SPREAD))
+                finally:
+                    self._lingering -= 1
+        finally:
+            await send({"type": "http.response.body", "body": b""})
+            scope.get(ABORT, _nothing)()
+
+    def beat(self) -> None:
+        """Have a thread of the pool record that it was free; called repeatedly in the event loop."""
+        if self._beating is None or self._beating.done():
+            self._beating = self._pool.submit(self._record_beat)
+
+    def silent_seconds(self) -> float:
+        """Return the time since a thread was free for a small request, and the event loop ran."""
+        return time.monotonic() - self._last_beat
+
+    def _record_beat(self) -> None:
+        self._last_beat = time.monotonic()
+
+    async def _run(self, scope: Message, body: bytes, claims: contextlib.ExitStack, arrived: float) -> Answer:
+        """Run the WSGI application in a thread: a large request when it is its turn, in order of size.  Raises RefusedError.
+
+        A large request has one deadline for its body and its turn, as an answer after it would be useless.
+        """
+        if len(body) <= SMALL_BYTES:
+            return await self._in_thread(self._pool.submit(self._call, scope, body, time.monotonic()))
+        try:
+            async with asyncio.timeout(self._settings.request_seconds - (time.monotonic() - arrived)) as deadline:
+                turn = await self.turns.claim(1, deadline, order=len(body))
         except TimeoutError:
-            raise too_large if size > limit else RefusedError(408, f"the body must arrive within {seconds:g} s") from None
-        if size > limit:
-            raise too_large
-        return b"".join(pieces)
+            raise self._waited_too_long() from None
+        claims.callback(self.turns.release, turn)
+        return await self._in_thread(self._large_pool.submit(self._call_large, scope, body, arrived))
+
+    async def _in_thread(self, call: futures.Future[Answer]) -> Answer:
+        """Return the result of *call*, unless no thread begins it before the deadline.  Raises RefusedError."""
+        late = asyncio.get_running_loop().call_later(self._settings.request_seconds, call.cancel)
+        try:
+            return await asyncio.wrap_future(call)
+        except asyncio.CancelledError:
+            if late.when() <= asyncio.get_running_loop().time():
+                raise self._waited_too_long() from None
+            raise
+        finally:
+            late.cancel()
+
+    def _call_large(self, scope: Message, body: bytes, arrived: float) -> Answer:
+        """Run the WSGI application while no other process of this server runs it on a large request."""
+        with self._alone:
+            return self._call(scope, body, arrived)
+
+    def _waited_too_long(self) -> RefusedError:
+        reason = f"no thread was free for the request within {self._settings.request_seconds:g} s"
+        return RefusedError(503, reason, retry=True, received=True)
 
     def _call(self, scope: Message, body: bytes, arrived: float) -> Answer:
         """Run the WSGI application on a whole request; called in a thread of the pool."""
         if time.monotonic() - arrived > self._settings.request_seconds:
-            raise RefusedError(503, f"no thread was free for the request within {self._settings.request_seconds:g} s")
+            raise self._waited_too_long()
         started: list[tuple[str, list[tuple[str, str]]]] = []
         with self._lifespan.running(arrived):
             pieces: Any = self._wsgi(environment(scope, body), lambda status, headers, _error=None: started.append((status, headers)))
@@ -132,16 +171,8 @@ class Application:
         return int(status[:3]), [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers], content
 
 
-def _announced(scope: Message, limit: int, too_large: RefusedError) -> int:
-    """Return the size to start counting from: Content-Length if it exceeds *limit*, else 0."""
-    headers = dict(scope["headers"])
-    length = int(headers.get(b"content-length", b"0"))
-    if headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
-        raise RefusedError(400, "the only supported transfer coding is chunked")
-    if length > limit and b"expect" in headers:
-        # The client waits for 100 Continue before it sends, so it can be answered at once.
-        raise too_large
-    return length if length > limit else 0
+def _nothing() -> None:
+    """Do nothing: with ``--server gunicorn``, the server closes the connection."""
 
 
 def environment(scope: Message, body: bytes) -> dict[str, Any]:

@@ -23,6 +23,9 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
+ABORT = "muster.abort"
+"""Key in the scope of a request: function that ends its connection at once.  Not every server sets it."""
+
 
 class Lifespan:
     """Startup, checks and shutdown of a worker process.
@@ -64,6 +67,7 @@ class Lifespan:
         if self._arrived:
             # A normal exit would wait for these threads, which may never end.
             log.write("error", "abandoned", {"reviews": len(self._arrived), "pid": os.getpid()})
+            log.close()
             os._exit(1)
         await send({"type": "lifespan.shutdown.complete"})
 

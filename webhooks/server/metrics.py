@@ -1,26 +1,22 @@
 """Metrics of the webhook server, and one log line for each review.
 
-Edge: prometheus_client.  If PROMETHEUS_MULTIPROC_DIR names a directory (``muster serve`` creates one at each start), each
-worker reports the sum of all workers.  Labels have a fixed set of values, which clients cannot extend.  The reviewed object
-is never logged.
+Edge: prometheus_client.  Labels have a fixed set of values, which clients cannot extend.  The reviewed object is never logged.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import prometheus_client
-from prometheus_client import multiprocess
 from prometheus_client.metrics import MetricWrapperBase
 
 from validators.model.objects import KINDS
 from webhooks import log as journal
 from webhooks.admission.review import AdmissionRequest
+from webhooks.server import multiprocess_metrics
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -45,7 +41,7 @@ class Outcome:
 class Telemetry:
     """Metrics and log lines of one process; *log* is called with level, event and fields."""
 
-    def __init__(self, log: Callable[[str, str, Mapping[str, Any]], None] = journal.write) -> None:
+    def __init__(self, log: Callable[[str, str, Mapping[str, Any]], None] = journal.append) -> None:
         self._log = log
         self._registry = registry = prometheus_client.CollectorRegistry()
         self._reviews = prometheus_client.Counter(
@@ -114,7 +110,28 @@ class Telemetry:
         for outcome in (_LOADED, _REJECTED):
             self._reloads.labels(outcome)
 
+        self._add_load_metrics(registry)
         self._add_rotation_metrics(registry)
+
+    def _add_load_metrics(self, registry: prometheus_client.CollectorRegistry) -> None:
+        self._body_bytes = prometheus_client.Gauge(
+            "muster_request_body_bytes",
+            "Bytes claimed by request bodies under way, by share: small (up to 64 KiB) or large.",
+            ("share",),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._body_waiting = prometheus_client.Gauge(
+            "muster_request_bodies_waiting",
+            "Request bodies that wait for a part of the limit on all bodies, by share.",
+            ("share",),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._log_dropped = prometheus_client.Counter(
+            "muster_log_lines_dropped", "Log lines dropped because standard error was not read in time.", registry=registry
+        )
+        self._dropped_lines = 0
 
     def _add_rotation_metrics(self, registry: prometheus_client.CollectorRegistry) -> None:
         self._steps = prometheus_client.Counter(
@@ -244,39 +261,21 @@ class Telemetry:
         """Set the time of the API server minus that of this machine."""
         self._offset.labels("managed").set(seconds)
 
+    def bodies(self, shares: Mapping[str, tuple[int, int]]) -> None:
+        """Set the bytes and the number of waiting bodies of each share."""
+        for share, (size, waiting) in shares.items():
+            self._body_bytes.labels(share).set(size)
+            self._body_waiting.labels(share).set(waiting)
+
+    def log_dropped(self, lines: int) -> None:
+        """Set the number of log lines that this process has dropped."""
+        self._log_dropped.inc(lines - self._dropped_lines)
+        self._dropped_lines = lines
+
     def reloaded(self, *, taken: bool) -> None:
         """Count a new key pair; *taken* is False if the old one stays in use."""
         self._reloads.labels(_LOADED if taken else _REJECTED).inc()
 
     def render(self) -> bytes:
         """Return the metrics of all processes in Prometheus' text format."""
-        if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-            return prometheus_client.generate_latest(self._registry)
-        registry = prometheus_client.CollectorRegistry()
-        _AllProcesses(registry)
-        return prometheus_client.generate_latest(registry)
-
-
-class _AllProcesses(multiprocess.MultiProcessCollector):
-    """Collector over all processes that skips empty files: the library cannot read the new file of a starting process."""
-
-    def __init__(self, registry: prometheus_client.CollectorRegistry) -> None:
-        super().__init__(registry)  # type: ignore[no-untyped-call]
-
-    def collect(self) -> Any:
-        """See MultiProcessCollector."""
-        files = [str(file) for file in sorted(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob("*.db")) if _has_content(file)]
-        return self.merge(files, accumulate=True)  # type: ignore[no-untyped-call]
-
-
-def _has_content(file: Path) -> bool:
-    try:
-        return file.stat().st_size > 0
-    except FileNotFoundError:
-        # Its process has just ended.
-        return False
-
-
-def process_ended(pid: int) -> None:
-    """Remove the gauges of a process that has ended; its counters stay."""
-    multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]
+        return multiprocess_metrics.render(self._registry)

@@ -30,7 +30,7 @@ from webhooks import log
 from webhooks.certificate_settings import MANAGED
 from webhooks.knobs import Address
 from webhooks.lookup.source import Source
-from webhooks.server import tls
+from webhooks.server import memory, tls
 from webhooks.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 METRICS_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 COLLECT_AFTER = 20_000
 """Net allocations after which the garbage collector runs; decoding a large Workload makes 15,000 objects."""
+RECEIVE_BUFFER = 64 * 1024
+"""Receive buffer of a connection in the kernel, which doubles it.  Left alone, one that is not read grows to several MiB."""
 
 
 class StartError(ValueError):
@@ -67,6 +69,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         self._descriptor, self._probes = listeners[0].detach(), listeners[1:]
         # Shared memory, inherited by fork; one byte needs no lock.
         self._draining = mmap.mmap(-1, 1)
+        self._alone = memory.Alone()
         self._pid = os.getpid()
         super().__init__()
 
@@ -89,10 +92,11 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             self._create_app,
             parent=self._pid,
             draining=lambda: self._draining[0] != 0,
+            alone=self._alone,
             managed=self._managed,
         )
         for probe in self._probes:
-            threading.Thread(target=_serve_probes, args=(self.worker.application, probe), name="probes", daemon=True).start()
+            threading.Thread(target=_serve_probes, args=(self.worker.probes, probe), name="probes", daemon=True).start()
         return self.worker.application
 
     def _gunicorn_settings(self) -> dict[str, Any]:
@@ -195,7 +199,7 @@ def _ignore(number: int, _frame: FrameType | None) -> None:
 
 
 def _worker_exited(_: Any, worker: Any) -> None:
-    from webhooks.server.metrics import process_ended
+    from webhooks.server.multiprocess_metrics import process_ended
 
     process_ended(worker.pid)
 
@@ -211,6 +215,7 @@ def listen(address: Address, backlog: int) -> socket.socket:
         family, kind, protocol, _, socket_address = candidates[0]
         sock = socket.socket(family, kind, protocol)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         if family == socket.AF_INET6 and address.host == "::":
             # One socket for both address families, as Kubernetes may probe a pod by either.
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)

@@ -8,10 +8,10 @@ as well.
 from __future__ import annotations
 
 import contextlib
-import logging
-import sys
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, NoReturn
 
 import flask
@@ -43,17 +43,19 @@ def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready
     """Return the application.  *unready* returns the reasons why this server is not ready for reviews; none if it is ready."""
     app = flask.Flask("webhooks", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_bytes
-    _log_to_journal(app.logger)
+    app.logger.handlers[:], app.logger.propagate = [log.Handler()], False
     judges = _judges(settings)
 
-    def answer() -> flask.Response:
-        # Each access through flask's proxy costs as much as some rules, so it is resolved once.
-        http: flask.Request = flask.request._get_current_object()  # type: ignore[attr-defined]  # noqa: SLF001 - werkzeug's public way
-        path = http.environ["PATH_INFO"]
-        return _review(http, path, judges[path], lookup, telemetry)
+    def answers(path: str, judge: Judge) -> Callable[[], flask.Response]:
+        def answer() -> flask.Response:
+            # Each access through flask's proxy costs as much as some rules, so it is resolved once.
+            http: flask.Request = flask.request._get_current_object()  # type: ignore[attr-defined]  # noqa: SLF001 - werkzeug's public way
+            return _review(http, path, judge, lookup, telemetry)
 
-    for path in judges:
-        app.add_url_rule(path, path, answer, methods=["POST"])
+        return answer
+
+    for path, judge in judges.items():
+        app.add_url_rule(path, path, answers(path, judge), methods=["POST"])
     probes: dict[str, Callable[[], flask.typing.ResponseReturnValue]] = {
         HEALTH: lambda: {"status": "ok"},
         READY: lambda: _readiness(unready()),
@@ -61,6 +63,7 @@ def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready
     }
     for path, probe in probes.items():
         app.add_url_rule(path, path, probe if settings.tls_probes else _only_plain(probe))
+    app.before_request(functools.partial(_require_path, frozenset(judges) | frozenset(probes)))
     app.register_error_handler(exceptions.HTTPException, lambda error: _error_response(error, telemetry))
     return app
 
@@ -72,6 +75,12 @@ def _only_plain(probe: Callable[[], flask.typing.ResponseReturnValue]) -> Callab
         return probe()
 
     return answer
+
+
+def _require_path(paths: AbstractSet[str]) -> None:
+    """Refuse every path that is not exactly one of *paths*: the router takes //validate for /validate, and redirects from others."""
+    if flask.request.environ["PATH_INFO"] not in paths:
+        raise exceptions.NotFound(f"there is nothing at this path; the paths are {', '.join(sorted(paths))}")
 
 
 def _judges(settings: Settings) -> dict[str, Judge]:
@@ -166,10 +175,3 @@ def _error_response(error: exceptions.HTTPException, telemetry: Telemetry) -> fl
     if isinstance(error, exceptions.MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     return response
-
-
-def _log_to_journal(logger: logging.Logger) -> None:
-    stream = logging.StreamHandler(sys.stderr)
-    stream.setFormatter(log.JsonFormatter())
-    logger.handlers[:] = [stream]
-    logger.propagate = False

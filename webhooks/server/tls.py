@@ -15,6 +15,8 @@ from typing import NamedTuple
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from apiserver import regular_files
+
 LARGEST = 1024 * 1024
 """Limit for a certificate or key file, in bytes."""
 
@@ -130,8 +132,7 @@ UNREADABLE = "cannot read "
 
 def _read(path: str) -> bytes:
     try:
-        with Path(path).open("rb") as stream:
-            content = stream.read(LARGEST + 1)
+        content = regular_files.read(path, LARGEST)
     except OSError as error:
         raise PairError(f"{UNREADABLE}{path}: {error.strerror or error}") from None
     if len(content) > LARGEST:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -10,7 +13,8 @@ from webhooks import log
 from webhooks.lookup.source import Source
 from webhooks.server import tls
 from webhooks.server.application import Application
-from webhooks.server.lifespan import Lifespan
+from webhooks.server.lifespan import TICK_SECONDS, Lifespan
+from webhooks.server.memory import Trim
 from webhooks.server.metrics import Telemetry
 from webhooks.settings import Settings
 
@@ -19,6 +23,11 @@ if TYPE_CHECKING:
 
 CreateApp = Callable[..., Callable[..., Iterable[bytes]]]
 """Creates the WSGI application from settings, lookup, telemetry and ``unready``; see ``webhooks.server.routes.create_app``."""
+SWITCH_SECONDS = 0.0005
+"""Time after which a thread that computes lets another one run.  A small review waits so long for each of its steps while a large
+one is processed; the default is ten times as long."""
+PROBE_BODY_BYTES, PROBES = 4096, 16
+"""Largest body of a request to the plain port, and the number of such bodies; probes have none."""
 
 
 class Worker:
@@ -33,20 +42,26 @@ class Worker:
         *,
         parent: int,
         draining: Callable[[], bool],
+        alone: contextlib.AbstractContextManager[object] | None = None,
         managed: Managed | None = None,
     ) -> None:
         self._live, self._source, self._draining, self._managed = live, source, draining, managed
-        self._lines = log.Batch()
-        self.telemetry = Telemetry(self._lines.write)
+        self.telemetry = Telemetry(log.append)
+        self._trim = Trim()
+        sys.setswitchinterval(SWITCH_SECONDS)
         self._set_validity()
         if managed is not None:
             managed.start(self.telemetry)
         wsgi: Any = create_app(settings, source.start(), self.telemetry, self.unready)
         lifespan = Lifespan(settings.stuck_seconds, parent=parent, tick=self.tick)
-        self.application = Application(wsgi, settings, self.telemetry, lifespan, draining)
+        self.application = Application(wsgi, settings, self.telemetry, lifespan, draining, alone)
+        # An application of its own: probes are answered even if no thread is free for reviews.
+        few = dataclasses.replace(settings, threads=1, body_bytes=PROBE_BODY_BYTES, total_body_bytes=PROBES * PROBE_BODY_BYTES)
+        self.probes = Application(wsgi, few, self.telemetry, lifespan, draining)
+        self._silent_limit = settings.request_seconds + 2 * TICK_SECONDS
 
     def tick(self) -> None:
-        """Reload a changed key pair and write the log lines of reviews; called by the event loop."""
+        """Reload a changed key pair, report what has happened since the last tick, and trim memory; called by the event loop."""
         reason = self._live.refresh(time.monotonic())
         if reason == tls.RELOADED:
             self.telemetry.reloaded(taken=True)
@@ -55,13 +70,19 @@ class Worker:
         elif reason:
             self.telemetry.reloaded(taken=False)
             log.write("error", "certificate", {"reason": reason, "serving": "the last good pair"})
-        self._lines.flush()
+        log.flush()
+        self.telemetry.log_dropped(log.dropped())
+        self.telemetry.bodies(self.application.bodies.figures())
+        self._trim.tick(self.application.bodies.large.used)
+        self.application.beat()
 
     def unready(self) -> list[str]:
         """Return the reasons why the API server should send its reviews elsewhere."""
         reasons = []
         if self._draining():
             reasons.append("draining: about to stop")
+        if (silent := self.application.silent_seconds()) > self._silent_limit:
+            reasons.append(f"no review could be answered for {silent:.0f} s: the event loop is blocked, or no thread is free")
         offset = 0.0 if self._managed is None else self._managed.clock_offset()
         if (end := self._live.pair.leaf_validity.expires) <= time.time() + offset:
             reasons.append(f"the serving certificate expired at {log.stamp(end)}")

@@ -24,7 +24,7 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
 
     """
     try:
-        manifests = files.read_manifests(discovery.discover(paths).files, sys.stdin.buffer)
+        manifests = files.read_manifests(discovery.discover(paths).files, sys.stdin.buffer, given=paths)
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
     items: dict[tuple[str, str, str], Item] = {}

@@ -37,7 +37,7 @@ _THRESHOLDS = (100_000, 50, 100)
 """Thresholds of the garbage collector: documents have no cycles, so there is little to collect.  They stay until the command ends."""
 
 
-def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, jobs: int | None, list_objects: bool) -> Report:
+def report_on(found: Discovered, objects: Discovered, settings: Settings, *, jobs: int | None, list_objects: bool) -> Report:
     """Return the report on the files *found*; those in *objects* are looked up only.  It does not depend on the number of *jobs*.
 
     Raises:
@@ -46,10 +46,12 @@ def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, 
     """
     stdin = sys.stdin.buffer
     progress = inputs.shown_progress()
-    read = Files(files.listed(found.files, stored=found.stored), stdin)
+    read = Files(files.listed(found.files, stored=found.stored, given=found.paths), stdin, found.paths)
     inputs.warn_without_files(found, len(read.names))
-    further = files.manifests(objects, stdin, leave_out=map(files.identity, found.files if objects else ()))
-    known = progress.over(further, len(objects), "reading --objects")
+    further = files.manifests(
+        objects.files, stdin, leave_out=map(files.identity, found.files if objects.files else ()), given=objects.paths
+    )
+    known = progress.over(further, len(objects.files), "reading --objects")
     gc.set_threshold(*_THRESHOLDS)
     try:
         with contextlib.closing(_Run(read, settings, jobs, progress, list_objects=list_objects)) as run:

@@ -146,7 +146,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
 
 def _report_on(
     read: Discovered,
-    known: Sequence[str],
+    known: Discovered,
     settings: Settings,
     against: str | None,
     tools: Tools,
@@ -172,14 +172,14 @@ def _without_known(report: Report, baseline: str | None, write_baseline: str | N
     return report if baseline is None else baseline_file.without_known(report, baseline, settings)
 
 
-def _fixed(read: Discovered, objects: Sequence[str], settings: Settings, *, diff: bool, unsafe: bool, quiet: bool) -> tuple[Report, bool]:
+def _fixed(read: Discovered, objects: Discovered, settings: Settings, *, diff: bool, unsafe: bool, quiet: bool) -> tuple[Report, bool]:
     """Apply fixes to the files, or print them as a patch; return the report of the result, and whether something changed."""
     from muster.commands.lint import fix_files
     from validators.lint import files
 
     stdin = sys.stdin.buffer
-    known = files.read_manifests(objects, stdin, leave_out=map(files.identity, read.files))
-    fixed = fix_files.fix(list(files.sources(read.files, stdin)), known, settings, unsafe=unsafe)
+    known = files.read_manifests(objects.files, stdin, leave_out=map(files.identity, read.files), given=objects.paths)
+    fixed = fix_files.fix(list(files.sources(read.files, stdin, given=read.paths)), known, settings, unsafe=unsafe)
     if diff:
         standard_output.write(fix_files.patch(fixed))
     else:

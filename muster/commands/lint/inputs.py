@@ -50,7 +50,7 @@ def options(command: Command) -> Command:
 
 def chosen(
     paths: Sequence[str], objects: Sequence[str], exclude: Sequence[str], include: Sequence[str], own: Iterable[str | None] = ()
-) -> tuple[Discovered, Sequence[str]]:
+) -> tuple[Discovered, Discovered]:
     """Return the files at *paths*, and the files at *objects* whose objects are only looked up.
 
     Files in *own*, which have other purposes, are read only if they are named.
@@ -62,7 +62,7 @@ def chosen(
     from validators.lint import files
 
     selection = replaced(filters(exclude, include), own=frozenset(files.identity(each) for each in own if each))
-    return _discovered(paths, selection), _discovered(objects, selection).files
+    return _discovered(paths, selection), _discovered(objects, selection)
 
 
 def filters(exclude: Sequence[str], include: Sequence[str], bases: Sequence[str] = (".",)) -> Filters:
@@ -102,7 +102,7 @@ def _discovered(paths: Sequence[str], filters: Filters) -> Discovered:
 
 def linted(
     inputs: Discovered,
-    objects: Sequence[str],
+    objects: Discovered,
     settings: Settings,
     against: str | None = None,
     tools: Tools = _NO_TOOLS,
@@ -123,7 +123,7 @@ def linted(
     compared = None if against is None else old_objects.before(against, inputs.paths, tools)
     rendered = list(rendering.render(inputs, tools))
     progress = shown_progress()
-    manifests, known = _read(inputs.files, objects, progress)
+    manifests, known = _read(inputs, objects, progress)
     if live and not inputs.paths:
         manifests = live.manifests
     elif live:
@@ -153,14 +153,14 @@ def linted(
     return manifests, replaced(report, skipped=inputs.skipped, has_unreadable=unread)
 
 
-def _read(named: Sequence[str], objects: Sequence[str], progress: Progress) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
+def _read(named: Discovered, objects: Discovered, progress: Progress) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
     """Return the parsed files *named*, and those in *objects* that are not among them."""
     from validators.lint import files
 
     stdin = sys.stdin.buffer
-    sources = progress.over(files.sources(named, stdin), len(named), "reading files")
-    further = files.sources(objects, stdin, leave_out=map(files.identity, named))
-    known = progress.over(further, len(objects), "reading --objects")
+    sources = progress.over(files.sources(named.files, stdin, given=named.paths), len(named.files), "reading files")
+    further = files.sources(objects.files, stdin, leave_out=map(files.identity, named.files), given=objects.paths)
+    known = progress.over(further, len(objects.files), "reading --objects")
     return tuple(each.manifest() for each in sources), tuple(each.manifest() for each in known)
 
 

@@ -102,9 +102,10 @@ def render(inputs: Discovered, wanted: Tools) -> Iterator[Rendered]:
 
 
 def _is_library(file: str) -> bool:
+    from validators.lint import file_content
+
     try:
-        with open(file, "rb") as stream:  # noqa: PTH123 - as above
-            return _LIBRARY.search(stream.read(LARGEST_FILE)) is not None
+        return _LIBRARY.search(file_content.read_regular(file, LARGEST_FILE)) is not None
     except OSError:
         return False
 

@@ -75,7 +75,7 @@ class Session:
         """Read the files in *folders*; yield after each batch of files those whose findings may have changed."""
         self._folders = tuple(folder for folder in folders if Path(folder).is_dir())
         chosen = discovery.discover(self._folders, self._options.filters(self._folders)).files
-        sources = files.sources(chosen, io.BytesIO())
+        sources = files.sources(chosen, io.BytesIO(), given=())
         left = self._on_disk
         self._on_disk = frozenset(map(files.display_name, chosen))
         yield self.workspace.update((), [name for name in left - self._on_disk if name not in self._open or not self._is_linted(name)])
@@ -93,7 +93,7 @@ class Session:
         """Read files again that have changed on disk; return the files whose findings may have changed."""
         names = {self.name_of(path) for path in paths}
         changed = [name for name in names if name in self._on_disk and name not in self._open]
-        return self.workspace.update(files.read_manifests([name for name in changed if Path(name).exists()], io.BytesIO()))
+        return self.workspace.update(files.read_manifests([name for name in changed if Path(name).exists()], io.BytesIO(), given=()))
 
     def knows(self, path: str) -> bool:
         """Return whether the content of a file does not decide which other files are read, and the file is among those."""

@@ -2,4 +2,5 @@
 
 command   options and exit status
 output    files in place, one stream, or a diff
+line_diff differences of two texts, in time in proportion to their length
 """

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from muster.commands.migrate import line_diff
 
 if TYPE_CHECKING:
     from validators.migrate.outcome import File
@@ -72,7 +73,7 @@ def differences(files: Sequence[File]) -> str:
 def _difference(file: File) -> Iterator[str]:
     before, after = (_lines(content) for content in (file.before, file.after))
     name = file.name.removeprefix("/")
-    for line in difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"):
+    for line in line_diff.unified(before, after, f"a/{name}", f"b/{name}"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

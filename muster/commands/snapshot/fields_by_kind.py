@@ -8,6 +8,8 @@ from muster.commands.snapshot import device_fields, fields, lookup_fields
 from muster.commands.snapshot.selector_fields import KEPT, METADATA
 from muster.commands.snapshot.shapes import Fields
 
+UNLIKE = "givenOtherwiseToo"
+"""A field that is not read: two different objects with one name stay different, so that simulate reports them again."""
 FIELDS: Mapping[str, Fields] = {
     kind: {"apiVersion": KEPT, "kind": KEPT, **kept}
     for kind, kept in (

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.snapshot import selector_texts
-from muster.commands.snapshot.fields_by_kind import FIELDS
+from muster.commands.snapshot.fields_by_kind import FIELDS, UNLIKE
 from muster.commands.snapshot.selector_fields import EXPRESSIONS, TOLERATIONS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape, Shape
 from scheduler_core.loading.gather import DEVICE_KINDS
@@ -36,13 +36,14 @@ _COMPARING = frozenset({"Lt", "Gt"})
 
 def redacted(objects: Sequence[Mapping[str, Json]], salt: bytes) -> list[dict[str, Json]]:
     """Return *objects*, already pruned, with names hashed with *salt*."""
-    whole = [_with_namespace(each) for each in objects]
+    whole = [_with_namespace({key: value for key, value in each.items() if key != UNLIKE}) for each in objects]
     texts: set[str] = set()
     for each in whole:
         _changed(each, FIELDS[each["kind"]], _noting(texts))
     names = _hashes(texts - _NOT_NAMES - _compared(whole) - _of_devices(whole), salt)
     names |= {f"{pod}-{volume}": f"{names.get(pod, pod)}-{names.get(volume, volume)}" for pod, volume in _ephemeral_volumes(whole)}
-    return [_changed(each, FIELDS[each["kind"]], lambda text: names.get(text, text)) for each in whole]
+    changed = (_changed(each, FIELDS[each["kind"]], lambda text: names.get(text, text)) for each in whole)
+    return [{**each, UNLIKE: True} if UNLIKE in before else each for before, each in zip(objects, changed, strict=True)]
 
 
 def _ephemeral_volumes(objects: Iterable[Mapping[str, Json]]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from muster.commands.progress import Progress
 from muster.commands.simulate.what_if import whole_name
 from muster.commands.snapshot import lookup_fields
-from muster.commands.snapshot.fields_by_kind import FIELDS
+from muster.commands.snapshot.fields_by_kind import FIELDS, UNLIKE
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
@@ -22,8 +22,6 @@ from scheduler_core.model.problem import Problem
 from validators.model.decode import Source
 
 Content = dict[str, Any]
-_UNLIKE = {"givenOtherwiseToo": True}
-"""A field that is not read: two different objects with one name stay different, so that simulate reports them again."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ def _of_kind(listed: Iterable[GatheredObjects], fields: Mapping[str, Shape], pro
         for content in _pruned(counting, fields, name, problems):
             yield content
             if unlike:
-                yield {**content, **_UNLIKE}
+                yield {**content, UNLIKE: True}
 
 
 def _counting(several: Sequence[GatheredObjects]) -> tuple[GatheredObjects, bool]:

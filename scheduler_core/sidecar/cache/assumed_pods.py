@@ -105,7 +105,8 @@ class AssumedPods:
 
     def _set_nomination(self, pod: LivePod, node: str | None) -> None:
         reporter, before = self._cache.reporter, pod.nominated
-        pod.assumed_nomination = node if node != pod.draft.nominated else None
+        # While an earlier write is not watched, the watched nomination is about to change.
+        pod.assumed_nomination = node if node != pod.draft.nominated or pod.assumed_nomination is not None else None
         if before and before != pod.nominated:
             reporter.nomination_ended(pod, before)
         reporter.change_count += 1

@@ -244,7 +244,9 @@ class Loop:
             self._submit(scheduler.eviction_refused(message.root, message.refused.pod, message.why, now))
             return
         writes = scheduler.approve(message.root, now)
-        self._parts.metrics.preempted(message.root, sum(isinstance(each, Evict) for each in writes))
+        # Its evictions follow when its nominations are written, unless the plan is outdated.
+        pending = scheduler.awaits(message.root, message.plan)
+        self._parts.metrics.preempted(message.root, len(message.plan) if pending else sum(isinstance(each, Evict) for each in writes))
         self._submit(writes)
 
     def _submit(self, writes: Iterable[Write]) -> None:

@@ -29,7 +29,7 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.cache.cache import LABELS, Cache
-from scheduler_core.sidecar.cache.informers import Informers
+from scheduler_core.sidecar.cache.informers import WATCHED, Informers
 from scheduler_core.sidecar.cache.needed_kinds import reads_of
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths, field_manager
@@ -62,7 +62,8 @@ class Sidecar:
     """Components of one replica."""
 
     def __init__(self, configuration: client.Configuration, settings: Settings, minor: int, log: Log) -> None:
-        configuration.connection_pool_maxsize = settings.writers + 12
+        # A new leader reads all kinds at once.
+        configuration.connection_pool_maxsize = settings.writers + 12 + len(WATCHED)
         self._settings, self._log = settings, log
         self._mailbox = Mailbox()
         api = Api(configuration, manager := field_manager(settings.scheduler_name))
@@ -75,11 +76,7 @@ class Sidecar:
         self._metrics = SidecarMetrics(settings.scheduler_name, settings.identity, places=settings.places)
         self._lease = self._candidate(api)
         paths = Paths(self._informers.paths)
-        self._permissions = PermissionCheck(
-            api,
-            lambda: needed_permissions(settings, self._informers.served(), paths.api_group),
-            lambda level, message: log(level, "permissions", {"message": message}),
-        )
+        self._permissions = self._permission_check(api, paths)
         self._dispatcher = self._new_dispatcher(api, paths)
         scheduling = options(settings)
         cache = Cache(LABELS if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places))
@@ -140,6 +137,13 @@ class Sidecar:
             on_retry=lambda *retried: self._mailbox.enqueue(Retried(*retried)),
             on_forbidden=self._permissions.recheck,
             on_object=lambda kind, text: self._mailbox.enqueue(Returned(kind, msgspec.Raw(text))),
+        )
+
+    def _permission_check(self, api: Api, paths: Paths) -> PermissionCheck:
+        return PermissionCheck(
+            api,
+            lambda: needed_permissions(self._settings, self._informers.served(), paths.api_group),
+            lambda level, message: self._log(level, "permissions", {"message": message}),
         )
 
     def _search(self, api: Api, manager: str, cache: Cache) -> LeftOverClaims:

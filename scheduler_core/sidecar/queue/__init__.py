@@ -5,6 +5,7 @@ entities           entities: activeQ, timers, indices by state
 priority_queue     state changes of entities after cluster events, timers and attempts
 binds_in_flight    binds in flight and their results
 pre_binds          volumes that are being bound before the binds of their pods
+preemption_proposals  preemption plans whose evictions are not sent yet
 next_action        next action for a root
 root_status        pods of a root to place, pods bound, pods to undo
 queueing_hints     unschedulable roots that a cluster change can help

@@ -6,8 +6,6 @@ repeated events do no harm.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
@@ -18,6 +16,7 @@ from scheduler_core.sidecar.queue.decision_log import DecisionLog
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity, RefusedEvictions
 from scheduler_core.sidecar.queue.next_action import Action, current_waiting, is_held_back, is_unplaced, next_action, update_timers
 from scheduler_core.sidecar.queue.pre_binds import PreBindsInFlight
+from scheduler_core.sidecar.queue.preemption_proposals import PlanReservations, PreemptionProposals
 from scheduler_core.sidecar.queue.queueing_hints import QueueingHint, UnschedulableEntities
 from scheduler_core.sidecar.queue.root_status import RootStatus, root_status
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
@@ -35,16 +34,6 @@ from scheduler_core.sidecar.queue.states import (
 from scheduler_core.sidecar.writes import Ref
 
 
-class PlanReservations(Protocol):
-    """Capacity that is reserved by preemption plans."""
-
-    def prune(self, plan: PreemptionPlan) -> PreemptionPlan:
-        """Return *plan* without the victims that are gone."""
-
-    def release(self, plan: PreemptionPlan) -> None:
-        """Drop *plan*: its victims are no longer assumed deleted, and its capacity is released."""
-
-
 class SchedulingQueue:
     """Scheduling queue of our roots.  Other packages report events; only this package changes states.
 
@@ -52,6 +41,7 @@ class SchedulingQueue:
         entities: entities by state.
         binds: binds in flight.
         pre_binds: volumes that are being bound before the binds of their pods.
+        proposals: preemption plans whose evictions are not sent yet.
         decisions: the last decision on each root.
 
     """
@@ -64,6 +54,7 @@ class SchedulingQueue:
         self.entities = EntityQueue(UnschedulableEntities(cache, options.ignore))
         self.binds = BindsInFlight(self.entities, assumed, options.retry_seconds)
         self.pre_binds = PreBindsInFlight(self.entities)
+        self.proposals = PreemptionProposals(self.entities)
         self.decisions = DecisionLog()
 
     def status_of(self, root: Root) -> RootStatus | None:
@@ -225,6 +216,12 @@ class SchedulingQueue:
     def awaits_victims(self, root: Root) -> bool:
         """Return whether *root* waits for its victims, or is attempted after them."""
         return (entity := self.get(root)) is not None and entity.can_follow_victims
+
+    def drop_plan(self, entity: QueuedEntity, proposed: PreemptionProposed, now: float, *, retry_at: float | None = None) -> None:
+        """Drop the plan of *entity*, of which no eviction is sent; *retry_at* as in ``preemption_done``."""
+        self._reservations.release(proposed.plan)
+        self.preemption_done(entity, retry_at=retry_at)
+        self.reconsider(entity.root, now, hint=True)
 
     def preempt(self, entity: QueuedEntity, preempting: Preempting) -> None:
         """Record that the evictions of a plan are sent."""

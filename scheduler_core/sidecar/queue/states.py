@@ -27,9 +27,12 @@ class PreemptionPlan:
     victims: Mapping[str, Ref]
     """Victims by pod key."""
     nominations: Mapping[str, str]
+    """Nodes by pod key; empty for a pod of the root that had a nomination and has no place in the plan."""
     since: float
     change_count: int = -1
     """Number of cluster changes at the time of its last proof."""
+    replaced: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Nominated nodes of these pods before the plan, empty for none: they have them again if it is dropped."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,9 +127,13 @@ class Binding:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PreemptionProposed:
-    """The evictions of *plan* are in a dry run; its victims are assumed deleted, and its nominations hold capacity."""
+    """No eviction of *plan* is sent yet; its victims are assumed deleted, and its nominations hold capacity."""
 
     plan: PreemptionPlan
+    passed: bool = False
+    """Whether the dry run of its evictions has passed; earlier plans come first."""
+    unwritten: dict[Ref, str] | None = None
+    """Nominated nodes whose writes are in flight; None before they are sent.  No pod is evicted before the API server has them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -185,6 +192,8 @@ class Event(enum.StrEnum):
     BIND = "Bind"
     BINDING_DONE = "BindingDone"
     PROPOSE_PREEMPTION = "ProposePreemption"
+    DRY_RUN_PASSED = "DryRunPassed"
+    NOMINATE = "Nominate"
     PREEMPT = "Preempt"
     VICTIM_GONE = "VictimGone"
     PREEMPTION_DONE = "PreemptionDone"
@@ -208,7 +217,9 @@ TABLE: tuple[tuple[Event, tuple[type[State], ...], type[State], str], ...] = (
     (Event.BIND, (Scheduling, PreBinding), Binding, "its pods are assumed, their volumes and devices are bound, and binds are sent"),
     (Event.BINDING_DONE, (Binding,), Backoff, "the last of its binds has ended"),
     (Event.PROPOSE_PREEMPTION, (Scheduling,), PreemptionProposed, "the attempt failed, and preemption can help"),
-    (Event.PREEMPT, (PreemptionProposed,), Preempting, "the dry run has passed, and the plan still holds: evictions are sent"),
+    (Event.DRY_RUN_PASSED, (PreemptionProposed,), PreemptionProposed, "the dry run has passed; earlier plans come first"),
+    (Event.NOMINATE, (PreemptionProposed,), PreemptionProposed, "it is the first plan, and still holds: nominations are sent"),
+    (Event.PREEMPT, (PreemptionProposed,), Preempting, "the nominations are written, and the plan still holds: evictions are sent"),
     (Event.VICTIM_GONE, (Preempting,), Preempting, "a victim is gone, or its eviction failed"),
     (
         Event.PREEMPTION_DONE,

@@ -9,6 +9,7 @@ pre_binding      volumes and devices that are bound before the pods, and their p
 volume_binder    writes and progress of volumes
 device_binder    writes and progress of claims to devices
 preemption_plan  preemption plans: dry run, proof, evictions
+plan_steps       steps of plans: second proof, nominations, evictions
 write_results    handling of write results
 waiting          what a root waits for that is not attempted
 explanation      decision on a root, and its writes

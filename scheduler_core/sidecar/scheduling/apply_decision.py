@@ -86,6 +86,7 @@ class DecisionApplier:
         if (pre_binding := self._pre_binder.start(decision, by_pod, now)) is not None:
             queue.pre_binds.start(entity, pre_binding, now)
             return Attempt(entity.root, decision, (*pre_binding.writes.values(), *self._binder.nominate(binds), *reports))
+        self._preemption.follow(binds)
         queue.binds.start(entity, by_pod, decision)
         return Attempt(entity.root, decision, (*binds, *reports))
 
@@ -104,6 +105,8 @@ class DecisionApplier:
         preempts = any(pod.record is not None and pod.record.preempts for pod in status.to_place)
         if queue.options.preempt and failure_clears_nominations(entity.root, preempts=preempts):
             writes = (*writes, *self._binder.nominations(decision, status))
+        if may_preempt and awaits_victims:
+            writes = (*writes, *self._preemption.hold(decision))
         if decision.status in _UNPLACED or (decision.status is Status.WAIT and not status.placed):
             writes = (*writes, *self._pre_binder.left_over(status.to_place))
         current: RootStatus | None = status

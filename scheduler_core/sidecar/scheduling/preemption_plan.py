@@ -1,8 +1,12 @@
 """Preemption plans: victims, dry run, second proof, evictions.
 
-A plan is *proposed* while its evictions are in a dry run.  Meanwhile its victims are assumed deleted and its capacity is reserved, so
-no other root uses either.  It is *preempting* once it is proved again and its evictions are sent.  The root is not attempted before
-the last victim is gone, and claims to devices are not reserved for it any more.
+A plan is *proposed* while its evictions are in a dry run, and then its nominations are written.  Meanwhile its victims are assumed
+deleted and its capacity is reserved, so no other root uses either.  It is *preempting* once it is proved again and its evictions are
+sent: the nominations are in the cluster by then, so a restart does not forget them.  The root is not attempted before the last victim is
+gone, and claims to devices are not reserved for it any more.
+
+A plan can rely on victims of an earlier one.  So evictions are sent in the order of the plans, and if one is to be decided again, all
+later ones are dropped.
 """
 
 from __future__ import annotations
@@ -15,13 +19,16 @@ from scheduler_core.cycle.effects import held_nominations
 from scheduler_core.model.conditions import disruption_target
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.preemption.units.preemption_units import Units
+from scheduler_core.queueing.trees import name_of
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
-from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan
+from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan, PreemptionProposed
 from scheduler_core.sidecar.scheduling.binding import NORMAL
 from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption, blocked_preemption
-from scheduler_core.sidecar.writes import Condition, Evict, EvictionMethod, Nominate, RecordEvent, Ref, SetCondition, Write
+from scheduler_core.sidecar.writes import Bind, Condition, Evict, EvictionMethod, Nominate, RecordEvent, Ref, SetCondition, Ungate, Write
+
+NOTHING: Mapping[str, str] = {}
 
 
 class PreemptionPlans:
@@ -30,6 +37,8 @@ class PreemptionPlans:
     def __init__(self, cache: Cache, assumed: AssumedPods, eviction_method: EvictionMethod, scheduler_name: str) -> None:
         self._cache, self._assumed = cache, assumed
         self._evicting, self._scheduler_name = eviction_method, scheduler_name
+        self._cycle = -1, -1
+        """Numbers of cluster changes before and after the last cycle that had an effect."""
 
     def plan(self, decision: Decision, now: float) -> PreemptionPlan | None:
         """Return the plan of *decision*; None if it has no victims."""
@@ -54,15 +63,29 @@ class PreemptionPlans:
         return tuple(Evict(plan.victims[key], message, self._evicting) for key in sorted(plan.victims))
 
     def is_proved(self, plan: PreemptionPlan) -> bool:
-        """Return whether nothing has changed since the proof."""
-        return plan.change_count == self._cache.reporter.change_count
+        """Return whether nothing has changed since the proof, apart from other decisions of the same cycle, which take it into account."""
+        before, after = self._cycle
+        count = after if before < plan.change_count <= after else plan.change_count
+        return count == self._cache.reporter.change_count
+
+    def end_cycle(self, before: int) -> None:
+        """Record that the decisions of a cycle are applied; *before* is the number of cluster changes at their time."""
+        if before != self._cache.reporter.change_count:
+            self._cycle = before, self._cache.reporter.change_count
 
     def release(self, plan: PreemptionPlan) -> None:
         """Drop *plan*: its victims are no longer assumed deleted, and its capacity is released."""
         for ref in plan.victims.values():
             self._assumed.cancel_deletion(ref)
         for pod in self._nominated(plan.nominations):
-            self._assumed.forget_nomination(pod.ref)
+            self._assumed.assume_nomination(pod.ref, plan.replaced.get(pod.key, ""))
+
+    def take_back(self, proposed: PreemptionProposed) -> tuple[Nominate, ...]:
+        """Return the writes that take back the nominations of a plan that was dropped."""
+        plan = proposed.plan
+        sent = self._nominated(plan.nominations) if proposed.unwritten is not None else ()
+        changed = ((pod, plan.replaced.get(pod.key, "")) for pod in sent)
+        return tuple(Nominate(pod.ref, node) for pod, node in changed if node != plan.nominations[pod.key])
 
     def renew(self, plan: PreemptionPlan, decision: Decision) -> PreemptionPlan | None:
         """Return the released plan as proved again by *decision*; None if it needs no victims, or victims that are not in the plan."""
@@ -70,8 +93,27 @@ class PreemptionPlans:
         # The dry run does not cover a newer pod of the same name.
         return self._hold(decision, plan.since) if victims and victims <= {*plan.victims.values()} else None
 
-    def begin(self, plan: PreemptionPlan) -> tuple[Preempting, tuple[Write, ...]]:
-        """Return the state after approval of the plan, and its writes: nominations, conditions, evictions and events."""
+    def nominate(self, nominations: Mapping[str, str], written: Mapping[str, str] = NOTHING) -> tuple[Nominate, ...]:
+        """Return the writes of *nominations*, which are assumed, except those that the watch shows or that are *written*."""
+        pods = (pod for pod in self._nominated(nominations) if pod.assumed_nomination is not None)
+        return tuple(Nominate(pod.ref, node) for pod in pods if (node := nominations[pod.key]) != written.get(pod.key))
+
+    def hold(self, decision: Decision) -> tuple[Nominate, ...]:
+        """Reserve capacity for the nominations of *decision*, which needs no victims but those that terminate, and return the writes."""
+        nominations = self._nominations(decision)
+        moved = [pod for pod in self._nominated(nominations) if pod.nominated != nominations[pod.key]]
+        for pod in moved:
+            self._assumed.assume_nomination(pod.ref, nominations[pod.key])
+        return tuple(Nominate(pod.ref, nominations[pod.key]) for pod in moved)
+
+    def follow(self, binds: Iterable[Bind | Ungate]) -> None:
+        """Let nominations of pods follow their *binds*, so that pods whose bind fails keep the capacity of victims."""
+        for write in binds:
+            if (pod := self._cache.pod(write.pod)) is not None and pod.nominated:
+                self._assumed.assume_nomination(pod.ref, write.node)
+
+    def begin(self, plan: PreemptionPlan, written: Mapping[str, str] = NOTHING) -> tuple[Preempting, tuple[Write, ...]]:
+        """Return the state after approval of the plan, and its writes: nominations not yet *written*, conditions, evictions and events."""
         pods = [pod for ref in plan.victims.values() if (pod := self._cache.pod(ref)) is not None]
         message = f"{self._scheduler_name}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
         groups = self._disrupted(pods)
@@ -79,7 +121,7 @@ class PreemptionPlans:
         wanted = Condition(condition.type, condition.status, condition.reason, condition.message)
         by = f"Preempted by {plan.root.kind} {plan.root.namespace}/{plan.root.name}"
         writes: tuple[Write, ...] = (
-            *(Nominate(pod.ref, plan.nominations[pod.key]) for pod in self._nominated(plan.nominations)),
+            *self.nominate(plan.nominations, written),
             *(SetCondition(target, wanted) for target in groups),
             *self.evictions(plan),
             *(RecordEvent(target, NORMAL, "Preempted", by) for target in groups),
@@ -108,7 +150,7 @@ class PreemptionPlans:
         return dataclasses.replace(plan, victims=victims)
 
     def _nominations(self, decision: Decision) -> dict[str, str]:
-        """Return the nominations of *decision* for which the plan reserves capacity."""
+        """Return the nominations of *decision* for which the plan reserves capacity; empty ones for other nominated pods of its root."""
         usage, nominated = self._cache.usage, decision.nominations
 
         def placed(group: Name) -> int:
@@ -118,7 +160,11 @@ class PreemptionPlans:
 
         pods = (pod for key in nominated if (pod := usage.pods.pods.get(key)) is not None)
         groups = {pod.key: Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods}
-        return held_nominations(decision, self._cache.tree(decision.root), groups, placed)
+        tree = self._cache.tree(decision.root)
+        names = [name for name in map(name_of, tree) if name.kind == "PodGroup"]
+        members = (pod for name in names for pod in usage.pods.members(name.namespace, name.name))
+        earlier = {pod.key: "" for pod in members if pod.nominated and not usage.node_of(pod)}
+        return earlier | held_nominations(decision, tree, groups, placed)
 
     def _victims(self, decision: Decision) -> list[LivePod]:
         pods = self._cache.usage.pods.pods
@@ -133,9 +179,12 @@ class PreemptionPlans:
         pods, nominations = self._victims(decision), self._nominations(decision)
         for pod in pods:
             self._assumed.expect_deletion(pod.ref, evicted=True)
+        replaced = {pod.key: pod.nominated for pod in self._nominated(nominations)}
         for pod in self._nominated(nominations):
             self._assumed.assume_nomination(pod.ref, nominations[pod.key])
-        return PreemptionPlan(decision.root, {pod.key: pod.ref for pod in pods}, nominations, since, self._cache.reporter.change_count)
+        return PreemptionPlan(
+            decision.root, {pod.key: pod.ref for pod in pods}, nominations, since, self._cache.reporter.change_count, replaced
+        )
 
     def _disrupted(self, pods: list[LivePod]) -> dict[Ref, frozenset[Ref]]:
         """Return the groups with disruption mode ``all`` that are evicted as a whole, by name, each with its pods among *pods*."""

@@ -25,17 +25,16 @@ from scheduler_core.sidecar.scheduling.apply_decision import Attempt, DecisionAp
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import decide, refused
 from scheduler_core.sidecar.scheduling.explanation import Explanation, writes_json
+from scheduler_core.sidecar.scheduling.plan_steps import PlanSteps
 from scheduler_core.sidecar.scheduling.pre_binding import PreBinder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.scheduling.waiting import waiting_decision
 from scheduler_core.sidecar.scheduling.write_results import WriteResults
-from scheduler_core.sidecar.writes import Bind, Evict, RecordEvent, Ref, Ungate, Write, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Ref, Ungate, Write, WriteOutcome
 
 __all__ = ["Attempt", "Scheduler", "SchedulerOptions"]
 
 Clock = Callable[[], float]
-MAX_IMMEDIATE_RETRIES = 3
-"""Number of attempts up to which a root is retried at once after its plan became outdated; later it waits for its backoff."""
 _ROOTS = ("CompositePodGroup", "PodGroup", "Pod")
 """Kinds of roots, in the order in which a name is looked up."""
 
@@ -64,7 +63,8 @@ class Scheduler:
         self._queue.handle_changes(now)
         began = clock() if clock is not None else 0.0
         results = self._write_results
-        reports = (*results.take_back_abandoned(), *results.advance_volumes(now), *results.report_failing_binds(now))
+        plans = (Attempt(root, None, writes) for root, writes in self._plan_steps.next_writes(now))
+        reports = (*plans, *results.take_back_abandoned(), *results.advance_volumes(now), *results.report_failing_binds(now))
         done, batch = self._next_batch(now) if not self._is_full() else ((), [])
         if not batch:
             return (*reports, *done)
@@ -80,6 +80,7 @@ class Scheduler:
             awaits=self._queue.awaits_victims,
         )
         by_root = {each.decision.root: each for each in decided}
+        before = self._cache.reporter.change_count
         attempts = [*reports, *done]
         plan_dropped = False
         victims: set[Ref] = set()
@@ -96,11 +97,15 @@ class Scheduler:
             victims.update(write.pod for write in attempt.plan)
             # Later roots of this batch were decided with the capacity for this plan reserved, but the plan is dropped.
             plan_dropped |= each.planned and not attempt.plan
+        self._preemption.end_cycle(before)
         return tuple(attempts)
 
     def done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """Handle the result of *write* and return the next writes."""
-        return () if isinstance(write, RecordEvent) else self._write_results.handle_result(write, outcome, why, now)
+        if isinstance(write, RecordEvent):
+            return ()
+        writes = self._write_results.handle_result(write, outcome, why, now)
+        return (*writes, *self._plan_steps.writes(now)) if isinstance(write, Nominate) else writes
 
     def retried(self, write: Write, why: str, now: float) -> None:
         """Record that the first try of *write* failed, and *why*; it is retried."""
@@ -108,29 +113,16 @@ class Scheduler:
             self._queue.binds.retried(write, why, now)
 
     def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
-        """Return whether the current plan of *root* waits for the dry run of exactly these evictions."""
+        """Return whether the current plan of *root* is to evict exactly these pods, and does not do so yet."""
         plan = self._proposed(root)
         return plan is not None and self._preemption.evictions(plan) == evictions
 
     def approve(self, root: Root, now: float) -> tuple[Write, ...]:
-        """Return the writes after the plan of *root* passed its dry run; none if the plan is outdated."""
-        queue, plan, entity = self._queue, self._proposed(root), self._queue.get(root)
-        if entity is None or plan is None:
-            return ()
-        if not self._preemption.is_proved(plan):
-            self._preemption.release(plan)
-            status = queue.status_of(root)
-            decision = self._decide_again(status) if status is not None else None
-            plan = self._preemption.renew(plan, decision) if decision is not None else None
-            if plan is None:
-                queue.preemption_done(entity, retry_at=now if entity.attempts < MAX_IMMEDIATE_RETRIES else None)
-                queue.reconsider(root, now, hint=True, status=status)
-                return ()
-        preempting, writes = self._preemption.begin(plan)
-        if entity.refusal is not None and (current := queue.status_of(root)) is not None:
-            writes = (*self._applier.report(entity, current, now), *writes)
-        queue.preempt(entity, preempting)
-        return writes
+        """Record that the dry run of the plan of *root* has passed, and return the next writes of all plans that can go on."""
+        for entity, proposed in self._queue.proposals.all():
+            if entity.root == root:
+                self._queue.proposals.dry_run_passed(entity, proposed)
+        return self._plan_steps.writes(now)
 
     def eviction_refused(self, root: Root, pod: Ref, why: str, now: float) -> tuple[Write, ...]:
         """Return the writes after the API server refused to evict *pod*: the plan of *root* is dropped."""
@@ -141,7 +133,8 @@ class Scheduler:
         queue.preemption_done(entity)
         status = queue.status_of(root)
         queue.evictions_refused(entity, frozenset({pod}), f"the eviction of pod {pod.key} was refused: {why}", now, status)
-        return self._applier.report_refusal(entity, status, now) if status is not None else ()
+        writes = self._applier.report_refusal(entity, status, now) if status is not None else ()
+        return (*writes, *self._plan_steps.writes(now))
 
     def explain(self, namespace: str, name: str) -> Explanation | None:
         """Explain the root of that name, or the root of the group or pod of that name; None if there is none of ours."""
@@ -183,6 +176,7 @@ class Scheduler:
         self._queue = SchedulingQueue(self._cache, options, self._assumed, self._preemption)
         pre_binder = PreBinder(self._cache, options.our_pods, options.profile, field_manager(options.scheduler_name))
         self._applier = DecisionApplier(self._queue, binder, pre_binder, self._preemption)
+        self._plan_steps = PlanSteps(self._cache, self._queue, self._preemption, self._applier, self._parameters)
         self._write_results = WriteResults(self._queue, binder, pre_binder, self._preemption, self._assumed)
         changes = self._cache.reporter.changes
         changes.roots.update(self._all_roots())
@@ -223,14 +217,6 @@ class Scheduler:
                 case action:
                     done.append(Attempt(entity.root, None, self._write_results.perform_action(action, entity, status, now)))
         return tuple(done), batch
-
-    def _decide_again(self, status: RootStatus) -> Decision | None:
-        """Return the current decision on a root; None if the root can be placed without victims, or must not preempt."""
-        if not status.to_place or not status.ready:
-            return None
-        (decided,) = decide(self._cache, [status.root], self._parameters, status.excluded, awaits=self._queue.awaits_victims)
-        decision = decided.decision
-        return decision if decision.status is not Status.SUCCESS and self._preemption.blocked(decision) is None else None
 
     def _proposed(self, root: Root) -> PreemptionPlan | None:
         """Return the plan of *root* whose evictions are in a dry run; None if there is none."""

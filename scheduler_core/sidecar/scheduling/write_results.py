@@ -46,6 +46,7 @@ class WriteResults:
 
     def handle_result(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """Apply the result of *write* and return the next writes."""
+        writes: tuple[Write, ...] = ()
         match write:
             case Bind() | Ungate():
                 failed = self._binder.bind_failed(write, outcome, why, current=self._queue.binds.is_current(write))
@@ -60,15 +61,15 @@ class WriteResults:
             case SetCondition():
                 self._condition_written(write, outcome, now)
             case Nominate():
-                self._nomination_written(write, outcome)
+                writes = self._nomination_written(write, outcome, now)
             case Evict():
-                return self._eviction_sent(write, outcome, why, now)
+                writes = self._eviction_sent(write, outcome, why, now)
             case Remove():
                 if outcome not in {WriteOutcome.DONE, WriteOutcome.GONE}:
                     self._assumed.cancel_deletion(write.pod)
             case _:
                 pass
-        return ()
+        return writes
 
     def perform_action(self, action: Action, entity: QueuedEntity, status: RootStatus, now: float) -> tuple[Write, ...]:
         """Return the writes of an *action* that needs no decision.
@@ -193,11 +194,18 @@ class WriteResults:
         if root is not None and outcome is not WriteOutcome.GONE and is_commit:
             self._queue.commit_failed(root, now)
 
-    def _nomination_written(self, write: Nominate, outcome: WriteOutcome) -> None:
-        """Revert a nomination that could not be written, unless a preemption plan still holds it."""
-        queue = self._queue
-        if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in queue.entities.plans.values()):
+    def _nomination_written(self, write: Nominate, outcome: WriteOutcome, now: float) -> tuple[Nominate, ...]:
+        """Handle the result of a nomination: if it could not be written, it is reverted, and a plan that needs it first is dropped."""
+        queue, done, writes = self._queue, outcome is WriteOutcome.DONE, tuple[Nominate, ...]()
+        for entity, proposed in queue.proposals.all():
+            if proposed.unwritten and proposed.unwritten.get(write.pod) == write.node:
+                del proposed.unwritten[write.pod]
+                if not done:
+                    queue.drop_plan(entity, proposed, now)
+                    writes = self._preemption.take_back(proposed)
+        if not done and not any(write.pod.key in plan.nominations for plan in queue.entities.plans.values()):
             self._assumed.forget_nomination(write.pod)
+        return writes
 
     def _eviction_sent(self, write: Evict, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         if outcome in {WriteOutcome.DONE, WriteOutcome.GONE}:

@@ -173,7 +173,7 @@ def test_a_refusal_of_the_api_server_is_reported_until_a_dry_run_passes():
     scene.now += 300
     (attempt,) = scene.scheduler.attempt(scene.now)
     assert (2, ()) == (len(attempt.plan), attempt.writes), "the dry run may be refused again"
-    after = list(scene.scheduler.approve(G, scene.now))
+    after = scene.approve()
     assert 2 == len(of(Evict, after))
     assert "preempting 2 victims" in conditions(after)["g"]
     assert "blocked" not in conditions(after)["g"]
@@ -182,7 +182,7 @@ def test_a_refusal_of_the_api_server_is_reported_until_a_dry_run_passes():
 def test_a_refusal_after_the_dry_run_is_reported_with_the_next_attempt():
     scene = crowded()
     plan = scene.plan()
-    scene.scheduler.approve(G, scene.now)
+    scene.approve()
     scene.end(list(plan), WriteOutcome.REFUSED)
     writes = scene.wait(20)
     assert "was refused: so it is" in conditions(writes)["g"]

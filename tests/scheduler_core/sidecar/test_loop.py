@@ -82,6 +82,7 @@ class Planner:
         self.counters = SimpleNamespace(generated=0, feasible=0, infeasible=0)
         self.see = lambda: None
         self.plan: tuple[Evict, ...] = (EVICT,)
+        self.outdated = False
         self.preempts = preempts
 
     def restart(self):
@@ -106,6 +107,8 @@ class Planner:
 
     def approve(self, root, _):
         self.calls.append(("approve", root, self.see()))
+        if self.outdated:
+            self.plan = ()
         return self.follow
 
     def eviction_refused(self, root, pod, why, _):
@@ -496,11 +499,17 @@ def test_what_became_of_a_write_is_counted_where_nothing_is_placed():
 
 
 @pytest.mark.parametrize(
-    ("follow", "result", "victims"),
-    [pytest.param((EVICT, EVICT, TELL), "Success", 2.0, id="it stands"), pytest.param((), "Unschedulable", 0.0, id="it is out of date")],
+    ("follow", "outdated", "result", "victims"),
+    [
+        pytest.param((TELL,), False, "Success", 1.0, id="its nominations come first"),
+        pytest.param((EVICT, EVICT, TELL), True, "Success", 2.0, id="its nominations are written"),
+        pytest.param((), True, "Unschedulable", 0.0, id="it is out of date"),
+    ],
 )
-def test_an_allowed_plan_is_carried_out_and_counted_if_it_is_still_valid(follow, result, victims):
-    turning = Turning(scheduler=Planner(follow=follow))
+def test_an_allowed_plan_is_carried_out_and_counted_if_it_is_still_valid(follow, outdated, result, victims):
+    planner = Planner(follow=follow)
+    planner.outdated = outdated
+    turning = Turning(scheduler=planner)
     turning.turn(DryRunDone(ROOT, (EVICT,), None, ""))
 
     assert [*follow] == turning.publisher.written

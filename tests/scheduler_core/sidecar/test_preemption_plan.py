@@ -313,3 +313,47 @@ def deleted(name: str) -> Json:
 
 def test_only_existing_victims_are_reported(scarce):
     assert {"low-0"} == {ref.name for ref in scarce.preempting.victims(decision("low-0", "none"))}
+
+
+def test_nomination_that_the_watch_shows_is_not_written_again():
+    scarce = Scarce(pod("g-0", "g", nominated="n1", priority=10, **MUSTER))
+    plan = scarce.plan()
+    assert [("g-1", "n1")] == [(write.pod.name, write.node) for write in scarce.preempting.nominate(plan.nominations)]
+    assert [] == [*scarce.preempting.nominate(plan.nominations, {"default/g-1": "n1"})]
+
+
+def test_nomination_that_is_being_taken_back_is_written_again_although_the_watch_still_shows_it():
+    scarce = Scarce(pod("g-0", "g", nominated="n1", priority=10, **MUSTER))
+    scarce.assumed.assume_nomination(scarce.store.usage.pods.pods["default/g-0"].ref, "")
+    plan = scarce.plan()
+    assert {"g-0", "g-1"} == {write.pod.name for write in scarce.preempting.nominate(plan.nominations)}
+    scarce.happens(pod("g-0", "g", priority=10, **MUSTER))
+    assert BOTH == scarce.nominated()
+
+
+def test_capacity_of_pods_that_terminate_anyway_is_reserved_and_the_nominations_written(scarce):
+    scarce.happens(pod("g-1", "g", nominated="n1", priority=10, **MUSTER))
+    assert ["g-0"] == [write.pod.name for write in scarce.preempting.hold(decision())]
+    assert BOTH == scarce.nominated()
+
+
+def test_decisions_of_the_same_cycle_leave_a_plan_proved_and_those_of_a_later_one_do_not(scarce):
+    before = scarce.store.reporter.change_count
+    plan = scarce.plan("low-0")
+    scarce.plan("low-1", nominated={})
+    assert not scarce.preempting.is_proved(plan)
+    scarce.preempting.end_cycle(before)
+    assert scarce.preempting.is_proved(plan)
+    before = scarce.store.reporter.change_count
+    scarce.plan("low-2", nominated={})
+    scarce.preempting.end_cycle(before)
+    assert not scarce.preempting.is_proved(plan)
+
+
+def test_earlier_nominations_of_pods_without_a_place_in_the_plan_are_taken_back(scarce):
+    scarce.happens(node("n2"), pod("g-1", "g", nominated="n2", priority=10, **MUSTER))
+    plan = scarce.plan(nominated={"g-0": "n1"})
+    assert {"g-0": "n1"} == scarce.nominated()
+    assert {("g-0", "n1"), ("g-1", "")} == {(write.pod.name, write.node) for write in scarce.preempting.nominate(plan.nominations)}
+    scarce.preempting.release(plan)
+    assert {"g-1": "n2"} == scarce.nominated()

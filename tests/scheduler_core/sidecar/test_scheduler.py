@@ -13,7 +13,8 @@ from scheduler_core.sidecar.cache.needed_kinds import NOTHING, Reads
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unschedulable
-from scheduler_core.sidecar.scheduling.scheduler import MAX_IMMEDIATE_RETRIES, Scheduler, SchedulerOptions
+from scheduler_core.sidecar.scheduling.plan_steps import MAX_IMMEDIATE_RETRIES
+from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
 from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.sidecar import histories
@@ -24,6 +25,7 @@ GATED = {"schedulingGates": [{"name": GATE}]}
 
 
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"
+G = Name("PodGroup", "default", "g")
 
 
 class Scene:
@@ -71,6 +73,15 @@ class Scene:
         found: list[Any] = []
         for write in writes:
             found += self.scheduler.done(write, outcome, "so it is", self.now)
+        return found
+
+    def approve(self, root: Name = G) -> list[Any]:
+        """What is to be written when the plan of *root* has passed its dry run, with what follows once nominations are written."""
+        found: list[Any] = []
+        more = [*self.scheduler.approve(root, self.now)]
+        while more:
+            found += more
+            more = self.end(of(Nominate, more))
         return found
 
     def wait(self, seconds: float) -> list[Any]:
@@ -494,9 +505,6 @@ class Crowded(Scene):
         return attempt.plan
 
 
-G = Name("PodGroup", "default", "g")
-
-
 def surveyed(scene: Scene, do: Any) -> list[Name]:
     """The roots that are surveyed while *do* is done, after everything was heard."""
     queue, found = scene.scheduler._queue, []
@@ -543,7 +551,7 @@ def test_root_is_surveyed_once_when_its_plan_comes_to_nothing(refused):
     scene = Crowded()
     plan = scene.plan()
     scene.put(node("n2", cpu="4"))
-    end = (lambda: scene.scheduler.eviction_refused(G, plan[0].pod, "", 0.0)) if refused else (lambda: scene.scheduler.approve(G, 0.0))
+    end = (lambda: scene.scheduler.eviction_refused(G, plan[0].pod, "", 0.0)) if refused else scene.approve
     assert [G] == surveyed(scene, end)
 
 
@@ -563,7 +571,7 @@ def test_victims_are_evicted_once_their_evictions_passed_the_dry_run():
     scene = Crowded()
     plan = scene.plan()
     assert 2 == len({write.pod.name for write in plan})
-    writes = list(scene.scheduler.approve(G, scene.now))
+    writes = scene.approve()
     assert plan == tuple(of(Evict, writes))
     assert [("g-0", "n1"), ("g-1", "n1")] == [(write.pod.name, write.node) for write in of(Nominate, writes)]
     assert 2 == len([each for each in told(writes) if each[1] == "Preempted"])
@@ -573,7 +581,7 @@ def test_victims_are_evicted_once_their_evictions_passed_the_dry_run():
 def test_root_is_left_alone_until_its_victims_are_gone_and_then_placed_at_once():
     scene = Crowded()
     victims = [write.pod.name for write in scene.plan()]
-    scene.end(list(scene.scheduler.approve(G, scene.now)))
+    scene.end(scene.approve())
     assert ([], 1) == (scene.wait(100), scene.scheduler.counts()[Preempting, "PodGroup"])
     scene.delete("Pod", victims[0])
     assert [] == scene.wait(0)
@@ -589,11 +597,11 @@ def test_no_other_pod_takes_the_capacity_meanwhile(priority):
     scene.put(*thief)
     (attempt,) = scene.scheduler.attempt(scene.now)
     assert set() == {write.pod.name for write in attempt.plan} & set(victims)
-    scene.end(list(scene.scheduler.approve(G, scene.now)))
+    scene.end(scene.approve())
     scene.delete("Pod", *victims)
     placed = nodes_of(scene.wait(0))
     assert "thief-0" not in placed
-    scene.end(list(scene.scheduler.approve(Name("PodGroup", "default", "thief"), scene.now)))
+    scene.end(scene.approve(Name("PodGroup", "default", "thief")))
     scene.delete("Pod", *(write.pod.name for write in attempt.plan))
     placed |= nodes_of(scene.wait(0)) | nodes_of(scene.wait(20))
     assert {"g-0": "n1", "g-1": "n1", "thief-0": "n1"} == placed
@@ -611,7 +619,7 @@ def test_eviction_that_the_server_refuses_in_the_dry_run_drops_the_plan():
     plan = scene.plan()
     writes = list(scene.scheduler.eviction_refused(G, plan[0].pod, "a budget", scene.now))
     assert [("g", "FailedScheduling")] == told(writes)
-    assert ((), []) == (scene.scheduler.approve(G, scene.now), of(Nominate, writes))
+    assert ([], []) == (scene.approve(), of(Nominate, writes))
     scene.put(node("n2", cpu="4"))
     assert {"g-0": "n2", "g-1": "n2"} == nodes_of(scene.wait(10))
 
@@ -620,7 +628,7 @@ def test_plan_that_is_not_needed_any_more_is_dropped_before_anybody_leaves():
     scene = Crowded()
     scene.plan()
     scene.put(node("n2", cpu="4"))
-    assert () == scene.scheduler.approve(G, scene.now)
+    assert [] == scene.approve()
     assert {"g-0": "n2", "g-1": "n2"} == nodes_of(scene.wait(0))
 
 
@@ -628,7 +636,7 @@ def test_plan_is_proved_again_and_needs_no_more_than_it_still_needs():
     scene = Crowded()
     plan = scene.plan()
     scene.delete("Pod", plan[0].pod.name)
-    writes = list(scene.scheduler.approve(G, scene.now))
+    writes = scene.approve()
     assert [plan[1]] == of(Evict, writes)
 
 
@@ -636,7 +644,7 @@ def test_plan_of_a_root_that_is_gone_evicts_nobody():
     scene = Crowded()
     scene.plan()
     scene.delete("Pod", "g-0", "g-1")
-    assert () == scene.scheduler.approve(G, scene.now)
+    assert [] == scene.approve()
 
 
 def test_plan_that_would_break_a_budget_is_not_made_and_tried_again_when_the_budget_allows_it():
@@ -675,7 +683,7 @@ def test_dry_run_of_an_earlier_plan_is_not_waited_for():
     plan = scene.plan()
     assert scene.scheduler.awaits(G, plan)
     assert not scene.scheduler.awaits(G, plan[:1])
-    scene.scheduler.approve(G, scene.now)
+    scene.approve()
     assert not scene.scheduler.awaits(G, plan), "its evictions are sent"
     assert not scene.scheduler.awaits(Name("PodGroup", "default", "h"), plan)
 
@@ -689,7 +697,7 @@ def test_root_whose_plans_are_out_of_date_again_and_again_is_left_alone_for_a_wh
         for write in desk_plans(scene):
             scene.delete("Pod", write.pod.name)
             scene.put(pod(f"new-{number}-{write.pod.name}", on="n1", priority=0))
-        scene.scheduler.approve(G, scene.now)
+        scene.approve()
     assert MAX_IMMEDIATE_RETRIES == planned
     assert of_plans(scene, 60)
 
@@ -697,7 +705,7 @@ def test_root_whose_plans_are_out_of_date_again_and_again_is_left_alone_for_a_wh
 def test_victims_that_would_not_leave_stay_and_the_rest_is_planned_anew():
     scene = Crowded()
     plan = scene.plan()
-    scene.scheduler.approve(G, scene.now)
+    scene.approve()
     scene.end([plan[0]])
     scene.end([plan[1]], WriteOutcome.REFUSED)
     assert [] == scene.wait(100)
@@ -711,7 +719,7 @@ def test_group_that_is_preempted_whole_is_reported():
     members = [pod(f"low-{number}", "w", on="n1", priority=0) for number in range(4)]
     scene = Crowded(*whole, *members)
     assert 4 == len(scene.plan())
-    writes = list(scene.scheduler.approve(G, scene.now))
+    writes = scene.approve()
     assert [("w", "DisruptionTarget", "True")] == said(writes)
     assert ("w", "Preempted") in told(writes)
 
@@ -777,7 +785,7 @@ def test_victims_leave_for_the_group_that_is_then_placed_and_not_for_its_sibling
     tree = (composite("top", 1, priority=10), *below, *members)
     scene = Scene(node("n1", cpu="1"), pod("low", on="n1", priority=0), *tree, preempt=True, strategy=strategy)
     (attempt,) = [each for each in scene.scheduler.attempt(scene.now) if each.plan]
-    scene.end(list(scene.scheduler.approve(attempt.root, scene.now)))
+    scene.end(scene.approve(attempt.root))
     scene.delete("Pod", "low")
     assert {"b-0": "n1"} == nodes_of(scene.wait(0))
 

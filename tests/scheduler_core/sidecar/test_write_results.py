@@ -339,16 +339,82 @@ def test_condition_that_was_not_written_is_written_with_the_next_failure(outcome
 # Nominations.
 
 
-@pytest.mark.parametrize("outcome", list(WriteOutcome))
-def test_nomination_counts_as_long_as_the_plan_whether_or_not_it_was_written(outcome):
+def test_nomination_counts_as_long_as_the_plan():
     scene = Crowded()
     victims = [write.pod.name for write in scene.plan()]
-    scene.end(of(Nominate, [*scene.scheduler.approve(G, scene.now)]), outcome)
+    scene.approve()
     scene.put(leaf("thief", 1, priority=5), pod("thief-0", "thief", priority=5, **MUSTER))
     scene.delete("Pod", victims[0])
     assert {} == nodes_of(scene.wait(0))
     scene.delete("Pod", victims[1])
     assert {"g-0": "n1", "g-1": "n1"} == nodes_of(scene.wait(0))
+
+
+def test_nobody_is_evicted_before_all_nominations_are_written():
+    scene = Crowded()
+    plan = scene.plan()
+    first, last = writes = list(scene.scheduler.approve(G, scene.now))
+    assert [Nominate, Nominate] == [type(each) for each in writes]
+    assert [] == scene.end([first])
+    assert plan == tuple(of(Evict, scene.end([last])))
+
+
+@pytest.mark.parametrize("outcome", NOT_DONE)
+def test_plan_whose_nomination_could_not_be_written_evicts_nobody_and_is_made_again_later(outcome):
+    scene = Crowded()
+    plan = scene.plan()
+    first, last = scene.scheduler.approve(G, scene.now)
+    taken_back = scene.end([first], outcome)
+    assert {("g-0", ""), ("g-1", "")} == {(write.pod.name, write.node) for write in taken_back}
+    assert [] == scene.end([last, *taken_back])
+    assert ([False, False], {}) == ([leaves(scene, each) for each in plan], queue_of(scene).entities.plans)
+    (again,) = [each.plan for each in scene.scheduler.attempt(scene.now + 20) if each.plan]
+    assert plan == again
+
+
+def two_plans() -> tuple[Scene, Name, Name, dict[Name, tuple[Evict, ...]]]:
+    """Two roots of one cycle with their plans, in their order."""
+    scene = Crowded(leaf("h", 2, priority=10), *pods("h", 2, priority=10, **MUSTER))
+    plans = {each.root: each.plan for each in scene.scheduler.attempt(scene.now) if each.plan}
+    first, second = plans
+    return scene, first, second, plans
+
+
+def test_later_plan_waits_for_the_earlier_one_whichever_dry_run_ends_first():
+    scene, first, second, plans = two_plans()
+    assert [] == scene.approve(second)
+    assert [*plans[first], *plans[second]] == of(Evict, scene.approve(first))
+
+
+def test_later_plan_is_dropped_if_the_earlier_one_is_decided_again():
+    scene, first, second, plans = two_plans()
+    scene.put(pod("new", "absent"))
+    assert [*plans[first]] == of(Evict, scene.approve(first))
+    assert ([first], [False, False]) == ([*queue_of(scene).entities.plans], [leaves(scene, each) for each in plans[second]])
+    assert [second] == [each.root for each in scene.scheduler.attempt(scene.now) if each.plan]
+
+
+def test_plan_behind_one_that_is_gone_is_not_left_waiting():
+    scene, first, second, _ = two_plans()
+    assert [] == scene.approve(second)
+    scene.delete("Pod", f"{first.name}-0", f"{first.name}-1")
+    (again,) = [each for each in scene.scheduler.attempt(scene.now) if each.plan]
+    assert second == again.root
+    assert [*again.plan] == of(Evict, scene.approve(second))
+
+
+def test_pod_whose_bind_fails_keeps_the_capacity_of_the_victims_where_it_was_to_be_bound():
+    scene = Crowded(node("n2", cpu="4"), pod("full", cpu="4", on="n2", priority=20))
+    victims = [write.pod.name for write in scene.plan()]
+    scene.end(scene.approve())
+    # It is placed elsewhere than planned.
+    scene.delete("Pod", "full")
+    scene.put(pod("new", cpu="2", on="n1", priority=20))
+    scene.delete("Pod", *victims)
+    binds = of(Bind, scene.wait(0))
+    assert {"g-0": "n2", "g-1": "n2"} == nodes_of(binds)
+    scene.end(binds, WriteOutcome.REFUSED)
+    assert {"n2"} == {scene.store.usage.pods.pods[f"default/g-{number}"].nominated for number in range(2)}
 
 
 @pytest.mark.parametrize(("outcome", "want"), [(WriteOutcome.DONE, ""), *((each, "n1") for each in NOT_DONE)])
@@ -367,7 +433,7 @@ def under_way(**options: Any) -> tuple[Crowded, list[Evict]]:
     """A plan whose evictions are sent."""
     scene = Crowded(**options)
     scene.plan()
-    return scene, of(Evict, [*scene.scheduler.approve(G, scene.now)])
+    return scene, of(Evict, scene.approve())
 
 
 def leaves(scene: Scene, write: Evict) -> bool:
@@ -420,7 +486,7 @@ def test_group_of_which_nobody_leaves_after_all_is_disrupted_no_more(refused, wa
     low = [{**leaf("low", 2, priority=0, disruptionMode={"all": {}})}, *pods("low", 2, on="n1", priority=0)]
     scene = Scene(node("n1", cpu="2"), *low, leaf("g", 2, priority=10), *pods("g", 2, priority=10, **MUSTER), preempt=True)
     scene.writes()
-    writes = scene.scheduler.approve(G, scene.now)
+    writes = scene.approve()
     assert [("low", "DisruptionTarget", "True")] == said([*writes])
     found = []
     for write in of(Evict, [*writes]):
@@ -432,7 +498,7 @@ def test_eviction_that_fails_leaves_the_plans_of_others_alone():
     scene = Crowded(leaf("h", 2, priority=10), *pods("h", 2, priority=10, **MUSTER))
     plans = {each.root: each.plan for each in scene.scheduler.attempt(scene.now) if each.plan}
     for root in plans:
-        scene.scheduler.approve(root, scene.now)
+        scene.approve(root)
     scene.end([*plans[G]], WriteOutcome.REFUSED)
     (left,) = queue_of(scene).entities.plans.values()
     assert ("h", {each.pod for each in plans[Name("PodGroup", "default", "h")]}) == (left.root.name, {*left.victims.values()})
@@ -454,7 +520,7 @@ def test_eviction_of_before_a_restart_leaves_a_plan_that_is_proposed_since_to_be
     assert {each.pod for each in evictions} == {each.pod for each in plan}
     assert [] == scene.end(evictions, outcome)
     assert scene.scheduler.awaits(G, plan)
-    assert plan == tuple(of(Evict, [*scene.scheduler.approve(G, scene.now)]))
+    assert plan == tuple(of(Evict, scene.approve()))
 
 
 def test_gang_of_a_victim_that_is_not_evicted_is_attempted_again():
@@ -468,7 +534,7 @@ def test_gang_of_a_victim_that_is_not_evicted_is_attempted_again():
     scene.writes()
     scene.put(leaf("g", 1, priority=10), pod("g-0", "g", priority=10, **MUSTER))
     (plan,) = [each.plan for each in scene.scheduler.attempt(scene.now) if each.plan]
-    scene.scheduler.approve(G, scene.now)
+    scene.approve()
     assert ["r-0"] == [write.pod.name for write in plan]
     assert [] == of(Remove, scene.wait(40)), "it leaves"
     scene.end([*plan], WriteOutcome.FAILED)

@@ -127,11 +127,8 @@ class World:
         if refused is not None:
             self.queue += self.scheduler.eviction_refused(root, refused.pod, "a budget forbids it", self.now)
         else:
-            writes = self.scheduler.approve(root, self.now)
-            for write in writes:
-                if isinstance(write, Evict):
-                    self.promised[write.pod.uid] = f"{root.kind}/{root.namespace}/{root.name}"
-            self.queue += writes
+            self.promised |= {write.pod.uid: f"{root.kind}/{root.namespace}/{root.name}" for write in plan}
+            self.queue += self.scheduler.approve(root, self.now)
 
     def forbidden(self, write: Evict) -> bool:
         """Whether a disruption budget forbids it."""

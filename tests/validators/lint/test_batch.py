@@ -28,7 +28,7 @@ GROUP = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata:\n  nam
 
 
 def gathered(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 2, settings: Settings = SETTINGS) -> Gathered:
-    read = files.Files(files.listed(paths), io.BytesIO())
+    read = files.Files(files.listed(paths), io.BytesIO(), paths)
     processes = [MemoryByteStore(), MemoryByteStore()]
     batches: list[Batch] = []
     for number, first in enumerate(range(0, len(read.names), of_task)):
@@ -159,7 +159,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_standard_input_is_read_twice() -> None:
     text = GROUP.format(1, 0).encode()
-    read = files.Files(files.listed(["-"]), io.BytesIO(text))
+    read = files.Files(files.listed(["-"]), io.BytesIO(text), ["-"])
     ((segment, manifest),) = read.segments(0)
     assert len(manifest.parts) == 1
     assert list(read.documents(0, segment, {0: 0})) == [0]

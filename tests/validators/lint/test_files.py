@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import socket
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
-from validators.lint import files
-from validators.lint.documents import Unreadable
+from validators.lint import discovery, documents, file_content, files, segments
+from validators.lint.documents import Document, Manifest, Unreadable
 
 POD = "apiVersion: v1\nkind: Pod\n"
+GONE = "cannot be read: no such file or directory"
 
 
 @pytest.fixture
@@ -76,6 +81,14 @@ def test_what_is_left_out_is_not_read(tree: Path) -> None:
     assert names(".", leave_out=files.identities(["a"])) == ["B.YAML", "a.yaml", "b.yaml"]
 
 
+def test_a_link_to_itself_cannot_be_read(tree: Path) -> None:
+    (tree / "a" / "loop.yaml").symlink_to("loop.yaml")
+    read = files.read_manifests(["a"], io.BytesIO())
+    messages = {each.file: each.message for manifest in read for each in manifest.parts if isinstance(each, Unreadable)}
+
+    assert messages == {"a/loop.yaml": "cannot be read: too many levels of symbolic links"}
+
+
 def test_a_broken_link_cannot_be_read(tree: Path) -> None:
     (tree / "a" / "broken.yaml").symlink_to(tree / "nowhere")
     manifests = files.read_manifests(["a"], io.BytesIO())
@@ -85,10 +98,88 @@ def test_a_broken_link_cannot_be_read(tree: Path) -> None:
     assert "no such file" in lost_fields.message
 
 
-def test_a_pipe_below_a_directory_is_not_waited_for(tree: Path) -> None:
+@pytest.mark.parametrize("by_segments", [False, True], ids=["whole", "in segments"])
+def test_a_pipe_and_a_device_below_a_directory_are_reported_and_not_opened(tree: Path, *, by_segments: bool) -> None:
     os.mkfifo(tree / "a" / "pipe.yaml")
+    (tree / "a" / "device.yaml").symlink_to("/dev/zero")
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening:
+        listening.bind("a/socket.yaml")
+        read = (files.manifests if by_segments else files.read_manifests)(["a"], io.BytesIO())
+        problems = {each.file: each.message for manifest in read for each in manifest.parts if isinstance(each, Unreadable)}
 
-    assert names("a") == ["a/c.json", "a/z.yml"]
+    assert problems == {
+        "a/device.yaml": "cannot be read: it is a device, which is only read if you name it",
+        "a/pipe.yaml": "cannot be read: it is a pipe, which is only read if you name it",
+        "a/socket.yaml": "cannot be read: no such device or address",
+    }
+
+
+@pytest.mark.parametrize("read", [files.manifests, files.read_manifests], ids=["in segments", "whole"])
+def test_a_pipe_that_is_named_is_read(tree: Path, read: Callable[..., Iterable[Manifest]]) -> None:
+    os.mkfifo(tree / "pipe")
+    writer = threading.Thread(target=(tree / "pipe").write_text, args=(POD,))
+    writer.start()
+    (result,) = read(["pipe"], io.BytesIO())
+    writer.join()
+
+    assert [type(each) for each in result.parts] == [Document]
+
+
+@pytest.mark.parametrize("read", [files.manifests, files.read_manifests], ids=["in segments", "whole"])
+def test_a_device_without_end_is_too_large(monkeypatch: pytest.MonkeyPatch, read: Callable[..., Iterable[Manifest]]) -> None:
+    for module in (files, documents, segments):
+        monkeypatch.setattr(module, "LARGEST_FILE", 100_000)
+    (result,) = read(["/dev/zero"], io.BytesIO())
+
+    assert [each.message for each in result.parts if isinstance(each, Unreadable)] == ["must be at most 100,000 bytes; split the file"]
+
+
+def test_files_of_git_and_other_tools_are_not_waited_for(tree: Path) -> None:
+    for name in (".gitignore", "a/kustomization.yaml"):
+        os.mkfifo(tree / name)
+    found = discovery.discover(["."])
+
+    assert found.skipped == {"Kustomize": 1}
+    assert len(found.files) == 5
+
+
+@pytest.mark.parametrize("size", [0, 10, 4096, 4097, 3 * 4096])
+def test_a_regular_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(file_content, "_AT_ONCE", 4096)
+    content = os.urandom(size)
+    (tmp_path / "a").write_bytes(content)
+    for most in (1, 4096, 4097, 3 * 4096, 20_000):
+        assert file_content.read_regular(str(tmp_path / "a"), most) == content[:most]
+
+
+def test_a_file_that_is_gone_when_it_is_read_is_reported_and_the_others_are_read(tree: Path) -> None:
+    found = discovery.discover(["."])
+    (tree / "b.yaml").unlink()
+    (tree / "a.yaml").unlink()
+    (tree / "a.yaml").mkdir()
+    whole = files.read_manifests(found.files, io.BytesIO(), given=found.paths)
+    parts = [*files.manifests(found.files, io.BytesIO(), given=found.paths)]
+
+    for manifests in (whole, parts):
+        problems = {each.file: each.message for manifest in manifests for each in manifest.parts if isinstance(each, Unreadable)}
+        assert problems == {"a.yaml": "cannot be read: is a directory", "b.yaml": GONE}
+        assert sum(isinstance(each, Document) for manifest in manifests for each in manifest.parts) == 2
+
+
+def test_a_path_that_is_too_long_is_reported_and_the_others_are_read(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "d" * 200
+    for _ in range(4096 // len(name) + 1):
+        Path(name).mkdir()
+        os.chdir(name)  # a longer path can only be made in steps
+        Path("m.yaml").write_text(POD, encoding="utf-8")
+    monkeypatch.chdir(tree)
+    found = discovery.discover(["."])
+    read = files.read_manifests(found.files, io.BytesIO(), given=found.paths)
+    messages = {each.message for manifest in read for each in manifest.parts if isinstance(each, Unreadable)}
+
+    assert messages == {"cannot be read: file name too long"}
+    assert len(read) > 4096 // len(name)
+    assert [each.file for each in read] == names(".")
 
 
 def test_a_name_that_is_no_text_is_reported_legibly(tree: Path) -> None:

@@ -1,0 +1,62 @@
+"""Wording of device selectors: ``memory >= 80Gi``, ``no rdma``, ``model starting with GPU-``."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+
+from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, OtherSelector, SelectorPart
+
+_VALUES = 3
+"""Maximum number of values of a list."""
+_QUOTED = frozenset(";:,\"'`\\()[]{}<>")
+"""Characters with which a literal could be taken for more than one word, besides blanks."""
+_VERBS = {
+    Comparison.MATCHES: "matching",
+    Comparison.STARTS_WITH: "starting with",
+    Comparison.ENDS_WITH: "ending with",
+    Comparison.CONTAINS: "containing",
+}
+
+
+def selector_phrases(parts: Sequence[SelectorPart]) -> list[str] | None:
+    """Return *parts* as phrases, with domains if they are of several or if a name has several meanings; None if one is not a comparison."""
+    compared = [each for each in parts if not isinstance(each, OtherSelector)]
+    if len(compared) < len(parts):
+        return None
+    several = len({each.domain for each in compared if each.part is not ComparedPart.FIELD}) > 1
+    domains, kinds = defaultdict[str, set[str]](set), defaultdict[str, set[ComparedPart]](set)
+    for each in compared:
+        domains[each.name].add(each.domain)
+        kinds[each.name].add(each.part)
+    return [_phrase(each, _name(each, kinds[each.name], with_domain=several or len(domains[each.name]) > 1)) for each in compared]
+
+
+def _name(compared: DeviceComparison, kinds: set[ComparedPart], *, with_domain: bool) -> str:
+    """Return the name of the compared part; *kinds* are those of all parts with this name."""
+    if compared.part is ComparedPart.FIELD:
+        return compared.name
+    name = _quoted(f"{compared.domain}/{compared.name}" if with_domain else compared.name)
+    return f"{compared.part} {name}" if kinds >= {ComparedPart.ATTRIBUTE, ComparedPart.CAPACITY} else name
+
+
+def _phrase(compared: DeviceComparison, name: str) -> str:
+    values = [_quoted(each.text) for each in compared.literals]
+    no = "not " if compared.negated else ""
+    match compared.comparison:
+        case Comparison.TRUE:
+            return f"no {name}" if compared.negated else name
+        case Comparison.PRESENT:
+            return f"{name} {no}present"
+        case Comparison.IN:
+            more = f" and {len(values) - _VALUES} more" if len(values) > _VALUES else ""
+            return f"{name} {no}in [{', '.join(values[:_VALUES])}{more}]"
+    return f"{name} {no}{_VERBS.get(compared.comparison, compared.comparison)} {values[0]}"
+
+
+def _quoted(text: str) -> str:
+    """Return *text*, in double quotes and escaped if it is empty or has characters that separate words or sentences."""
+    if text and not text.endswith(".") and text.isprintable() and " " not in text and _QUOTED.isdisjoint(text):
+        return text
+    return json.dumps(text, ensure_ascii=not text.isprintable())
