@@ -63,8 +63,9 @@ class Decision:
     @classmethod
     def worded(cls, decision: internal.Decision) -> Decision:
         """Return a decision of a cycle with its values in words."""
-        fields = {each.name: getattr(decision, each.name) for each in dataclasses.fields(decision)}
+        fields = {each.name: getattr(decision, each.name) for each in dataclasses.fields(cls)}
         words = {
+            "groups": tuple(dataclasses.replace(each, cause=None) for each in decision.groups),
             "remedies": tuple(Remedy(remedy_text(each), each.steps, each.then) for each in decision.remedies),
             "conflict": tuple(map(constraint_text, decision.conflict)),
             "remedies_note": limit_text(decision.remedies_note),

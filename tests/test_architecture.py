@@ -153,18 +153,18 @@ def annotated(module: Module) -> set[str]:
         pytest.param(
             inside_packages,
             {
-                "scheduler_core/model/a.py": "from scheduler_core.causes import b",
-                "scheduler_core/causes/b.py": "from scheduler_core.model import c\nfrom scheduler_core.plugins import d",
+                "scheduler_core/model/a.py": "from scheduler_core.causes import changes",
+                "scheduler_core/causes/changes.py": "from scheduler_core.model import c\nfrom scheduler_core.plugins import d",
                 "scheduler_core/model/c.py": "",
-                "scheduler_core/plugins/d.py": "from scheduler_core.causes import b",
+                "scheduler_core/plugins/d.py": "from scheduler_core.causes import changes",
             },
-            ["scheduler_core/causes/b.py:2: causes must not import plugins, which is in the same layer or a higher one"],
+            ["scheduler_core/causes/changes.py:2: causes must not import plugins, which is in the same layer or a higher one"],
             id="peers",
         ),
         pytest.param(
             worded_at_the_end,
             {
-                "scheduler_core/cycle/a.py": "from scheduler_core.wording import changes",
+                "scheduler_core/queueing/a.py": "from scheduler_core.wording import changes",
                 "scheduler_core/wording/changes.py": "from scheduler_core.causes import changes\nfrom scheduler_core.whatif import edits",
                 "scheduler_core/wording/constraints.py": "from scheduler_core.wording import changes\nfrom scheduler_core.exact.packing import a",
                 "scheduler_core/causes/changes.py": "from scheduler_core.exact.packing import a",
@@ -175,7 +175,7 @@ def annotated(module: Module) -> set[str]:
             },
             [
                 "scheduler_core/causes/changes.py:1: causes must not import exact",
-                "scheduler_core/cycle/a.py:1: cycle must not import wording: it has values, which are worded for people only",
+                "scheduler_core/queueing/a.py:1: queueing must not import wording: it has values, which are worded for people only",
                 "scheduler_core/whatif/edits.py:1: whatif must not import wording: it has values, which are worded for people only",
                 "scheduler_core/wording/changes.py:2: wording must not import whatif",
                 "scheduler_core/wording/constraints.py:2: wording must not import exact",
@@ -205,12 +205,12 @@ def annotated(module: Module) -> set[str]:
         pytest.param(
             text_in_causes,
             {
-                "scheduler_core/causes/a.py": "class A:\n    key: str\n    reason: str | None\n    parts: tuple[str, ...]\n    count: int",
+                "scheduler_core/causes/a.py": "class A:\n    key: str\n    note: str | None\n    parts: tuple[str, ...]\n    count: int",
                 "scheduler_core/wording/b.py": "class A:\n    reason: str",
             },
             [
-                "scheduler_core/causes/a.py:3: reason must be a value: only names, keys and values of labels are texts",
-                "scheduler_core/causes/a.py:4: parts must be a value: only names, keys and values of labels are texts",
+                "scheduler_core/causes/a.py:3: note must be a value: only names, keys and text of other programs are texts",
+                "scheduler_core/causes/a.py:4: parts must be a value: only names, keys and text of other programs are texts",
             ],
             id="text as a value",
         ),

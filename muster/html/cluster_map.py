@@ -19,7 +19,7 @@ from muster.html.placed_pods import FinalPlacement, State, resources
 from muster.html.sentences import amount_text, of_whole, short, size_text, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
 from muster.html.topology_areas import Area, identity
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns
 from validators.reports.counts import counted
 
 SHELVES, FULL_SHELVES = 240, 96
@@ -41,7 +41,7 @@ def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
     plot = surveyor.plot(case.area_map.whole)
     return Chart(
         plot=plot,
-        levels=tuple(map(phrases.level, case.area_map.keys)),
+        levels=tuple(map(nouns.level, case.area_map.keys)),
         resources=surveyor.names,
         kinds=tuple(kind for kind in _KINDS if kind in set(_kinds(plot))),
         as_shelves=surveyor.as_shelves,

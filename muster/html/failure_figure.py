@@ -15,13 +15,15 @@ from muster.html.claims import Chain, Claim, claims
 from muster.html.free_capacity import Attempt
 from muster.html.sentences import amount_text
 from muster.render.phrases import natural
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns
+from scheduler_core.model.decision import Domain
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
 from scheduler_core.model.nodes import PODS, Bools, Ints
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.plugins.node_affinity import NODE_AFFINITY
 from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
 from scheduler_core.plugins.profile import Profile
+from scheduler_core.wording.titles import domain_text
 
 FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
 """Limits: figures of a root, domains of a figure, nodes of a domain drawn one by one, names of equal domains."""
@@ -136,7 +138,7 @@ def _figure(same: Sequence[Claim], attempt: Attempt, topology: Topology, profile
     shown = rows if len(rows) <= ROWS else _together(rows)
     capacities = {each.nodes.tobytes(): each.capacity for each in rows if each.capacity is not None}
     return Figure(
-        level=phrases.level(same[0].chain[-1].key) if same[0].chain else "",
+        level=nouns.level(same[0].chain[-1].key) if same[0].chain else "",
         resource=name,
         unit=unit,
         each=", ".join(amount_text(topology.nodes.resources[each], much) for each, much in shapes[0].requests if each != PODS)
@@ -161,7 +163,7 @@ def _together(rows: Sequence[FigureRow]) -> list[FigureRow]:
     for row in rows:
         alike.setdefault((row.capacity, row.free, row.closed, row.why, row.segments), []).append(row)
     return [
-        dataclasses.replace(same[0], title=phrases.listed([each.title for each in same], ALIKE), stands_for=len(same))
+        dataclasses.replace(same[0], title=nouns.listed([each.title for each in same], ALIKE), stands_for=len(same))
         for same in alike.values()
     ]
 
@@ -183,7 +185,7 @@ def _places(topology: Topology, parent: Placement, chain: Chain) -> Iterator[tup
     for domain in topology.divide(parent, first.key).domains:
         if first.pinned <= set(domain.nodes.tolist()):
             for path, placement in _places(topology, domain, tuple(rest)):
-                yield (phrases.place(domain), *path), placement
+                yield (domain_text(Domain(domain.key, domain.value)), *path), placement
 
 
 def _titles(paths: Sequence[tuple[str, ...]]) -> list[str]:
@@ -254,7 +256,7 @@ class _View:
         remaining, reasons = nodes, []
         for reason, mask in self.profile.filters(self.claim.shapes[0]) if len(nodes) else ():
             if refused := int((~mask[remaining]).sum()):
-                reasons.append(f"{phrases.counted(refused, 'node')}{_in_words(reason)}")
+                reasons.append(f"{nouns.counted(refused, 'node')}{_in_words(reason)}")
                 remaining = remaining[mask[remaining]]
         return ", ".join(reasons)
 

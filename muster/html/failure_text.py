@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from muster.html.failure_figure import Figure, FigureRow, Need
 from muster.html.sentences import amount_text, size_text
 from muster.html.svg import Stroke, demand, gauge, marks, scale
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns
 from validators.reports.counts import counted
 
 KINDS = ("fit", "over", "closed", "short")
@@ -66,7 +66,7 @@ def _need(need: Need, figure: Figure, most: int) -> Gauge:
     if figure.unit:
         text = f"{counted(need.pods, 'pod')} of {amount_text(figure.resource, figure.unit)}"
         text = text if need.pods == 1 else f"{text} = {size_text(figure.resource, need.amount)}"
-    title = phrases.listed(need.names)
+    title = nouns.listed(need.names)
     note = f"{'each ' if len(need.names) > 1 else ''}{where}"
     if figure.each and figure.each != amount_text(figure.resource, figure.unit):
         note += f"; a pod takes {figure.each}"

@@ -19,6 +19,7 @@ from muster.html import page_content
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.wording.phrases import shape_words
 from validators.reports.escape import printable
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -65,6 +66,7 @@ def parts() -> Parts:
         lstrip_blocks=True,
         finalize=_printable_text,
     )
+    environment.filters["in_words"] = shape_words
     read = [(_TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")]
     return Parts(environment.get_template("page.html"), *read)
 

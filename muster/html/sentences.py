@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from muster.render.answer import Answer
 from muster.render.phrases import bare, natural
-from scheduler_core.diagnosis import phrases
 from scheduler_core.model import resource_names
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.problem import Problem
+from scheduler_core.wording import phrases
 from validators.reports.counts import counted
 
 MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}

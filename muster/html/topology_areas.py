@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from muster.render.phrases import natural
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.topology_levels import levels
 
@@ -38,7 +38,7 @@ class Area:
         """Return ``rack r1``, ``rack-1``, ``without rack``, ``all nodes``."""
         if not self.key:
             return "all nodes"
-        noun = phrases.level(self.key)
+        noun = nouns.level(self.key)
         if self.value is None:
             return f"without {noun}"
         # block-1 names its level, also with a key that ends in gce-topology-block.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 
 from muster.render.answer import Answer
+from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, RankedGroup, Remedy, Step, VolumeChoice
 from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.constraints import constraint_text
+from scheduler_core.wording.phrases import shape_words
 
 VERSION = 1
 _MILLISECONDS = 3
@@ -43,8 +44,19 @@ def as_json(answer: Answer) -> dict[str, object]:
     if answer.notes:
         result["notes"] = [{"object": each.object, "message": each.message} for each in answer.notes]
     if answer.fragments is not None:
-        result["fragmentation"] = [dataclasses.asdict(each) for each in answer.fragments]
+        result["fragmentation"] = [_fragment(each) for each in answer.fragments]
     return result
+
+
+def _fragment(fragment: Fragment) -> dict[str, object]:
+    return {
+        "key": fragment.key,
+        "shape": shape_words(fragment.requests),
+        "pod": fragment.pod,
+        "largest": fragment.largest,
+        "domain": fragment.domain,
+        "total": fragment.total,
+    }
 
 
 def decision_json(decision: Decision) -> dict[str, object]:

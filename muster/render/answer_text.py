@@ -12,6 +12,7 @@ from muster.render.tree_rows import Kinship
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.problem import Problem
+from scheduler_core.wording.phrases import shape_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -116,7 +117,7 @@ def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator
     wide = max(len(each.key) for each in fragments)
     for pod, levels in itertools.groupby(fragments, key=lambda each: each.pod):
         domains = [*levels]
-        yield f"  pods like {printable(pod)} ({printable(domains[0].shape)}): {domains[0].total:,} in total, one by one"
+        yield f"  pods like {printable(pod)} ({printable(shape_words(domains[0].requests))}): {domains[0].total:,} in total, one by one"
         for each in domains:
             where = f" in {printable(each.domain)}" if each.largest else ""
             yield f"    {printable(each.key).ljust(wide)}  {counted(each.largest, 'pod')}{where}"

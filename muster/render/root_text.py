@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from muster.render.phrases import LEAST, WIDTH, bare, fitting, folded, natural, nodes, per_node, pods
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
-from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, GroupDecision, Status
+from scheduler_core.model.nouns import level
 from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.titles import domain_text
@@ -199,7 +199,7 @@ def _listed(title: str, named: Sequence[str], lead: str, page: Page) -> Iterator
 def _ranks(row: TreeRow, decision: Decision, lead: str) -> Iterator[str]:
     """Yield the levels on which pods of a group with consecutive ranks are in different domains, without that of nodes."""
     for ranked in decision.ranks:
-        counts = [f"{phrases.level(each.key)} {each.apart:,} of {ranked.pods - 1:,}" for each in ranked.levels[:-1] if each.apart]
+        counts = [f"{level(each.key)} {each.apart:,} of {ranked.pods - 1:,}" for each in ranked.levels[:-1] if each.apart]
         if ranked.group == row.decision.group and counts:
             yield from folded(f"consecutive pods in different domains: {', '.join(counts)}", lead)
 

@@ -1,7 +1,18 @@
 """Reasons as values: frozen, hashable, and without sentences; imports ``model`` only.
 
-``wording`` turns them into text.  Objects of a namespace are a ``Name``; nodes, classes, requests and keys are named by a text.
+``wording`` turns them into text, every member of a union.  Objects of a namespace are a ``Name``; nodes, classes, requests and keys are
+named by a text.  Other text is a field only where kube-scheduler or a plugin wrote it.  The causes of a group are a tree: the group, its
+domains, and why their nodes refuse it.
 
-changes      changes of a cluster that a remedy makes, and limits of the search for them
-constraints  constraints that conflict
+node_count         number of nodes, amount of a resource, nodes by label
+resources          requests that nodes do not satisfy
+node_states        taints, labels and cordons of nodes; reasons of plugins
+other_pods         host ports, affinity and topology spread
+volume_causes      volumes, claims and storage
+device_refusals    devices and the claims to them
+domains            pods that a domain holds, why not more, and the filter that keeps them out
+groups             groups with their domains and children; single pods, as kube-scheduler reports them
+missed_placements  reasons why greedy may have missed a placement
+changes            changes of a cluster that a remedy makes, and limits of the search for them
+constraints        constraints that conflict
 """

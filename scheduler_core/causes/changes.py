@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 
+from scheduler_core.causes.node_count import Amount, NodeLabel
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.wire import Taint
 
@@ -76,14 +77,6 @@ class UncordonedNodes:
     """Cordoned nodes accept new pods again; *nodes* are sorted."""
 
     nodes: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Amount:
-    """Amount of a resource: cpu in millicores, storage in bytes."""
-
-    resource: str
-    value: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -160,14 +153,6 @@ class AddedVolumes:
     volumes: tuple[LocalVolumes, ...]
     domain: Domain | None
     nodes: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeLabel:
-    """Nodes with one of *values* of a label."""
-
-    key: str
-    values: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from scheduler_core import diagnosis
+from scheduler_core.causes.groups import PluginFailed
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
-from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explained, with_devices
+from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explanations, with_devices
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.planned_roots import awaiting, keeps_plan, planned_part, with_rest_postponed
 from scheduler_core.cycle.preemptions import Preemptions
@@ -18,7 +19,7 @@ from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
 from scheduler_core.exact.nominated_devices import hold_nominated_devices, nominate
 from scheduler_core.model.conditions import Conditions, unschedulable
-from scheduler_core.model.decision import Decision, GroupDecision, Name, RankedGroup, Search, Status
+from scheduler_core.model.decision import Decision, GroupDecision, RankedGroup, Search, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
@@ -30,8 +31,12 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.rank_order import RankOrder, is_ranked
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.preemption.result import Preemption
+from scheduler_core.wording.group_words import group_words
+from scheduler_core.wording.kube_scheduler import pods_words
+from scheduler_core.wording.report import report
+from scheduler_core.wording.volume_words import volumes_not_held
 
-_NOTHING_WRONG = Diagnosis("", {}, {})
+_NOTHING_WRONG = Diagnosis()
 _NO_STATE = f"kube-scheduler 1.37.1 ends the attempt with an error instead: {STATE_NOT_FOUND}"
 
 
@@ -103,8 +108,8 @@ class Decider:
             self._ledger.rewind(mark)
             stateful.rewind(counted)
             outcome = PlacementOutcome(Status.ERROR, self._greedy.state.topology.root, 0, str(error))
-            pods = {pod.key: str(error) for leaf in entity.leaves() for pod in leaf.waiting}
-            why = Diagnosis(error_explained(str(error), stateful.plugins), {}, pods)
+            pods = dict.fromkeys((pod.key for leaf in entity.leaves() for pod in leaf.waiting), PluginFailed(str(error)))
+            why = Diagnosis(PluginFailed(str(error), error_explanations(stateful.plugins)), pods=pods)
             return self._not_placed(self._greedy.request(entity), outcome, None, why, self._greedy.search)
 
     def _decide(self, entity: Entity) -> Decision:
@@ -133,10 +138,11 @@ class Decider:
             return self._placed(request, outcome, why, search, released)
         why = diagnosis.explain(self._greedy, request, outcome)
         self._ledger.rewind(mark)
+        note = preemption.note if preemption else ""
         if not self._options.sparing and lacks_state(request, outcome, self._greedy.state.profile):
             outcome = dataclasses.replace(outcome, status=Status.ERROR, message=STATE_NOT_FOUND)
-            why = dataclasses.replace(why, message=f"{why.message}. {_NO_STATE}")
-        return self._not_placed(request, outcome, preemption, why, search)
+            note = ". ".join(filter(None, (_NO_STATE, note)))
+        return self._not_placed(request, outcome, preemption, why, search, note)
 
     def _outcome(self, request: PlacementRequest) -> tuple[PlacementOutcome, Search, list[PodRecord]]:
         """Return the result of *request*, its search, and the pods whose nominations do not count for it.
@@ -200,12 +206,14 @@ class Decider:
             request.entity.name,
             Status.SUCCESS,
             assignments={pod.key: names[node] for pod, node in sorted(pods, key=lambda pair: pair[0].key)},
-            groups=self._groups(request, outcome, why.groups, ""),
+            groups=self._groups(request, outcome, why, ""),
             search=search,
-            pending=pending,
+            pending=pods_words(pending),
             volumes=volumes,
-            message=diagnosis.volumes_not_held(volumes, without),
+            message=volumes_not_held(warning) if (warning := diagnosis.volumes_not_held(volumes, without)) is not None else "",
             ranks=ranks,
+            cause=why.cause,
+            causes=pending,
         )
         claiming = [pod for pod, _ in pods if pod.device_claims]
         if claiming:
@@ -236,24 +244,29 @@ class Decider:
         preemption: Preemption[Proposal] | Preemption[None] | None,
         why: Diagnosis,
         search: Search,
+        note: str = "",
     ) -> Decision:
         nominations = preemption.nominations if preemption is not None else {}
         victims = preemption.victims if preemption is not None else ()
         names = self._greedy.state.nodes.names
         proved = search.outcome == "infeasible"
+        words = report(why.cause, why.pods, why.limits)
         suffix = f", pod group preemption: {preemption.message}" if preemption is not None and preemption.message else ""
         decision = Decision(
             request.entity.name,
             outcome.status,
-            message=". ".join(filter(None, (why.message, preemption.note if preemption else "", search_verdict(search) or why.uncertain))),
+            message=". ".join(filter(None, (words.message, note, search_verdict(search) or words.uncertain))),
             nominations={key: names[node] for key, node in sorted(nominations.items())},
             victims=tuple(sorted(pod.key for pod in victims)),
-            groups=self._groups(request, outcome, why.groups, suffix),
+            groups=self._groups(request, outcome, why, suffix),
             search=search,
-            pending=why.pods
-            if proved or not why.uncertain
-            else {pod: f"{text.rstrip('.')}. {why.uncertain}" for pod, text in why.pods.items()},
+            pending=words.pods
+            if proved or not words.uncertain
+            else {pod: f"{text.rstrip('.')}. {words.uncertain}" for pod, text in words.pods.items()},
             preemption=eviction_quality(preemption),
+            cause=why.cause,
+            causes=why.pods,
+            limits=() if proved else why.limits,
         )
         kept = keeps_nominations(decision, preempts=request.entity.preempts)
         self._settled(decision)
@@ -280,18 +293,17 @@ class Decider:
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         return outcome.placed < waiting if request.entity.gang else outcome.placed == 0
 
-    def _groups(
-        self, request: PlacementRequest, outcome: PlacementOutcome, why: Mapping[Name, str], suffix: str
-    ) -> tuple[GroupDecision, ...]:
+    def _groups(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, suffix: str) -> tuple[GroupDecision, ...]:
         if request.entity.name.kind == "Pod":
             return ()
         decisions = []
         for verdict in verdicts(request, outcome):
-            own = why.get(verdict.name, "")
+            cause = why.groups.get(verdict.name)
+            own = group_words(cause) if cause is not None else ""
             message = verdict.message
             if verdict.status is Status.UNSCHEDULABLE or verdict.status is Status.UNRESOLVABLE:
                 # The condition begins with kube-scheduler's message, which users and tools search for.
                 message = "; ".join(filter(None, (unschedulable(verdict.message) + suffix, own)))
             conditions = self._conditions.conditions_after(verdict.name, verdict.status, message)
-            decisions.append(GroupDecision(verdict.name, verdict.status, own or verdict.message, verdict.domain, conditions))
+            decisions.append(GroupDecision(verdict.name, verdict.status, own or verdict.message, verdict.domain, conditions, cause))
         return tuple(decisions)

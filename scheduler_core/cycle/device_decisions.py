@@ -43,10 +43,10 @@ def with_devices(
     return decision if options.sparing else _without_unreserved_pods(decision, entity, [pod for pod, _ in pods], consumers)
 
 
-def error_explained(message: str, plugins: Sequence[StatefulPlugin]) -> str:
-    """Return the error *message* that ended an attempt, with what it means if it is about devices."""
+def error_explanations(plugins: Sequence[StatefulPlugin]) -> tuple[str, ...]:
+    """Return what the error that ended an attempt means if it is about devices."""
     explained = (plugin.failure_explained() for plugin in plugins if isinstance(plugin, DeviceAllocation))
-    return ". ".join(filter(None, (message, *explained)))
+    return tuple(filter(None, explained))
 
 
 def with_waiting_pods_placed(decision: Decision) -> Decision:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.causes.groups import VictimsAwaited
 from scheduler_core.cycle.claim_consumers import only
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.model.decision import Decision, Search, Status
@@ -13,9 +14,9 @@ from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.preemption.result import Preemption
 from scheduler_core.preemption.victims.workload_aware import ONGOING
+from scheduler_core.wording.group_words import group_words
 from validators.model.meta import replaced
 
-_AWAITING = "waiting for pods that terminate on the nominated nodes"
 _POSTPONED = "waiting until the nominated pods of its root are placed"
 
 
@@ -45,9 +46,10 @@ def with_rest_postponed(decision: Decision, entity: Entity, part: Entity) -> Dec
 
 def awaiting(request: PlacementRequest, outcome: PlacementOutcome) -> tuple[PlacementOutcome, Preemption[None], Diagnosis, Search]:
     """Return the results for a root of which *outcome* places a part: the rest is placed when pods on its nodes have terminated."""
-    pods = {pod.key: _AWAITING for leaf in request.entity.leaves() for pod in leaf.waiting}
-    failed = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=_AWAITING, loads=(), placed=0)
-    return failed, ongoing(request.entity), Diagnosis(_AWAITING, {}, pods), Search("complete", "not-searched")
+    cause = VictimsAwaited()
+    pods = dict.fromkeys((pod.key for leaf in request.entity.leaves() for pod in leaf.waiting), cause)
+    failed = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=group_words(cause), loads=(), placed=0)
+    return failed, ongoing(request.entity), Diagnosis(cause, pods=pods), Search("complete", "not-searched")
 
 
 def ongoing(entity: Entity) -> Preemption[None]:

@@ -1,11 +1,12 @@
-"""Diagnosis of a failed placement: the first group that fails, its domain, the missing resource; imports ``placement``.
+"""Diagnosis of a failed placement: which causes hold, by group, domain and node; imports ``placement`` and ``causes``.
 
-Reasons are counted by node and by domain, and their number is limited (KEP-4671, Failure Handling; KEP-6012, Status).
+The results are values, which ``wording`` words.
+Causes are counted by node and by domain, and their number is limited (KEP-4671, Failure Handling; KEP-6012, Status).
 
 root_diagnosis     diagnosis of one root
-tree_cause         finds the group of a tree that fails first
+tree_cause         causes of the groups of a tree, by domain
 pod_group_cause    why the pods of one group do not fit
-clauses            number of pods that a domain holds, and why not more
+domain_causes      number of pods that a domain holds, and why not more
 domain_capacity    number of pods of a group that each domain holds
 node_refusals      first filter that rejects the pod, by node
 relaxed_filters    effect of dropping one filter
@@ -13,13 +14,11 @@ resource_shortage  missing resources of a domain
 pod_rule_reasons   rules about other pods that exclude nodes, with their domains
 volume_reasons     claims and volumes that exclude nodes, by name
 device_causes      reasons why nodes have no devices, each with its number of nodes
-device_reasons     wording of these reasons: free devices, taints, constraints, claims that are allocated
-selector_phrases   wording of device selectors
+device_reasons     these reasons as causes: free devices, taints, constraints, claims that are allocated
 with_pods          placement state with some pods assumed
 greedy_limits      reasons why greedy may have missed a placement
 capacity_survey    used, free and unusable capacity of nodes
 fragmentation      largest gang that fits in each domain now
-phrases            amounts, counts and names in words
 """
 
 from __future__ import annotations

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from scheduler_core.causes.node_states import UnusableCapacity
 from scheduler_core.model.decision import Name
 from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, Bools, Ints, NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire import Taint
 
-_OF_KUBERNETES = "node.kubernetes.io/"
+_OF_KUBERNETES = "node.kubernetes.io"
 """Prefix of the taints that Kubernetes sets by the conditions of a node."""
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _EXHAUSTIBLE = (CPU, MEMORY, PODS)
@@ -87,19 +88,17 @@ class CapacitySurvey:
             total.update(self._groups.get(node, ()))
         return total
 
-    def reason(self, node: int) -> str:
-        """Return why the free capacity of *node* is unusable; empty if it is usable."""
-        if self._nodes.unschedulable[node]:
-            return "cordoned"
-        taints = [each.key.removeprefix(_OF_KUBERNETES) for each in self._nodes.taints[node] if _is_closing(each)]
-        if taints:
-            return ", ".join(taints)
-        spent = [self._nodes.resources[row] for row in _EXHAUSTIBLE if self._free[row, node] == 0]
-        return f"no {' and '.join('pod slots' if each == 'pods' else each for each in spent)} left" if spent else ""
+    def unusable(self, node: int) -> UnusableCapacity | None:
+        """Return why the free capacity of *node* is unusable; None if it is usable."""
+        if not self.closed[node]:
+            return None
+        taints = tuple(each.key for each in self._nodes.taints[node] if _is_closing(each))
+        exhausted = tuple(self._nodes.resources[row] for row in _EXHAUSTIBLE if self._free[row, node] == 0)
+        return UnusableCapacity(bool(self._nodes.unschedulable[node]), taints, exhausted)
 
 
 def _is_closing(taint: Taint) -> bool:
-    return taint.effect in _HARD and taint.key.startswith(_OF_KUBERNETES)
+    return taint.effect in _HARD and taint.key.partition("/")[0] == _OF_KUBERNETES
 
 
 def _rows(nodes: NodeTable) -> Iterator[int]:

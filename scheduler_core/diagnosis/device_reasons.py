@@ -1,17 +1,24 @@
-"""Wording of rejections by devices: the claims, the devices that they lack, and the reasons that exclude other devices."""
+"""Rejections by devices: the claims, the devices that they lack, and the reasons that exclude other devices."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from decimal import Decimal
 
+from scheduler_core.causes.device_refusals import (
+    AllocatedClaim,
+    ClaimsUnsatisfied,
+    DeviceConstraintUnmet,
+    DeviceRefusal,
+    DevicesElsewhere,
+    DevicesTaken,
+    InsufficientDevices,
+)
+from scheduler_core.causes.node_count import NodeCount, NodeLabel
 from scheduler_core.cel.selector import selector_parts
-from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.device_causes import DeviceCause, free_devices
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
-from scheduler_core.diagnosis.selector_phrases import selector_phrases
-from scheduler_core.model.device_claims import EXTENDED, DeviceLack, DeviceShortage
+from scheduler_core.model.device_claims import DeviceLack, DeviceShortage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
@@ -20,10 +27,9 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.dynamic_resources import NAME
 
-_VALUES = 3
-"""Maximum number of values, taints or selectors in a reason."""
 _MOST_NODES = 2048
 """Maximum number of nodes of a domain whose devices are counted together."""
+_HOSTNAME = "kubernetes.io/hostname"
 
 
 def with_domain(state: PlacementState, request: PlacementRequest, refusals: NodeRefusals, goal: int) -> NodeRefusals:
@@ -61,82 +67,44 @@ def _usable(state: PlacementState, refusals: NodeRefusals) -> Nodes:
     return refusals.nodes[usable]
 
 
-def device_reasons(refusals: NodeRefusals, reason: str, count: int) -> list[str]:
-    """Return *reason*, which excludes *count* nodes, with claims, classes and numbers; empty if it is not about devices."""
+def device_reasons(refusals: NodeRefusals, reason: str, count: int) -> list[DeviceRefusal]:
+    """Return why *reason* excludes *count* nodes, with claims, classes and numbers; empty if it is not about devices."""
     if reason == UNAVAILABLE and (allocated := _allocated(refusals.pod)):
-        return [f"{phrases.some_of(count, len(refusals.nodes))} cannot use the devices of {allocated}"]
+        return [DevicesElsewhere(allocated, NodeCount(count, len(refusals.nodes)))]
     return [_cause(refusals, each) for each in refusals.devices.get(reason, ())]
 
 
-def _cause(refusals: NodeRefusals, cause: DeviceCause) -> str:
-    some, lack = phrases.some_of(cause.nodes, len(refusals.nodes)), cause.lack
+def _cause(refusals: NodeRefusals, cause: DeviceCause) -> DeviceRefusal:
+    nodes, lack = NodeCount(cause.nodes, len(refusals.nodes)), cause.lack
     if cause.shortage is not None:
-        return _short(cause.shortage, cause.nodes, len(refusals.nodes))
+        return InsufficientDevices(cause.shortage, selector_parts(cause.shortage.selectors), nodes)
     if lack.taken is not None:
-        label, nodes = lack.taken
-        return f"{some} cannot use the devices of claim {_name(label)}, which other pods take {_where(nodes)}"
+        label, place = lack.taken
+        return DevicesTaken(label, _place(place), nodes)
     if lack.broken is not None:
-        claim, constraint = lack.broken
-        values = "different values" if constraint.distinct else "one value"
-        return f"the free devices of {some} do not have {values} of {constraint.attribute} for claim {_name(claim)}"
-    claims = [claim for claim, need in zip(refusals.pod.device_claims, refusals.pod.shape.devices, strict=False) if need.allocates]
-    return f"the free devices of {some} do not satisfy {f'claim {_name(claims[0].label)}' if len(claims) == 1 else 'all claims together'}"
+        return DeviceConstraintUnmet(*lack.broken, nodes)
+    claims = zip(refusals.pod.device_claims, refusals.pod.shape.devices, strict=False)
+    return ClaimsUnsatisfied(tuple(claim.label for claim, need in claims if need.allocates), nodes)
 
 
-def _short(short: DeviceShortage, count: int, total: int) -> str:
-    """Return the shortage of *count* nodes of *total*."""
-    claim = "its extended resources" if short.claim.endswith(EXTENDED) else f"claim {_name(short.claim)}"
-    wanted = f"of class {short.device_class}{_conditions(short)} for {'the last alternative of ' if short.last else ''}{claim}"
-    if short.together is not None:
-        free, needed, nodes = short.together
-        where = f"{phrases.some_of(nodes, total)} {'has' if nodes == 1 else 'have'} " if nodes < total else ""
-        return f"{where}{phrases.counted(free, 'free device') if free else 'no free device'} {wanted}, {needed} needed"
-    some_devices = f"at most {phrases.counted(short.free, 'free device')}" if short.free else "no free device"
-    needed_devices = "" if short.needed == 1 or not (short.needed or short.free) else f", {short.needed or 'all'} needed"
-    return f"{phrases.some_of(count, total)} {'has' if count == 1 else 'have'} {some_devices} {wanted}{needed_devices}"
-
-
-def _conditions(short: DeviceShortage) -> str:
-    """Return the conditions of a request in words: selectors, capacity, counters and taints."""
-    selected = selector_phrases(selector_parts(short.selectors))
-    left = [f"{_amount(size)} of {name}" for name, size in short.capacity]
-    if short.counters:
-        left.append("enough shared counters")
-    phrase = phrases.listed([*(selected or ()), *([f"{phrases.listed(left, _VALUES)} left"] if left else ())], _VALUES)
-    unknown = f" matching the selectors of request {short.request}" if selected is None else ""
-    taints = f" without the taint {phrases.listed(short.taints, _VALUES)}" if short.taints else ""
-    return f"{unknown}{' and' if unknown and phrase else ''}{f' with {phrase}' if phrase else ''}{taints}"
-
-
-def _amount(value: Decimal) -> str:
-    """Return the shortest text of a quantity: ``40G``, ``16Gi``."""
-    units = {"": 1, **{suffix: 1000**power for power, suffix in enumerate("kMGTPE", 1)}}
-    units |= {f"{suffix}i": 1024**power for power, suffix in enumerate("KMGTPE", 1)}
-    return min((f"{int(value / unit)}{suffix}" for suffix, unit in units.items() if not value % unit), key=len, default=f"{value:f}")
-
-
-def _allocated(pod: PodRecord) -> str:
-    """Return the allocated claims of *pod* that some nodes cannot use; empty if there are none."""
-    found = []
+def _allocated(pod: PodRecord) -> tuple[AllocatedClaim, ...]:
+    """Return the allocated claims of *pod* that some nodes cannot use."""
+    claims = []
     for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
         if need.unavailable:
-            found.append(f"claim {_name(claim.label)}, whose binding failed")
+            claims.append(AllocatedClaim(claim.label, None, failed=True))
         elif need.allocated is not None and need.allocated.nodes is not None:
-            found.append(f"claim {_name(claim.label)}, which is allocated {_where(need.allocated.nodes)}")
-    return phrases.listed(found, _VALUES)
+            claims.append(AllocatedClaim(claim.label, _place(need.allocated.nodes)))
+    return tuple(claims)
 
 
-def _where(selector: NodeSelector) -> str:
-    """Return the nodes of an allocation: ``on node n1``, ``in rack r1``, or ``for other nodes`` if it is not one simple expression."""
+def _place(selector: NodeSelector) -> NodeLabel | None:
+    """Return the nodes of an allocation; None if they are not given by one simple expression."""
     terms = selector.node_selector_terms or ()
-    if len(terms) == 1:
-        term = terms[0]
-        requirements: list[Requirement] = [*(term.match_fields or ()), *(term.match_expressions or ())]
-        if len(requirements) == 1 and requirements[0].operator == "In":
-            level = "node" if term.match_fields else phrases.level(requirements[0].key)
-            return f"{'on' if level == 'node' else 'in'} {level} {phrases.listed(requirements[0].values or (), _VALUES)}"
-    return "for other nodes"
-
-
-def _name(label: str) -> str:
-    return label.rpartition("/")[2]
+    if len(terms) != 1:
+        return None
+    requirements: list[Requirement] = [*(terms[0].match_fields or ()), *(terms[0].match_expressions or ())]
+    if len(requirements) != 1 or requirements[0].operator != "In":
+        return None
+    # The only field is the name of the node.
+    return NodeLabel(_HOSTNAME if terms[0].match_fields else requirements[0].key, tuple(requirements[0].values or ()))

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from scheduler_core.diagnosis import node_refusals, phrases
+from scheduler_core.causes.node_count import Amount
+from scheduler_core.diagnosis import node_refusals
 from scheduler_core.model.nodes import PODS, Ints, NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -22,7 +23,7 @@ from scheduler_core.placement.state import PlacementState
 MOST_SHAPES = 8
 _LEVELS = frozenset({"zone", "rack"})
 """Well-known levels: names of topology keys without their prefix."""
-_DEPRECATED = "failure-domain.beta.kubernetes.io/"
+_DEPRECATED = "failure-domain.beta.kubernetes.io"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Fragment:
 
     Attributes:
         key: the topology key.
-        shape: the requests of the shape, in words.
+        requests: the requests of the shape, without those for devices of claims.
         pod: the first pod of that shape by name, as ``namespace/name``.
         largest: pods of the shape that fit in the best domain.
         domain: that domain, ties by name; empty if no pod fits anywhere.
@@ -40,7 +41,7 @@ class Fragment:
     """
 
     key: str
-    shape: str
+    requests: tuple[Amount, ...]
     pod: str
     largest: int
     domain: str
@@ -64,7 +65,7 @@ def levels(snapshot: ClusterSnapshot) -> tuple[str, ...]:
         each.key for group in snapshot.groups if (constraints := group.spec.scheduling_constraints) for each in constraints.topology or ()
     }
     known = {key for labels in snapshot.nodes.labels for key in labels if key.rpartition("/")[2] in _LEVELS}
-    keys = requested | {key for key in known if not key.startswith(_DEPRECATED)}
+    keys = requested | {key for key in known if key.partition("/")[0] != _DEPRECATED}
     domains = {key: len(snapshot.nodes.column(key).values) for key in keys}
     return tuple(sorted((key for key in keys if domains[key]), key=lambda key: (domains[key], key)))
 
@@ -94,14 +95,14 @@ def _running(snapshot: ClusterSnapshot) -> Iterator[PodRecord]:
 def _of_shape(state: PlacementState, keys: Sequence[str], pods: Sequence[PodRecord]) -> Iterator[Fragment]:
     for pod in pods:
         slots = _slots(state, pod.shape)
-        total, words = int(slots.sum()), _words(pod.shape, state.nodes)
+        total, requests = int(slots.sum()), _requests(pod.shape, state.nodes)
         for key in keys:
             column = state.nodes.column(key)
             labelled = column.ids >= 0
             sums = np.bincount(column.ids[labelled], weights=slots[labelled], minlength=len(column.values))
             best = int(sums.argmax()) if len(sums) else 0
             largest_count = int(sums[best]) if len(sums) else 0
-            yield Fragment(key, words, pod.key, largest_count, column.values[best] if largest_count else "", total)
+            yield Fragment(key, requests, pod.key, largest_count, column.values[best] if largest_count else "", total)
 
 
 def _slots(state: PlacementState, shape: PodShape) -> Ints:
@@ -117,6 +118,5 @@ def _slots(state: PlacementState, shape: PodShape) -> Ints:
     return slots
 
 
-def _words(shape: PodShape, nodes: NodeTable) -> str:
-    amounts = [phrases.amount(nodes.resources[row], amount) for row, amount in shape.requests if row != PODS and row not in nodes.counted]
-    return ", ".join(amounts) or "no requests"
+def _requests(shape: PodShape, nodes: NodeTable) -> tuple[Amount, ...]:
+    return tuple(Amount(nodes.resources[row], value) for row, value in shape.requests if row != PODS and row not in nodes.counted)

@@ -10,10 +10,22 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from scheduler_core.diagnosis import phrases
+from scheduler_core.causes.missed_placements import (
+    Dependency,
+    DependentPods,
+    FeasibilityChecks,
+    GreedyLimit,
+    KeptPlacements,
+    OptionalPods,
+    UnequalPods,
+    UnexaminedDomains,
+    UnsharedClaims,
+)
 from scheduler_core.diagnosis.domain_capacity import capacity, homogeneous, largest_places, needed, slots, summed
-from scheduler_core.model.decision import Status
+from scheduler_core.diagnosis.tree_cause import extra_pods
+from scheduler_core.model.decision import Name, Status
 from scheduler_core.model.nodes import Bools
+from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
@@ -25,15 +37,15 @@ _DOMAINS = 64
 """Maximum number of domains examined for a composite."""
 
 
-def sentence(greedy: Greedy, request: PlacementRequest) -> str:
+def limits_of_greedy(greedy: Greedy, request: PlacementRequest) -> tuple[GreedyLimit, ...]:
     """Return why greedy may have missed a placement of *request*; empty if there is certainly none."""
     causes = _causes(greedy, request, greedy.state.topology.root)
     if greedy.state.plugins.checks:
-        causes.append("a plugin decides what is feasible")
-    return f"The greedy algorithm may have missed a placement: {'; '.join(dict.fromkeys(causes))}" if causes else ""
+        causes.append(FeasibilityChecks())
+    return tuple(dict.fromkeys(causes))
 
 
-def _causes(greedy: Greedy, request: PlacementRequest, parent: Placement) -> list[str]:
+def _causes(greedy: Greedy, request: PlacementRequest, parent: Placement) -> list[GreedyLimit]:
     """Return why greedy may have missed a placement of *request*, which fails inside *parent*."""
     places = greedy.placements(request, parent)
     if request.leaf:
@@ -42,18 +54,17 @@ def _causes(greedy: Greedy, request: PlacementRequest, parent: Placement) -> lis
         return []
     too_small = _too_small(greedy.state, request, places).tolist()
     large_enough = tuple(place for place, known in zip(places, too_small, strict=True) if not known)
-    examined = largest_places(greedy.state, request, large_enough, _DOMAINS if request.memorable else phrases.SHOWN)
+    examined = largest_places(greedy.state, request, large_enough, _DOMAINS if request.memorable else SHOWN)
     for place in examined:
         if causes := _composite_causes(greedy, request, place):
             return causes
     if rest := len(large_enough) - len(examined):
-        more = f"{phrases.counted(rest, f'more {phrases.level(request.entity.key)}')} for {request.entity.name.name}"
-        return [f"{more} {'was' if rest == 1 else 'were'} not examined"]
+        return [UnexaminedDomains(request.entity.name, request.entity.key, rest)]
     return []
 
 
-def _leaf_causes(greedy: Greedy, request: PlacementRequest, places: tuple[Placement, ...]) -> list[str]:
-    name, state = request.entity.name.name, greedy.state
+def _leaf_causes(greedy: Greedy, request: PlacementRequest, places: tuple[Placement, ...]) -> list[GreedyLimit]:
+    name, state = request.entity.name, greedy.state
     if len(request.entity.running) + len(request.entity.waiting) < request.entity.minimum or request.entity.name.kind == "Pod":
         return []
     if len(request.entity.waiting) == 1:
@@ -61,25 +72,23 @@ def _leaf_causes(greedy: Greedy, request: PlacementRequest, places: tuple[Placem
         return []
     if homogeneous(request) or not (capacity(state, request, places) >= needed(state, request)).any():
         return []
-    causes = []
+    causes: list[GreedyLimit] = []
     if len(request.runs) > 1 and len({run.shape for run in request.runs}) > 1:
-        causes.append(f"the pods of group {name} are not equal (KEP-4671, Algorithm Limitations: heterogeneous pod groups)")
+        causes.append(UnequalPods(name))
     if rules := _dependencies(state, request):
-        causes.append(
-            f"the pods of group {name} depend on other pods through {rules} (KEP-4671, Algorithm Limitations: inter-pod dependencies)"
-        )
+        causes.append(DependentPods(name, rules))
     return causes
 
 
-def _dependencies(state: PlacementState, request: PlacementRequest) -> str:
-    """Return the rules by which the pods of a leaf depend on other pods; empty if there are none."""
-    rules: list[str] = []
+def _dependencies(state: PlacementState, request: PlacementRequest) -> tuple[Dependency, ...]:
+    """Return the rules by which the pods of a leaf depend on other pods."""
+    rules: list[Dependency] = []
     for pod in _distinct_pods(request):
-        rules += ["the volumes that they take"] if pod.shape.picks_volumes else []
-        rules += ["the devices that they take"] if pod.shape.picks_devices else []
+        rules += [Dependency.TAKEN_VOLUMES] if pod.shape.picks_volumes else []
+        rules += [Dependency.TAKEN_DEVICES] if pod.shape.picks_devices else []
         if state.stateful.touches(pod) and state.stateful.filter(pod, state.nodes.everything[:1]):
-            rules += _rules(pod) or ([] if pod.shape.picks_volumes or pod.shape.devices else ["the anti-affinity of other pods"])
-    return phrases.listed(list(dict.fromkeys(rules)))
+            rules += _rules(pod) or ([] if pod.shape.picks_volumes or pod.shape.devices else [Dependency.OTHER_ANTI_AFFINITY])
+    return tuple(dict.fromkeys(rules))
 
 
 def _distinct_pods(request: PlacementRequest) -> Iterable[PodRecord]:
@@ -90,20 +99,23 @@ def _distinct_pods(request: PlacementRequest) -> Iterable[PodRecord]:
     return distinct.values()
 
 
-def _rules(pod: PodRecord) -> list[str]:
+def _rules(pod: PodRecord) -> list[Dependency]:
     affinity = pod.shape.affinity
     pod_affinity = affinity.pod_affinity if affinity else None
     anti_affinity = affinity.pod_anti_affinity if affinity else None
     hard = any(each.when_unsatisfiable == "DoNotSchedule" for each in pod.shape.spread)
-    rules = ["topology spread constraints"] if hard else []
-    rules += ["pod affinity"] if pod_affinity and pod_affinity.required_during_scheduling_ignored_during_execution else []
-    rules += ["volumes that they share"] if pod.named_volumes else []
-    return rules + (["pod anti-affinity"] if anti_affinity and anti_affinity.required_during_scheduling_ignored_during_execution else [])
+    rules = [Dependency.SPREAD] if hard else []
+    rules += [Dependency.AFFINITY] if pod_affinity and pod_affinity.required_during_scheduling_ignored_during_execution else []
+    rules += [Dependency.SHARED_VOLUMES] if pod.named_volumes else []
+    return rules + (
+        [Dependency.ANTI_AFFINITY] if anti_affinity and anti_affinity.required_during_scheduling_ignored_during_execution else []
+    )
 
 
-def _composite_causes(greedy: Greedy, request: PlacementRequest, place: Placement) -> list[str]:
+def _composite_causes(greedy: Greedy, request: PlacementRequest, place: Placement) -> list[GreedyLimit]:
     """Return causes if enough children fit one at a time: then order and choice of domains matter."""
-    alone, child_causes = [], []
+    alone: list[PlacementRequest] = []
+    child_causes: list[GreedyLimit] = []
     for child in request.children:
         outcome = greedy.evaluate(child, place)
         if outcome.success:
@@ -119,7 +131,7 @@ def _composite_causes(greedy: Greedy, request: PlacementRequest, place: Placemen
     return [*causes, *child_causes]
 
 
-def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone: set[object], *, sparing: bool) -> list[str]:
+def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone: set[Name], *, sparing: bool) -> list[GreedyLimit]:
     """Return what siblings took before the first child that would fit by itself."""
     before: list[tuple[PlacementRequest, PlacementOutcome]] = []
     claims: set[str] = set()
@@ -132,30 +144,16 @@ def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone:
     if not before:
         return []
     if claims := claims & _new_claims(pod for child, below in before for pod, _ in pods_with_nodes(child, below)):
-        shared = f"{phrases.listed(sorted(claims))}, which {'is' if len(claims) == 1 else 'are'} not allocated"
-        return [f"kube-scheduler 1.37.1 does not let groups of one tree share {shared}"]
-    extras = [(child.entity.name.name, extra) for child, below in before if (extra := _extra(child, below)) > 0]
-    optional = [f"{phrases.counted(extra, 'optional pod')} of group {name}" for name, extra in extras]
-    causes = []
-    if optional:
-        causes.append(
-            f"{phrases.listed(optional)} took capacity before its siblings were placed (KEP-6012, Resource stealing under greedy evaluation)"
-        )
-    if len(optional) < len(before):
-        names = phrases.listed([child.entity.name.name for child, below in before if _extra(child, below) <= 0])
-        keep = "keeps its placement" if len(before) - len(optional) == 1 else "keep their placements"
-        causes.append(f"{names} {keep}, although a sibling may need the capacity (KEP-6012, No-Backtracking)")
-    return causes
+        return [UnsharedClaims(tuple(sorted(claims)))]
+    optional = tuple((child.entity.name, extra) for child, below in before if (extra := extra_pods(child, below)) > 0)
+    others = tuple(child.entity.name for child, below in before if extra_pods(child, below) <= 0)
+    return [*([OptionalPods(optional)] if optional else []), *([KeptPlacements(others)] if others else [])]
 
 
 def _new_claims(pods: Iterable[PodRecord]) -> set[str]:
-    """Return the claims to devices of *pods* that are not allocated."""
+    """Return the labels of the claims to devices of *pods* that are not allocated."""
     pairs = ((claim, need) for pod in pods for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False))
-    return {f"claim {claim.label}" for claim, need in pairs if need.allocates}
-
-
-def _extra(request: PlacementRequest, outcome: PlacementOutcome) -> int:
-    return len(request.entity.running) + outcome.placed - request.entity.minimum if request.leaf else 0
+    return {claim.label for claim, need in pairs if need.allocates}
 
 
 def _too_small(state: PlacementState, request: PlacementRequest, places: tuple[Placement, ...]) -> Bools:

@@ -1,6 +1,6 @@
 """Filters that reject a pod: for each node the first one, counted.
 
-In kube-scheduler's messages the order is that of its default profile (plugins.registry).  In our own texts the plugins that depend on the
+In kube-scheduler's messages the order is that of its default profile (plugins.registry).  In our own causes the plugins that depend on the
 node alone are first, because free resources on nodes that they exclude do not count; ports in use count only on nodes with enough resources.
 """
 
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from scheduler_core.diagnosis import device_causes, phrases
+from scheduler_core.causes.groups import FitError
+from scheduler_core.diagnosis import device_causes
 from scheduler_core.diagnosis.device_causes import DeviceCause
 from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, UNAVAILABLE
 from scheduler_core.model.nodes import Bools, Ints, Nodes
@@ -26,9 +27,6 @@ from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_core.plugins.noderesources import resource_reason
 from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 from scheduler_core.plugins.volume_binding import VolumeBinding
-
-ELSEWHERE = "node(s) didn't match pod group's topology"
-"""Reason for nodes outside the domain that was tried; kube-scheduler omits them from the count."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +42,7 @@ class NodeRefusals:
         free: shape (requests, nodes): free resources, negative if overcommitted.
         short: shape (requests, nodes): resources that are insufficient, among the usable nodes.
         feasible: number of nodes that would take the pod.
-        pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
+        pre_filter: the reason that excludes all nodes without a look at them, after the name of its plugin; empty if there is none.
         filters: all filters with their plugin; masks over ``nodes``.
         devices: reasons why nodes have no devices, or cannot use those of a claim, by kube-scheduler's reason.
 
@@ -58,9 +56,13 @@ class NodeRefusals:
     free: Ints
     short: Bools
     feasible: int
-    pre_filter: str = ""
+    pre_filter: tuple[str, str] = ("", "")
     filters: tuple[NamedFilter, ...] = ()
     devices: Mapping[str, tuple[DeviceCause, ...]] = dataclasses.field(default_factory=dict)
+
+    def plugin_of(self, reason: str) -> str:
+        """Return the name of the plugin whose filter has *reason*."""
+        return next((plugin for plugin, each, _ in self.filters if each == reason), "")
 
     def counts(self) -> list[tuple[str, int]]:
         """Return kube-scheduler's reasons with their number of nodes, most first, then by text."""
@@ -107,7 +109,7 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     stateful = list(_with_invalid_pools(state, stateful, nodes))
     last = [(plugin, reason, mask[nodes]) for plugin, reason, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
     others |= _first_rejections([*stateful, *last], remaining)
-    pre_filter = state.profile.pre_filter(pod.shape)
+    pre_filter = state.profile.pre_filter_by_plugin(pod.shape)
     filters = (*first, *ledger, *_row_filters(state, rows[~counted], enough[~counted]), *stateful, *last)
     refusals = NodeRefusals(pod, nodes, static, others, usable, free, short, int(remaining.sum()), pre_filter, filters)
     about_devices = {reason: others[reason] for reason in (CANNOT_ALLOCATE, UNAVAILABLE) if reason in others}
@@ -128,19 +130,12 @@ def _with_invalid_pools(state: PlacementState, filters: Iterable[NamedFilter], n
             yield name, reason, passing
 
 
-def fit_error_message(state: PlacementState, refusals: NodeRefusals) -> str:
-    """Return kube-scheduler's message, counted over all nodes of the cluster."""
+def fit_error(state: PlacementState, refusals: NodeRefusals) -> FitError:
+    """Return the reasons in kube-scheduler's terms, counted over all nodes of the cluster."""
     total = len(state.nodes)
-    if refusals.pre_filter:
-        return f"0/{total} nodes are available: {refusals.pre_filter}."
-    counts = refusals.counts()
-    most = 2 * phrases.SHOWN
-    shown = [f"{count} {reason}" for reason, count in counts[:most]]
-    if len(counts) > most:
-        shown.append(f"{sum(count for _, count in counts[most:])} node(s) for {len(counts) - most} more reasons")
-    if outside := total - len(refusals.nodes):
-        shown.append(f"{outside} {ELSEWHERE}")
-    return f"0/{total} nodes are available: {', '.join(shown)}." if shown else f"0/{total} nodes are available."
+    if refusals.pre_filter[1]:
+        return FitError(total, pre_filter=refusals.pre_filter[1])
+    return FitError(total, tuple(refusals.counts()), total - len(refusals.nodes))
 
 
 def admitted(state: PlacementState, shape: PodShape) -> Bools:

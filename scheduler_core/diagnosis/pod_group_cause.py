@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from scheduler_core.diagnosis import node_refusals, phrases
-from scheduler_core.diagnosis.clauses import clause, clause_for_more, merged
+from scheduler_core.causes.groups import (
+    FailedGroup,
+    FitError,
+    FurtherDomains,
+    InsufficientCapacity,
+    NoDomain,
+    NoPlacement,
+    Path,
+    PodDemand,
+    PodsDoNotFit,
+    PodsLeftOver,
+    TooFewMembers,
+)
+from scheduler_core.causes.node_count import Amount
+from scheduler_core.diagnosis import node_refusals
 from scheduler_core.diagnosis.domain_capacity import Held, needed, nodes_of_pods, ranked
+from scheduler_core.diagnosis.domain_causes import cause_for_more, cause_in_domain, domain_of
 from scheduler_core.diagnosis.volume_reasons import volume_elsewhere
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.nodes import PODS
+from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.volume_users import NamedVolumes
@@ -23,76 +37,66 @@ _SHAPES = 16
 """Maximum number of shapes with their own reasons."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodGroupCause:
-    """Reasons why a leaf is not placed, or not all of it.
+def cause(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Path) -> tuple[FailedGroup, Mapping[str, FitError]]:
+    """Return why the leaf *request* fails inside *parent*; the ledger must be as it was when it was tried.
 
-    Attributes:
-        rest: the sentence after the group's name: ``does not fit in any rack (4 pods with 8 cpu each): …``.
-        pods: reason for each pod in kube-scheduler's wording; pods that fit or were not tried are omitted.
-
+    The second result is the cause of each pod; pods that fit or were not tried are omitted.
     """
-
-    rest: str
-    pods: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-
-def cause(greedy: Greedy, request: PlacementRequest, parent: Placement) -> PodGroupCause:
-    """Return why the leaf *request* fails inside *parent*; the ledger must be as it was when it was tried."""
     entity = request.entity
     if (members := len(entity.running) + len(entity.waiting)) < entity.minimum:
-        return PodGroupCause(f"has {members} of the {phrases.counted(entity.minimum, 'pod')} that it needs")
+        return TooFewMembers(path, members, entity.minimum), {}
     places = greedy.placements(request, parent)
     if not places:
-        return PodGroupCause(no_domain(greedy.state, request, parent))
+        return no_domain(greedy.state, request, parent, path), {}
     order, need = ranked(greedy, request, places), needed(greedy.state, request)
-    shown = order[: phrases.SHOWN]
-    clauses = merged([clause(greedy, request, each, need) for each in shown], parent)
-    if len(places) > len(shown):
-        clauses.append(_others(request, order, len(places)))
-    if outside := volume_elsewhere(greedy.state, request, places):
-        clauses.insert(0, outside)
-    return PodGroupCause(f"{_head(greedy.state, request, parent)}: {'; '.join(clauses)}", _refused(greedy, request, order[0]))
+    own = own_node(entity.waiting[0].shape, greedy.state.nodes) if entity.name.kind == "Pod" else -1
+    why = PodsDoNotFit(
+        path,
+        entity.key,
+        domain_of(parent),
+        PodDemand(len(entity.waiting), need, len(entity.running), _requests(greedy.state, request)),
+        tuple(cause_in_domain(greedy, request, each, need) for each in order[:SHOWN]),
+        _further(order, len(places)),
+        divided=len(order) != 1 or order[0].domain is not parent,
+        own_node=greedy.state.nodes.names[own] if own >= 0 else "",
+        elsewhere=volume_elsewhere(greedy.state, request, places),
+    )
+    return why, _refused(greedy, request, order[0])
 
 
-def brief(greedy: Greedy, request: PlacementRequest, parent: Placement) -> str:
+def brief(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Path) -> FailedGroup:
     """Return the cause in short: how many pods the best domain holds."""
     entity = request.entity
     if (members := len(entity.running) + len(entity.waiting)) < entity.minimum:
-        return f"has {members} of {phrases.counted(entity.minimum, 'pod')}"
+        return TooFewMembers(path, members, entity.minimum)
     places = greedy.placements(request, parent)
     if not places:
-        return f"has no candidate {phrases.level(entity.key)}"
-    first, need = ranked(greedy, request, places)[0], needed(greedy.state, request)
-    where = f" in one {phrases.level(entity.key)}" if entity.key else ""
-    ordered = ", placed in the order of the queue" if first.pods and first.in_order else ""
-    return f"has capacity for {first.pods} of {phrases.counted(need, 'pod')}{where}{ordered}"
+        return no_domain(greedy.state, request, parent, path)
+    first = ranked(greedy, request, places)[0]
+    return InsufficientCapacity(path, entity.key, first.pods, needed(greedy.state, request), first.in_order)
 
 
-def left_over(state: PlacementState, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> str:
+def left_over(state: PlacementState, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord], path: Path) -> PodsLeftOver:
     """Return why *domain*, which holds the minimum of *request*, has no node for the pods *left*; the other pods are assumed."""
-    why = clause_for_more(state, request, domain, left)
-    requests = _requests_phrase(state, request, several=len(left) > 1)
-    more = f"{phrases.counted(len(left), 'more pod')}{f' ({requests})' if requests else ''}"
-    return f"has its minimum, but no node for {more} in {phrases.place(domain)}: {why}"
+    return PodsLeftOver(path, _requests(state, request), cause_for_more(state, request, domain, left))
 
 
-def reasons(state: PlacementState, pods: Iterable[PodRecord], domain: Placement) -> dict[str, str]:
-    """Return the reason for each of *pods* without a node in *domain*, in kube-scheduler's wording; pods that fit are omitted."""
-    known: dict[tuple[PodShape, NamedVolumes], str] = {}
-    result: dict[str, str] = {}
+def reasons(state: PlacementState, pods: Iterable[PodRecord], domain: Placement) -> dict[str, FitError]:
+    """Return why each of *pods* has no node in *domain*, in kube-scheduler's terms; pods that fit are omitted."""
+    known: dict[tuple[PodShape, NamedVolumes], FitError | None] = {}
+    result: dict[str, FitError] = {}
     for pod in pods:
         key = pod.shape, pod.named_volumes
         if key not in known and len(known) < _SHAPES:
             refusals = node_refusals.examine_nodes(state, pod, domain.nodes)
-            known[key] = "" if refusals.feasible else node_refusals.fit_error_message(state, refusals)
-        if reason := known.get(key, ""):
+            known[key] = None if refusals.feasible else node_refusals.fit_error(state, refusals)
+        if (reason := known.get(key)) is not None:
             result[pod.key] = reason
     return result
 
 
-def _refused(greedy: Greedy, request: PlacementRequest, held: Held) -> dict[str, str]:
-    """Return the reasons of the pods without a node in a domain once the other pods are assumed there."""
+def _refused(greedy: Greedy, request: PlacementRequest, held: Held) -> dict[str, FitError]:
+    """Return the causes of the pods without a node in a domain once the other pods are assumed there."""
     nodes = nodes_of_pods(greedy, request, held)
     with rewound(greedy.state):
         assume_pods(greedy.state, request, nodes)
@@ -100,53 +104,25 @@ def _refused(greedy: Greedy, request: PlacementRequest, held: Held) -> dict[str,
         return reasons(greedy.state, left, held.domain)
 
 
-def _others(request: PlacementRequest, order: list[Held], total: int) -> str:
-    """Return the number of domains not shown, and how many pods each can hold if all are ranked."""
-    more = total - min(len(order), phrases.SHOWN)
-    level = f"{more} more {phrases.level(request.entity.key)}{'s' if more > 1 else ''}"
-    if len(order) < total:
-        return f"and {level}"
-    most = order[phrases.SHOWN].pods
-    return f"and {level} ({f'at most {most}' if most else 'can hold none'}{' each' if most and more > 1 else ''})"
+def _further(order: Sequence[Held], total: int) -> FurtherDomains | None:
+    """Return the domains not shown, and how many pods each can hold at most if all are ranked; None if all are shown."""
+    more = total - min(len(order), SHOWN)
+    if not more:
+        return None
+    return FurtherDomains(more, None if len(order) < total else order[SHOWN].pods)
 
 
-def _head(state: PlacementState, request: PlacementRequest, parent: Placement) -> str:
-    entity = request.entity
-    inside = f" in {phrases.place(parent)}"
-    if entity.name.kind == "Pod":
-        requests, own = _requests_phrase(state, request, several=False), own_node(entity.waiting[0].shape, state.nodes)
-        where = f"on its node {state.nodes.names[own]}" if own >= 0 else f"on any node{inside}"
-        return f"{f'({requests}) ' if requests else ''}does not fit {where}"
-    level = phrases.level(entity.key)
-    where = f" {'on' if level == 'node' else 'in'} any {level}" if level else ""
-    return f"does not fit{where}{inside if parent.key or not entity.key else ''} ({_pods(state, request)})"
-
-
-def _pods(state: PlacementState, request: PlacementRequest) -> str:
-    entity, need = request.entity, needed(state, request)
-    total, noun = len(entity.waiting), "pending pod" if entity.running else "pod"
-    some = f"{need} of its {total} {noun}s" if need < total else phrases.counted(need, noun)
-    requests = _requests_phrase(state, request, several=need > 1)
-    running = f"; {len(entity.running)} running" if entity.running else ""
-    return f"{some}{f' with {requests}' if requests else ''}{running}"
-
-
-def _requests_phrase(state: PlacementState, request: PlacementRequest, *, several: bool) -> str:
-    """Return the request of each pod, if all are equal: ``8 cpu, 4 nvidia.com/gpu each``."""
+def _requests(state: PlacementState, request: PlacementRequest) -> tuple[Amount, ...]:
+    """Return the requests of each pod, if all are equal, without those for devices, which are named with their claims."""
     if len(request.runs) != 1:
-        return ""
-    # Devices are named with their claims.
+        return ()
     hidden = {PODS, *state.nodes.counted}
-    amounts = [phrases.amount(state.nodes.resources[row], amount) for row, amount in request.runs[0].shape.requests if row not in hidden]
-    return f"{', '.join(amounts[: phrases.SHOWN])}{' each' if several else ''}" if amounts else ""
+    return tuple(Amount(state.nodes.resources[row], amount) for row, amount in request.runs[0].shape.requests if row not in hidden)
 
 
-def no_domain(state: PlacementState, request: PlacementRequest, parent: Placement) -> str:
-    """Return the message for a group that has no candidate domain in *parent*."""
-    if not request.entity.key:
-        return "has no candidate placement: the plugins generate none"
-    level, where = phrases.level(request.entity.key), phrases.place(parent)
-    if request.pinned:
-        return f"must stay in the {level} where its members run, but {where} has no node of that {level}"
-    what = "reaches devices with one value of the attribute" if request.entity.key in state.nodes.device_levels else "has the label"
-    return f"has no candidate {level}: no node of {where} {what} {request.entity.key}"
+def no_domain(state: PlacementState, request: PlacementRequest, parent: Placement, path: Path) -> NoPlacement | NoDomain:
+    """Return the cause of a group that has no candidate domain in *parent*."""
+    key = request.entity.key
+    if not key:
+        return NoPlacement(path)
+    return NoDomain(path, key, domain_of(parent), devices=key in state.nodes.device_levels, pinned=bool(request.pinned))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from scheduler_core.diagnosis import phrases
+from scheduler_core.causes.domains import DroppedFilter, PodRule, Relaxable
+from scheduler_core.causes.node_count import NodeCount
+from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UnmodelledField, UntoleratedTaint
 from scheduler_core.diagnosis.domain_capacity import homogeneous, slots
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Bools, NodeTable
@@ -22,41 +24,23 @@ from scheduler_core.plugins.node_affinity import NODE_AFFINITY
 from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD, PodTopologySpread
 from scheduler_core.plugins.profile import Profile
-from scheduler_core.plugins.taint_toleration import HARD, Tolerations, taint_reason
+from scheduler_core.plugins.taint_toleration import HARD, TaintToleration, Tolerations
 
 _TRIED = 3
 """Number of filters to drop, one at a time, those that reject the most nodes first."""
 _STEPS = 64
 """Maximum number of pods to try again one by one."""
 _BETWEEN_PODS = {
-    SPREAD: "its topology spread constraints were dropped",
-    LACKS_TOPOLOGY: "its topology spread constraints were dropped",
-    AFFINITY: "its pod affinity were dropped",
-    ANTI_AFFINITY: "its pod anti-affinity were dropped",
-    EXISTING_ANTI_AFFINITY: "the anti-affinity of other pods were ignored",
+    SPREAD: PodRule.SPREAD,
+    LACKS_TOPOLOGY: PodRule.SPREAD,
+    AFFINITY: PodRule.AFFINITY,
+    ANTI_AFFINITY: PodRule.ANTI_AFFINITY,
+    EXISTING_ANTI_AFFINITY: PodRule.EXISTING_ANTI_AFFINITY,
 }
 Change = Callable[[PodShape], PodShape]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WhatIf:
-    """Effect of dropping one filter.
-
-    Attributes:
-        reason: the reason of the filter.
-        phrase: the condition, such as ``the taint a=b:NoSchedule on 1 of 4 nodes were tolerated``.
-        pods: number of pods that the domain would hold.
-        counted: True if the phrase states the number of nodes.
-
-    """
-
-    reason: str
-    phrase: str
-    pods: int
-    counted: bool
-
-
-def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals) -> WhatIf | None:
+def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals) -> DroppedFilter | None:
     """Return the filter without which *domain* would hold the most pods; None if none makes a difference.
 
     Args:
@@ -74,38 +58,31 @@ def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Pl
     return max(known, key=lambda option: option.pods, default=None)
 
 
-def taint_of(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> Taint | None:
-    """Return the taint of *reason*; None if the reason is not a taint."""
-    shape, node = refusals.pod.shape, int(refusals.nodes[refusals.static[reason].argmax()])
-    tolerations = Tolerations(shape.tolerations)
-    hard = (taint for taint in nodes.taints[node] if taint.effect in HARD and not tolerations.cover(taint))
-    taint = next(hard, None)
-    return taint if taint is not None and taint_reason(taint) == reason else None
-
-
-def taint_text(taint: Taint) -> str:
-    """Return the taint as kubectl writes it: ``key=value:effect``."""
-    return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
-
-
-def about_fields(shape: PodShape, reason: str) -> bool:
-    """Return whether *reason* is an unmodelled field of the shape."""
-    return any(reason.startswith(field) for field in shape.unmodelled)
-
-
-def selection(shape: PodShape) -> str:
-    """Return how a shape selects nodes by labels: ``node selector gpu=h100``, ``node affinity``."""
-    affinity = shape.affinity.node_affinity if shape.affinity else None
-    named = "node affinity" if affinity and affinity.required_during_scheduling_ignored_during_execution else ""
-    pairs = phrases.listed([f"{key}={value}" for key, value in shape.node_selector])
-    return " and ".join(filter(None, (f"node selector {pairs}" if pairs else "", named)))
+def state_cause(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> Cordoned | NodeAffinityMismatch | UntoleratedTaint | None:
+    """Return the cause of a static *reason* that is about the state of nodes; None for other reasons."""
+    refused = refusals.static[reason]
+    count = NodeCount(int(refused.sum()), len(refusals.nodes))
+    if reason == UNSCHEDULABLE:
+        return Cordoned(count)
+    if reason == NODE_AFFINITY:
+        affinity = refusals.pod.shape.affinity and refusals.pod.shape.affinity.node_affinity
+        required = bool(affinity and affinity.required_during_scheduling_ignored_during_execution)
+        return NodeAffinityMismatch(tuple(refusals.pod.shape.node_selector), required, count)
+    if refusals.plugin_of(reason) == TaintToleration.name:
+        tolerations = Tolerations(refusals.pod.shape.tolerations)
+        # All these nodes have the same taint, but perhaps with another effect.
+        taints = nodes.taints[int(refusals.nodes[refused.argmax()])]
+        return UntoleratedTaint(next(taint for taint in taints if taint.effect in HARD and not tolerations.cover(taint)), count)
+    return None
 
 
 def _between_pods(refusals: NodeRefusals) -> dict[str, Bools]:
     return {reason: mask for reason, mask in refusals.others.items() if reason in _BETWEEN_PODS}
 
 
-def _without(state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals, reason: str) -> WhatIf | None:
+def _without(
+    state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals, reason: str
+) -> DroppedFilter | None:
     if reason in _BETWEEN_PODS:
         others = (each for each in state.stateful.plugins if not isinstance(each, InterPodAffinity | PodTopologySpread))
         if any(each.touches(refusals.pod) and not each.counted(refusals.pod) for each in others):
@@ -113,29 +90,25 @@ def _without(state: PlacementState, request: PlacementRequest, domain: Placement
             return None
         refused = {reason, *(each for each, _ in state.stateful.filter(refusals.pod, refusals.nodes))}
         rules = {_BETWEEN_PODS[each] for each in refused if each in _BETWEEN_PODS}
-        phrase = _BETWEEN_PODS[reason] if len(rules) == 1 else "all rules between pods were dropped"
-        return WhatIf(reason, phrase, _count(state, _unrelated(request), domain), counted=False)
-    change, phrase = _change(refusals, reason, state.nodes)
+        return DroppedFilter(_BETWEEN_PODS[reason] if len(rules) == 1 else PodRule.ALL, _count(state, _unrelated(request), domain))
+    change, dropped = _change(state, refusals, reason)
     spreads = (each for each in state.stateful.plugins if isinstance(each, PodTopologySpread))
-    if change is None or any(each.honours(refusals.pod, affinity=reason == NODE_AFFINITY) for each in spreads):
+    if dropped is None or any(each.honours(refusals.pod, affinity=reason == NODE_AFFINITY) for each in spreads):
         # More nodes would form domains, or fewer: the count of the pods by domain would be another one.
         return None
-    pods = _count(dataclasses.replace(state, profile=_Relaxed(state.profile, change)), request, domain)
-    return WhatIf(reason, phrase, pods, counted=not about_fields(refusals.pod.shape, reason))
+    return DroppedFilter(dropped, _count(dataclasses.replace(state, profile=_Relaxed(state.profile, change)), request, domain))
 
 
-def _change(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> tuple[Change | None, str]:
-    shape, refused, total = refusals.pod.shape, refusals.static[reason], len(refusals.nodes)
-    count = int(refused.sum())
-    affected = phrases.some_of(count, total)
-    if reason == UNSCHEDULABLE:
-        return _tolerating(CORDON), f"{affected} {'was' if count == 1 else 'were'} uncordoned"
-    if reason == NODE_AFFINITY:
-        mismatch = f"{affected} {'does' if count == 1 else 'do'} not match"
-        return _unselective, f"its {selection(shape)}, which {mismatch}, were dropped"
-    if taint := taint_of(refusals, reason, nodes):
-        return _tolerating(taint), f"the taint {taint_text(taint)} on {affected} were tolerated"
-    return (_known, "it were ignored") if about_fields(shape, reason) else (None, "")
+def _change(state: PlacementState, refusals: NodeRefusals, reason: str) -> tuple[Change, Relaxable | None]:
+    """Return the change of a shape that drops the filter of *reason*, and its cause; None if it cannot be dropped."""
+    match cause := state_cause(refusals, reason, state.nodes):
+        case Cordoned():
+            return _tolerating(CORDON), cause
+        case NodeAffinityMismatch():
+            return _unselective, cause
+        case UntoleratedTaint():
+            return _tolerating(cause.taint), cause
+    return _modelled, UnmodelledField(reason) if reason == state.profile.refused(refusals.pod.shape.unmodelled) else None
 
 
 def _tolerating(taint: Taint) -> Change:
@@ -148,7 +121,7 @@ def _unselective(shape: PodShape) -> PodShape:
     return dataclasses.replace(shape, node_selector=(), affinity=None)
 
 
-def _known(shape: PodShape) -> PodShape:
+def _modelled(shape: PodShape) -> PodShape:
     return dataclasses.replace(shape, unmodelled=())
 
 

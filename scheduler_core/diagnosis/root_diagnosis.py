@@ -5,13 +5,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.diagnosis import greedy_limits, phrases
-from scheduler_core.diagnosis.tree_cause import Path, TreeCause, subject
+from scheduler_core.causes.groups import (
+    AttemptError,
+    GroupCause,
+    GroupUnschedulable,
+    PartlyPlaced,
+    Path,
+    PodCause,
+    StorageExceeded,
+)
+from scheduler_core.causes.missed_placements import GreedyLimit
+from scheduler_core.diagnosis.greedy_limits import limits_of_greedy
+from scheduler_core.diagnosis.tree_cause import TreeCause
 from scheduler_core.diagnosis.volume_reasons import storage_exceeded
 from scheduler_core.diagnosis.with_pods import rewound
 from scheduler_core.model.decision import Name, Status
-from scheduler_core.model.wording import STORAGE_EXCEEDED, cut
-from scheduler_core.placement.greedy import BARE, Greedy
+from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 
@@ -21,19 +30,19 @@ class Diagnosis:
     """Reasons why a root, or a part of it, is not placed.
 
     Attributes:
-        message: one paragraph of at most 1,000 characters: the group that fails first, by domain, then its parents.
+        cause: the derivation: groups, their domains and the causes there; None if there is nothing to explain.
         groups: cause of each group that is not Success.
-        pods: reason for each pod without a node, in kube-scheduler's wording: its own if it was rejected, its root's if it
+        pods: cause of each pod without a node, as kube-scheduler reports it: its own if it was rejected, its root's if it
             fits or was not tried (KEP-4671, Failure Handling).
-        uncertain: why greedy may have missed a placement; empty if there is certainly none (KEP-4671, Algorithm
+        limits: why greedy may have missed a placement; empty if there is certainly none (KEP-4671, Algorithm
             Limitations; KEP-6012, No-Backtracking and Resource stealing).
 
     """
 
-    message: str
-    groups: Mapping[Name, str]
-    pods: Mapping[str, str]
-    uncertain: str = ""
+    cause: GroupCause | None = None
+    groups: Mapping[Name, GroupCause] = dataclasses.field(default_factory=dict)
+    pods: Mapping[str, PodCause] = dataclasses.field(default_factory=dict)
+    limits: tuple[GreedyLimit, ...] = ()
 
 
 def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome) -> Diagnosis:
@@ -41,83 +50,80 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
 
     The ledger must be as it was when *request* was tried; it is not changed.
     """
-    path = (request.entity.name.name,)
+    path = (request.entity.name,)
     if outcome.status is Status.ERROR:
         return _error(request, outcome, path)
-    if outcome.message == STORAGE_EXCEEDED:
-        figures = storage_exceeded(greedy.state, request)
-        same = _same_for_all(request, f"{subject(request, path)} does not fit: {outcome.message}{figures and ': '}{figures}")
-        return dataclasses.replace(same, uncertain=cut(greedy_limits.sentence(greedy, request), phrases.LONGEST))
+    if outcome.exceeds_storage:
+        same = _same_for_all(request, StorageExceeded(path, storage_exceeded(greedy.state, request)))
+        return dataclasses.replace(same, limits=limits_of_greedy(greedy, request))
     tree = TreeCause(greedy)
-    uncertain = ""
-    if outcome.success or outcome.message == BARE:
+    limits: tuple[GreedyLimit, ...] = ()
+    if outcome.success or outcome.nothing_new:
         with rewound(greedy.state):
             if outcome.placed:
                 greedy.assume(request, outcome)
-            sentences = tree.left_over(request, outcome, path, worded=True)
-        if more := len(sentences[phrases.SHOWN :]):
-            sentences[phrases.SHOWN :] = [f"{phrases.counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node"]
+            causes = tree.left_over(request, outcome, path, explained=True)
+        cause: GroupCause | None = PartlyPlaced(tuple(causes)) if causes else None
     else:
-        sentences = tree.failing(request, greedy.state.topology.root, path)
-        uncertain = greedy_limits.sentence(greedy, request)
-    message = cut(". ".join(sentences), phrases.LONGEST)
-    groups = {name: cut(text, phrases.LONGEST) for name, text in tree.groups.items() if text}
-    return Diagnosis(message, groups, dict(_pods(request, outcome, tree)), cut(uncertain, phrases.LONGEST))
+        cause = tree.failing(request, greedy.state.topology.root, path)
+        limits = limits_of_greedy(greedy, request)
+    return Diagnosis(cause, tree.groups, dict(_pods(request, outcome, tree)), limits)
 
 
-def leftovers(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome) -> Mapping[str, str]:
-    """Return the reason for each pod that *outcome*, a success of *request*, leaves without a node.
+def leftovers(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome) -> Mapping[str, PodCause]:
+    """Return the cause of each pod that *outcome*, a success of *request*, leaves without a node.
 
     *outcome* must be assumed already, with ``greedy.assume``; the ledger is not changed.
     """
     if outcome.placed == sum(len(leaf.waiting) for leaf in request.entity.leaves()):
         return {}
     tree = TreeCause(greedy)
-    tree.left_over(request, outcome, (request.entity.name.name,), worded=False)
+    tree.left_over(request, outcome, (request.entity.name,), explained=False)
     return dict(_pods(request, outcome, tree))
 
 
-def _pods(request: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause) -> Iterator[tuple[str, str]]:
-    """Return every pod without a node in tree order, with its own reason, else its root's or, in a success, its group's."""
-    for leaf, below, cause in _leaves(request, outcome, "" if outcome.success else _status(outcome)):
-        nodes = [] if below is None or below.nodes is None or cause else below.nodes.tolist()
+def _pods(request: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause) -> Iterator[tuple[str, PodCause]]:
+    """Return every pod without a node in tree order, with its own cause, else its root's or, in a success, its group's."""
+    for leaf, below, status in _leaves(request, outcome, None if outcome.success else _status(outcome)):
+        nodes = [] if below is None or below.nodes is None or status is not None else below.nodes.tolist()
+        other = status or GroupUnschedulable()
         for index, pod in enumerate(leaf.entity.waiting):
             if index >= len(nodes) or nodes[index] < 0:
-                yield pod.key, tree.pods.get(pod.key) or cause or BARE
+                yield pod.key, tree.pods.get(pod.key, other)
 
 
 def _leaves(
-    request: PlacementRequest, outcome: PlacementOutcome | None, cause: str
-) -> Iterator[tuple[PlacementRequest, PlacementOutcome | None, str]]:
+    request: PlacementRequest, outcome: PlacementOutcome | None, status: GroupUnschedulable | None
+) -> Iterator[tuple[PlacementRequest, PlacementOutcome | None, GroupUnschedulable | None]]:
     """Return the leaves with their outcomes, and the status for their pods: that of the topmost failed parent."""
-    if outcome is not None and not outcome.success and not cause:
-        cause = _status(outcome)
+    if outcome is not None and not outcome.success and status is None:
+        status = _status(outcome)
     if request.leaf:
-        yield request, outcome, cause
+        yield request, outcome, status
         return
     below = outcome.children if outcome is not None and outcome.children else (None,) * len(request.children)
     for child, each in zip(request.children, below, strict=True):
-        yield from _leaves(child, each, cause)
+        yield from _leaves(child, each, status)
 
 
-def _status(outcome: PlacementOutcome) -> str:
-    return BARE if outcome.message in {"", BARE} else f"{BARE}, {cut(outcome.message, phrases.LONGEST)}"
+def _status(outcome: PlacementOutcome) -> GroupUnschedulable:
+    return GroupUnschedulable("" if outcome.nothing_new else outcome.message)
 
 
 def _error(request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> Diagnosis:
     """Return the diagnosis of an error: where in the tree it occurred."""
     whole = request
     while below := next((pair for pair in zip(request.children, outcome.children, strict=False) if _erred(pair[1])), None):
-        request, path = below[0], (*path, below[0].entity.name.name)
+        request, path = below[0], (*path, below[0].entity.name)
         outcome = below[1] or outcome
-    message = cut(f"{subject(request, path)}: {outcome.message}", phrases.LONGEST)
-    return dataclasses.replace(_same_for_all(whole, message), groups={request.entity.name: message})
+    error = AttemptError(path, outcome.message)
+    return dataclasses.replace(_same_for_all(whole, error), groups={request.entity.name: error})
 
 
-def _same_for_all(request: PlacementRequest, message: str) -> Diagnosis:
-    """Return a diagnosis with one message for a root and all its pods."""
+def _same_for_all(request: PlacementRequest, cause: StorageExceeded | AttemptError) -> Diagnosis:
+    """Return a diagnosis with one cause for a root and all its pods."""
     pods = (pod.key for leaf in request.entity.leaves() for pod in leaf.waiting)
-    return Diagnosis(message, {request.entity.name: message}, dict.fromkeys(pods, message))
+    return Diagnosis(cause, {request.entity.name: cause}, dict.fromkeys(pods, cause))
 
 
 def _erred(outcome: PlacementOutcome | None) -> bool:

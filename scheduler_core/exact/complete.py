@@ -97,7 +97,7 @@ class Complete(Greedy):
             ledger.rewind(mark)
             if limited.placed and is_met(request, limited):
                 return limited
-        return dataclasses.replace(greedy, status=Status.UNSCHEDULABLE, message=STORAGE_EXCEEDED, loads=(), placed=0)
+        return dataclasses.replace(greedy, status=Status.UNSCHEDULABLE, message=STORAGE_EXCEEDED, exceeds_storage=True, loads=(), placed=0)
 
     def searches(self, request: PlacementRequest) -> bool:
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""

@@ -19,7 +19,7 @@ DISRUPTION_TARGET = "DisruptionTarget"
 WAITING = "Waiting"
 """Reason of a group that is not attempted until its members, parents or gates change."""
 BARE = "pod group is unschedulable"
-"""Prefix of every message with reason Unschedulable."""
+"""Prefix of every message with reason Unschedulable; the whole message of a root that could place no new pod."""
 
 _REASONS = {
     Status.UNSCHEDULABLE: "Unschedulable",

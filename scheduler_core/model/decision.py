@@ -9,6 +9,8 @@ from typing import Any
 
 from scheduler_core.causes.changes import Change, SearchLimit, TakenAhead
 from scheduler_core.causes.constraints import Constraint
+from scheduler_core.causes.groups import GroupCause, PodCause
+from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.names import Domain, Name
@@ -64,6 +66,8 @@ class GroupDecision:
     message: str = ""
     domain: Domain | None = None
     conditions: tuple[GroupCondition, ...] = ()
+    cause: GroupCause | None = None
+    """Why it is not placed, or not all of it; None in the library, and if *message* has another source than a diagnosis."""
 
 
 IN_ORDER, MOST_PODS = "in-order", "most-pods"
@@ -204,6 +208,12 @@ class Decision:
     """Devices of the claims of the placed pods."""
     ranks: tuple[RankedGroup, ...] = ()
     """Rank order of each PodGroup with ranked pods; only of roots that are placed in rank order."""
+    cause: GroupCause | None = None
+    """Why the root is not placed, or not all of it; None if *message* has another source than a diagnosis."""
+    causes: Mapping[str, PodCause] = dataclasses.field(default_factory=dict)
+    """Cause of pods in *pending*; pods whose reason has another source than a diagnosis are omitted."""
+    limits: tuple[GreedyLimit, ...] = ()
+    """Why greedy may have missed a placement of the root; empty if there is certainly none, or a search has decided it."""
 
 
 def latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Search, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Ints, Nodes
@@ -26,8 +27,6 @@ from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.sibling_volumes import free_volumes
 from scheduler_core.placement.state import PlacementState
 
-BARE = "pod group is unschedulable"
-"""kube-scheduler's message for a root that could place no new pod."""
 NOT_COMPARABLE = "no feasible placement has a pod of the group: the placements cannot be compared"
 _CACHED_RESULTS = 100_000
 _CACHED_DOMAINS = 256
@@ -52,7 +51,7 @@ class Greedy:
         """Return the result of a root.  A root whose minimum is met already and that can place no new pod is Unschedulable."""
         outcome = self.evaluate(request, self.state.topology.root)
         if outcome.success and not outcome.placed:
-            outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=BARE)
+            outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=BARE, nothing_new=True)
         self.search = Search.placed("greedy", leaf=request.leaf) if outcome.success else Search("greedy", "not-searched")
         return outcome
 

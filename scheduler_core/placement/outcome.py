@@ -50,6 +50,10 @@ class PlacementOutcome:
     """True if the desiredCount of a basic group would fit as well."""
     tried: int = 0
     """Number of candidate placements; 0 for a group without its own constraint."""
+    nothing_new: bool = False
+    """True if a root fails only because its minimum is met already and no further pod has a node."""
+    exceeds_storage: bool = False
+    """True if the claims of a root fit one at a time, but need more storage together than there is."""
 
     @property
     def success(self) -> bool:

@@ -89,10 +89,15 @@ class Profile:
 
     def pre_filter(self, shape: PodShape) -> str:
         """Return the reason that excludes all nodes without a look at them (PreFilter); empty if there is none."""
+        return self.pre_filter_by_plugin(shape)[1]
+
+    def pre_filter_by_plugin(self, shape: PodShape) -> tuple[str, str]:
+        """Return the same after the name of its plugin."""
         if self._concerning(shape) is self._without_claims:
-            return ""
+            return "", ""
         shape = self._fields.without_ignored(shape)
-        return next(filter(None, (plugin.pre_filter(shape) for plugin in self._filtering(shape))), "")
+        reasons = ((plugin.name, plugin.pre_filter(shape)) for plugin in self._filtering(shape))
+        return next((each for each in reasons if each[1]), ("", ""))
 
     def reaches(self, plugin: str, shape: PodShape) -> bool:
         """Return whether the PreFilter of *plugin* is called: no plugin before it excludes all nodes."""

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change, SearchedRoots, SearchLimit, TakenAhead
+from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.delayed_claims import class_and_size, written
 from scheduler_core.model.names import Domain
@@ -152,7 +153,7 @@ def _storage_change(change: changes.StorageChange) -> str:  # noqa: PLR0911 - on
 def _raised(capacity: changes.RaisedCapacity) -> Iterator[str]:
     """Yield each figure that is raised."""
     match capacity.nodes:
-        case changes.NodeLabel(key, values):
+        case NodeLabel(key, values):
             where = f" {labelled_nodes(key, values)}"
         case domain:
             where = _in_domain(domain)

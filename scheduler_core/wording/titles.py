@@ -23,7 +23,11 @@ def titles(names: Iterable[Name], shown: Shown, most: int = SHOWN) -> str:
 
 
 def domain_text(domain: Domain) -> str:
-    """Return the name of a domain: ``rack r1``, or ``rack-1`` if the value begins with the noun."""
+    """Return the name of a domain: ``rack r1``, ``rack-1`` (whose value begins with the noun), ``the cluster``."""
+    if domain.value and not domain.key:
+        return domain.value
+    if not domain.value:
+        return f"the {level(domain.key)} without a name" if domain.key else "the cluster"
     noun = level(domain.key)
     return domain.value if domain.value.startswith(noun) else f"{noun} {domain.value}"
 

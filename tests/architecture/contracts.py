@@ -111,7 +111,7 @@ def text_in_causes(modules: Sequence[Module]) -> Iterator[str]:
         for node in module.nodes:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id not in TEXTS_IN_CAUSES:
                 if any(isinstance(part, ast.Name) and part.id == "str" for part in ast.walk(node.annotation)):
-                    yield module.at(node.lineno, f"{node.target.id} must be a value: only names, keys and values of labels are texts")
+                    yield module.at(node.lineno, f"{node.target.id} must be a value: only names, keys and text of other programs are texts")
 
 
 def between_rules(modules: Sequence[Module]) -> Iterator[str]:
@@ -267,7 +267,7 @@ CONTRACTS = {
     "parts import only from lower layers": inside_packages,
     "values are worded for people only": worded_at_the_end,
     "values and changes have no text for people": values_without_text,
-    "texts in values are names, keys and values of labels": text_in_causes,
+    "texts in values are names, keys and text of other programs": text_in_causes,
     "a rule never imports another rule": between_rules,
     "a check of the doctor never imports another check": between_checks,
     "placement names no plugin": placement_and_plugins,

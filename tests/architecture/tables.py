@@ -124,9 +124,9 @@ VALUES: dict[str, tuple[str, ...]] = {
     "wording": ("scheduler_core.model.", "scheduler_core.causes.", "scheduler_core.exact.certificate."),
 }
 """Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts that it may import."""
-WORDED_BY = frozenset({"wording", "facade", "sidecar"})
+WORDED_BY = frozenset({"wording", "cycle", "facade", "sidecar"})
 """Parts of ``scheduler_core`` that may import ``wording``, in addition to ``muster``."""
-WITHOUT_TEXT = frozenset({"causes", "whatif"})
+WITHOUT_TEXT = frozenset({"causes", "diagnosis", "whatif"})
 """Parts of ``scheduler_core`` that neither build nor read text for people, except in errors of their callers."""
 
 METHODS_OF_A_PROTOCOL = 3

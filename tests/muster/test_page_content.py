@@ -11,6 +11,7 @@ import pytest
 from muster.html import page_content
 from muster.html.page_content import content
 from muster.html.page_data import Listed
+from scheduler_core.causes.node_count import Amount
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.problem import Problem
 from tests.muster import paged
@@ -86,7 +87,7 @@ def test_trees_beyond_a_number_are_counted(monkeypatch):
 
 def test_fragmentation_is_reported_for_the_requested_resources():
     answer, snapshot, options = paged.decided(racks(1))
-    row = Fragment(RACK, "1 cpu", "default/p", 3, "r1", 7)
+    row = Fragment(RACK, (Amount("cpu", 1000),), "default/p", 3, "r1", 7)
     assert () == content(answer, snapshot, options).fragments.shown
     assert (row,) == content(dataclasses.replace(answer, fragments=(row,)), snapshot, options).fragments.shown
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from muster import cli
 from muster.render.answer_text import fragmentation_lines
 from muster.render.root_text import Paint
+from scheduler_core.causes.node_count import Amount
 from scheduler_core.diagnosis.fragmentation import Fragment
 from tests.muster.simulated import node, pod
 
@@ -39,9 +40,9 @@ def test_fragmentation_is_reported_as_text(cluster):
 
 def test_levels_are_nested():
     fragments = [
-        Fragment("zone", "1 cpu", "a/p", 1, "z", 3),
-        Fragment("long/rack", "1 cpu", "a/p", 0, "", 3),
-        Fragment("zone", "2 cpu", "a/q", 0, "", 0),
+        Fragment("zone", (Amount("cpu", 1000),), "a/p", 1, "z", 3),
+        Fragment("long/rack", (Amount("cpu", 1000),), "a/p", 0, "", 3),
+        Fragment("zone", (Amount("cpu", 2000),), "a/q", 0, "", 0),
     ]
     want = [
         "The largest gang that fits in one domain, before anything is placed:",

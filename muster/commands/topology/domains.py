@@ -11,6 +11,7 @@ from scheduler_core.diagnosis.capacity_survey import CapacitySurvey, SurveyedAmo
 from scheduler_core.model.decision import Domain, Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.topology_levels import levels
+from scheduler_core.wording.node_words import unusable_words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,4 +84,5 @@ def _surveyed(area: Area, survey: CapacitySurvey, names: Sequence[str], above: t
 
 def _node(node: int, survey: CapacitySurvey, names: Sequence[str]) -> SurveyedNode:
     groups: Counter[Name] = survey.groups([node])
-    return SurveyedNode(names[node], survey.amounts([node]), survey.reason(node), groups)
+    unusable = survey.unusable(node)
+    return SurveyedNode(names[node], survey.amounts([node]), "" if unusable is None else unusable_words(unusable), groups)

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Mapping, Sequence
 
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns
 from scheduler_core.model.wording import cut
 from validators.versions.served import resource
 
@@ -39,12 +39,12 @@ def explain_unlisted(kinds: Mapping[str, Unlisted]) -> str:
 
 def missing_rule(kinds: Sequence[str]) -> str:
     """Return which rule allows the sidecar to read *kinds*."""
-    resources = phrases.listed([*map(_rbac_name, kinds)], len(kinds))
+    resources = nouns.listed([*map(_rbac_name, kinds)], len(kinds))
     return f"allow the verbs list and watch for {resources} in the sidecar's ClusterRole"
 
 
 def _clause(status: Unlisted, kinds: Sequence[str]) -> str:
-    names = f"{phrases.listed(kinds, len(kinds))} objects"
+    names = f"{nouns.listed(kinds, len(kinds))} objects"
     match status.cause:
         case Cause.FORBIDDEN:
             return f"{names} cannot be listed: {missing_rule(kinds)}"

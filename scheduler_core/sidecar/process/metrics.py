@@ -20,6 +20,7 @@ from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, State
 from scheduler_core.sidecar.settings import Settings
+from scheduler_core.wording.phrases import shape_words
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
 SECONDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384)
@@ -201,7 +202,7 @@ class SidecarMetrics:
         """Replace the sizes of the largest gangs."""
         self.largest_gang.clear()
         for each in fragments:
-            self.largest_gang.labels(level=each.key, shape=each.shape).set(each.largest)
+            self.largest_gang.labels(level=each.key, shape=shape_words(each.requests)).set(each.largest)
 
     def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
         """Record that all *decisions* together took *seconds*."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING, initially_scheduled
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.wording import cut
@@ -89,7 +89,7 @@ class Binder:
     def report_binding(self, binding: Binding, status: RootStatus) -> tuple[Write, ...]:
         """Return the event of a root, and the conditions of its groups, about binds that are retried or have failed."""
         pod = min(binding.failures)
-        counted = f"{binding.done} of {phrases.counted(len(binding.binds), 'pod')} {'is' if len(binding.binds) == 1 else 'are'} bound"
+        counted = f"{binding.done} of {nouns.counted(len(binding.binds), 'pod')} {'is' if len(binding.binds) == 1 else 'are'} bound"
         message = cut(f"{counted}; {bind_error(binding.binds[pod], binding.failures[pod])}; it is retried")
         writes: list[Write] = []
         for live in groups_of(self._cache, binding.failures):
@@ -250,4 +250,4 @@ def _placed(status: RootStatus, decision: Decision | None) -> str:
 
 def _counted_pods(count: int) -> str:
     """Return ``1 pod is``, ``2 pods are``."""
-    return f"{phrases.counted(count, 'pod')} {'is' if count == 1 else 'are'}"
+    return f"{nouns.counted(count, 'pod')} {'is' if count == 1 else 'are'}"

@@ -11,9 +11,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler_core.causes.changes import DeletedBudgets
-from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.model.decision import Decision, Remedy, Step
 from scheduler_core.model.names import Name
+from scheduler_core.model.nouns import counted
 from scheduler_core.model.pods import Health, PodRecord
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.wording import LONGEST, cut, listed

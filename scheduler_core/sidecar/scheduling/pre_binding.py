@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.nouns import counted
 from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod

@@ -6,8 +6,8 @@ import dataclasses
 import datetime as dt
 from collections.abc import Collection
 
-from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
+from scheduler_core.model.nouns import counted
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.cache.unlisted_kinds import explain_unlisted

@@ -7,6 +7,7 @@ from typing import Any
 
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
+from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.nouns import level
 from scheduler_core.model.wire import Taint
@@ -61,7 +62,7 @@ def _sortable(value: Any) -> Any:  # noqa: PLR0911 - one case for each type
             return value.kind, value.namespace, value.name
         case Domain():
             return level(value.key), value.value
-        case changes.NodeLabel():
+        case NodeLabel():
             return level(value.key), *value.values
         case Taint():
             return value.key, value.value, value.effect

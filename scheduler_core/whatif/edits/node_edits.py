@@ -6,7 +6,8 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.causes.changes import AddedNodes, AddedNodesByDomain, Amount, UncordonedNodes
+from scheduler_core.causes.changes import AddedNodes, AddedNodesByDomain, UncordonedNodes
+from scheduler_core.causes.node_count import Amount
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Domain
 from scheduler_core.model.resource_names import at_least

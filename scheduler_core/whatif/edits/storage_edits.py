@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
+from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Step
 from scheduler_core.model.delayed_claims import ClaimRequest, written
 from scheduler_core.model.names import Domain, Name
@@ -117,7 +118,7 @@ class AddedCapacity:
 
     name: ClaimName | None
     storage_class: str
-    nodes: changes.NodeLabel | Domain | None
+    nodes: NodeLabel | Domain | None
     before: int
     labels: Mapping[str, str]
     total: int

@@ -8,7 +8,8 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from scheduler_core.causes.changes import AddedVolumes, NodeLabel, RaisedAttachLimits
+from scheduler_core.causes.changes import AddedVolumes, RaisedAttachLimits
+from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.delayed_claims import NO_PROVISIONER, ClaimRequest
 from scheduler_core.model.nodes import Ints

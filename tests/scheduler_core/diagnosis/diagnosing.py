@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from scheduler_core import diagnosis
 from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import Greedy
@@ -13,6 +15,8 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing import scheduling_queue
+from scheduler_core.wording.group_words import group_words
+from scheduler_core.wording.report import report
 
 Object = dict[str, Any]
 GPU = "nvidia.com/gpu"
@@ -91,10 +95,26 @@ def outcomes(
     return [(greedy, request, greedy.place(request)) for request in placement_requests]
 
 
-def diagnosed(objects: list[Object], **how: Any) -> diagnosis.Diagnosis:
-    """Return the diagnosis of the only root."""
+@dataclasses.dataclass(frozen=True)
+class Worded:
+    """Diagnosis in words."""
+
+    message: str
+    groups: dict[Name, str]
+    pods: dict[str, str]
+    uncertain: str
+
+
+def worded(found: diagnosis.Diagnosis) -> Worded:
+    words = report(found.cause, found.pods, found.limits)
+    groups = {name: group_words(cause) for name, cause in found.groups.items()}
+    return Worded(words.message, groups, dict(words.pods), words.uncertain)
+
+
+def diagnosed(objects: list[Object], **how: Any) -> Worded:
+    """Return the diagnosis of the only root in words."""
     [(greedy, request, outcome)] = outcomes(objects, **how)
-    return diagnosis.explain(greedy, request, outcome)
+    return worded(diagnosis.explain(greedy, request, outcome))
 
 
 def named(groups: Any) -> dict[str, str]:

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from scheduler_core.causes.node_count import Amount
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.diagnosis.fragmentation import MOST_SHAPES, examples, fragments, levels
 from scheduler_core.loading.load import load
@@ -32,7 +33,7 @@ def test_largest_gang_is_that_of_the_best_domain():
 
 def test_shape_is_reported_by_its_requests():
     (fragment,) = fragments(load([node("n1", rack="r1"), pod("p", cpu="1500m")]))
-    assert "1.5 cpu" == fragment.shape
+    assert (Amount("cpu", 1500),) == fragment.requests
 
 
 @pytest.mark.parametrize(

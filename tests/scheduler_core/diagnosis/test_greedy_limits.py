@@ -22,6 +22,7 @@ from tests.scheduler_core.diagnosis.diagnosing import (
     outcomes,
     pod,
     pods,
+    worded,
 )
 
 
@@ -81,7 +82,7 @@ from tests.scheduler_core.diagnosis.diagnosing import (
 def test_a_failure_says_which_feature_may_have_missed_a_placement(objects, cause):
     [(greedy, request, outcome)] = outcomes(objects)
 
-    result = diagnosis.explain(greedy, request, outcome).uncertain
+    result = worded(diagnosis.explain(greedy, request, outcome)).uncertain
 
     assert (f"The greedy algorithm may have missed a placement: {cause}" if cause else "") == result
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from scheduler_core import diagnosis
-from scheduler_core.diagnosis import phrases
-from scheduler_core.model.decision import Status
+from scheduler_core.model.decision import Domain, Status
 from scheduler_core.model.options import PlacingOptions
-from scheduler_core.model.topology import Placement
+from scheduler_core.wording import phrases
+from scheduler_core.wording.kube_scheduler import pods_words
 from tests.scheduler_core.diagnosis.diagnosing import (
     ANTI,
     GPU,
@@ -24,6 +23,7 @@ from tests.scheduler_core.diagnosis.diagnosing import (
     outcomes,
     pod,
     pods,
+    worded,
 )
 
 CLAIM = [{"name": "v", "azureFile": {}}]
@@ -211,14 +211,14 @@ def test_pods_that_a_success_leaves_over_have_their_reasons():
     greedy.assume(request, outcome)
 
     reason = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod group's topology."
-    assert {"default/g-3": reason, "default/g-4": reason} == diagnosis.leftovers(greedy, request, outcome)
+    assert {"default/g-3": reason, "default/g-4": reason} == pods_words(diagnosis.leftovers(greedy, request, outcome))
 
 
 def test_a_child_that_a_success_leaves_out_has_its_cause():
     created = [node("n1", "3"), composite("w", 1), group("a", 2, parent="w", age=1), group("b", 2, parent="w", age=2)]
     [(greedy, request, outcome)] = outcomes([*created, *pods("a", 2), *pods("b", 2)])
 
-    result = diagnosis.explain(greedy, request, outcome)
+    result = worded(diagnosis.explain(greedy, request, outcome))
 
     assert outcome.status is Status.SUCCESS
     assert {
@@ -269,4 +269,4 @@ def test_amounts_are_written_for_people(resource, value, want):
     ],
 )
 def test_domains_are_named(values, want):
-    assert want == phrases.places([Placement(number, RACK, value, np.array([0])) for number, value in enumerate(values)])
+    assert want == phrases.domain_names([Domain(RACK, value) for value in values])

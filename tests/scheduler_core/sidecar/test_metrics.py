@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from scheduler_core.causes.node_count import Amount
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.placement.counters import Counters
@@ -277,14 +278,14 @@ def test_a_cycle_without_attempts_reports_nothing():
     assert {} == {**told(telemetry, "muster_placement_total"), **told(telemetry, "muster_placement_evaluations_total")}
 
 
-def gang(key, largest, shape="1 cpu"):
-    return Fragment(key, shape, "default/a", largest, "r1", largest)
+def gang(key, largest, cpu=1000):
+    return Fragment(key, (Amount("cpu", cpu),), "default/a", largest, "r1", largest)
 
 
 def test_the_largest_gangs_are_those_of_now():
     telemetry = SidecarMetrics()
     telemetry.fragmentation([gang("rack", 3), gang("zone", 5)])
-    telemetry.fragmentation([gang("rack", 4), gang("rack", 0, "8 cpu")])
+    telemetry.fragmentation([gang("rack", 4), gang("rack", 0, 8000)])
 
     want = {'muster_largest_gang{level="rack",shape="1 cpu"}': 4.0, 'muster_largest_gang{level="rack",shape="8 cpu"}': 0.0}
     assert want == {key: value for key, value in figures(telemetry).items() if key.startswith("muster_largest_gang")}

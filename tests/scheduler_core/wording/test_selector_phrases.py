@@ -7,8 +7,8 @@ import json
 import pytest
 
 from scheduler_core.cel.selector import selector_parts
-from scheduler_core.diagnosis.selector_phrases import selector_phrases
 from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison
+from scheduler_core.wording.selector_phrases import selector_phrases
 from tests.sampling import sampled
 from tests.scheduler_core.cel.selector_expressions import SelectorWriter
 

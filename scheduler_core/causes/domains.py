@@ -1,0 +1,73 @@
+"""Causes about one topology domain: how many pods it holds, why not more, and which filter keeps them out."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from scheduler_core.causes.device_refusals import DeviceRefusal
+from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodeStateCause, UnmodelledField, UntoleratedTaint
+from scheduler_core.causes.other_pods import OtherPodsCause
+from scheduler_core.causes.resources import ResourceCause
+from scheduler_core.causes.volume_causes import VolumeCause
+from scheduler_core.model.names import Domain
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AttemptFailed:
+    """Failure of an attempt although the pods fit; *reason* is the text of the plugin or of the placement that ended it."""
+
+    reason: str
+
+
+NodeCause = NodeStateCause | OtherPodsCause | ResourceCause | VolumeCause | DeviceRefusal
+"""Why nodes refuse a pod."""
+
+
+class PodRule(enum.StrEnum):
+    """Rules of a pod, or of others, about the pods in a domain."""
+
+    SPREAD = "topology-spread"
+    AFFINITY = "pod-affinity"
+    ANTI_AFFINITY = "pod-anti-affinity"
+    EXISTING_ANTI_AFFINITY = "anti-affinity-of-other-pods"
+    ALL = "all"
+    """All rules between pods; several of them exclude nodes."""
+
+
+Relaxable = Cordoned | NodeAffinityMismatch | UntoleratedTaint | UnmodelledField | PodRule
+"""Filters whose effect can be tried alone."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DroppedFilter:
+    """Filter without which a domain would hold *pods* pods."""
+
+    dropped: Relaxable
+    pods: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DomainCause:
+    """Why a domain does not hold *wanted* pods.
+
+    Attributes:
+        domain: the domain; no key and no value for the whole cluster.
+        nodes: number of its nodes.
+        pods: number of pods that it holds.
+        wanted: number of pods that need a node; those that are left over if the others have one.
+        decisive: what refuses the nodes that nothing else excludes: rules about other pods, and missing resources.
+        causes: what excludes nodes otherwise, that of the most nodes first; also the filter that *relaxation* drops.
+        relaxation: the filter without which it would hold the most pods; None if none makes a difference.
+        in_order: True if *pods* is their number in the order of the queue; another order can place more.
+
+    """
+
+    domain: Domain
+    nodes: int
+    pods: int
+    wanted: int
+    decisive: tuple[NodeCause, ...] = ()
+    causes: tuple[NodeCause | AttemptFailed, ...] = ()
+    relaxation: DroppedFilter | None = None
+    in_order: bool = False

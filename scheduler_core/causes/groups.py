@@ -1,0 +1,295 @@
+"""Causes about groups: a tree of groups, their domains and the causes there; and those about single pods, as kube-scheduler reports them.
+
+A *path* has the names of the groups from the root to the group that the cause is about.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from scheduler_core.causes.domains import AttemptFailed, DomainCause
+from scheduler_core.causes.node_count import Amount
+from scheduler_core.causes.volume_causes import StorageShortage, VolumeElsewhere
+from scheduler_core.model.names import Domain, Name
+
+Path = tuple[Name, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TooFewMembers:
+    """Group with fewer members (pods, or child groups of a composite) than its minimum."""
+
+    path: Path
+    available: int
+    minimum: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NoPlacement:
+    """Group without a topology key for which the plugins generate no placement."""
+
+    path: Path
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NoDomain:
+    """Group that has no candidate domain of *key* inside *inside*.
+
+    Attributes:
+        devices: True if *key* is an attribute of devices, not a label of nodes.
+        pinned: True if its running members confine it to a domain that *inside* does not have.
+
+    """
+
+    path: Path
+    key: str
+    inside: Domain
+    devices: bool = False
+    pinned: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FurtherDomains:
+    """Domains that are not described; *most* is the most pods that one of them holds, None if that was not counted."""
+
+    number: int
+    most: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodDemand:
+    """Pods that a group must place.
+
+    Attributes:
+        pending: number of its pending pods.
+        needed: number of pods without which its minimum is not met.
+        running: number of its running pods.
+        requests: requests of each pod; empty if the pods differ.
+
+    """
+
+    pending: int
+    needed: int
+    running: int
+    requests: tuple[Amount, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodsDoNotFit:
+    """PodGroup, or single pod, whose minimum fits in no domain.
+
+    Attributes:
+        key: topology key of the domains; empty if it has no constraint.
+        inside: the domain of its parent.
+        demand: its pods.
+        domains: causes by domain, the domain that holds the most pods first.
+        further: other domains; None if there are none.
+        divided: False if the only domain is *inside* itself.
+        own_node: the only node of a single pod that names it; empty for others.
+        elsewhere: a bound volume that is in none of the domains.
+
+    """
+
+    path: Path
+    key: str
+    inside: Domain
+    demand: PodDemand
+    domains: tuple[DomainCause, ...]
+    further: FurtherDomains | None = None
+    divided: bool = True
+    own_node: str = ""
+    elsewhere: VolumeElsewhere | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodsLeftOver:
+    """PodGroup that has its minimum; *domain* says why some of its pods, with *requests* each, have no node there."""
+
+    path: Path
+    requests: tuple[Amount, ...]
+    domain: DomainCause
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InsufficientCapacity:
+    """PodGroup of which the best domain of *key* (or the domain of its parent) holds only *pods* of *needed* pods; a short form."""
+
+    path: Path
+    key: str
+    pods: int
+    needed: int
+    in_order: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SiblingPlacement:
+    """Placement of an earlier child of a composite.
+
+    Attributes:
+        group: the child.
+        domain: its domain; None if it is that of its parent.
+        pods: number of its pods that were placed.
+        extra: number of its pods above its minimum.
+
+    """
+
+    group: Name
+    domain: Domain | None
+    pods: int
+    extra: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ChildrenInDomain:
+    """Number of children of a composite that fit in one domain, and why the others do not.
+
+    Attributes:
+        domain: the domain.
+        fitting: number of children that fit one after the other.
+        failing: children that do not fit, the first one first; in further domains only that one in a short form, or none.
+        taken: what earlier children took; empty if the first failing child does not fit by itself either.
+
+    """
+
+    domain: Domain
+    fitting: int
+    failing: tuple[FailedGroup, ...] = ()
+    taken: tuple[SiblingPlacement, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ChildrenDoNotFit:
+    """CompositePodGroup of which too few children fit in one domain.
+
+    Attributes:
+        key: topology key of the domains; empty if it has no constraint.
+        children: number of its children.
+        minimum: number of children that must fit.
+        domains: the domain in which the most children fit first, in full; others in a short form.
+        further: number of other domains.
+        failure: why the attempt failed although no child fails in the first domain.
+
+    """
+
+    path: Path
+    key: str
+    children: int
+    minimum: int
+    domains: tuple[ChildrenInDomain, ...]
+    further: int = 0
+    failure: AttemptFailed | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ChildFails:
+    """Child of a composite that fails in a domain for a reason that is not described."""
+
+    path: Path
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MinimumOutOfReach:
+    """CompositePodGroup that cannot place its minimum of children any more; its other children are not tried."""
+
+    path: Path
+    children: int
+    minimum: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotTried:
+    """Group that was not tried, because of the group above it."""
+
+    because: TooFewMembers | NoPlacement | NoDomain | MinimumOutOfReach
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FitsAlone:
+    """Group that fits, but is not placed; *but* is the sibling that does not fit, None if its parent does not.
+
+    *domain* is where it fits; None if it has no topology constraint of its own.
+    """
+
+    domain: Domain | None
+    but: Name | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StorageExceeded:
+    """Root whose claims need more storage together than there is, although each claim fits alone."""
+
+    path: Path
+    classes: tuple[StorageShortage, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AttemptError:
+    """Error that ended the attempt at a group; *reason* is kube-scheduler's text."""
+
+    path: Path
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PluginFailed:
+    """Plugin that failed, so that the attempt ended; *reason* is its text, *explanations* are those of the plugin about devices."""
+
+    reason: str
+    explanations: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VictimsAwaited:
+    """Root for which pods were evicted, and that is placed when they have terminated on the nominated nodes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PartlyPlaced:
+    """Root that is placed, without some of its pods or groups."""
+
+    groups: tuple[FailedGroup | PodsLeftOver, ...]
+
+
+FailedGroup = TooFewMembers | NoPlacement | NoDomain | PodsDoNotFit | InsufficientCapacity | ChildrenDoNotFit | ChildFails
+"""Why a group fails in the domain of its parent."""
+GroupCause = (
+    FailedGroup
+    | PodsLeftOver
+    | MinimumOutOfReach
+    | NotTried
+    | FitsAlone
+    | StorageExceeded
+    | AttemptError
+    | PluginFailed
+    | VictimsAwaited
+    | PartlyPlaced
+)
+"""Why a group, or a single pod that is a root, is not placed, or not all of it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FitError:
+    """Nodes that refuse a pod, counted by kube-scheduler's reason (its FitError).
+
+    Attributes:
+        nodes: number of all nodes of the cluster.
+        reasons: reasons with their number of nodes, most first, then by text.
+        outside: number of nodes outside the domain that was tried.
+        pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
+
+    """
+
+    nodes: int
+    reasons: tuple[tuple[str, int], ...] = ()
+    outside: int = 0
+    pre_filter: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupUnschedulable:
+    """Pod that fits or was not tried, and shares the result of its root; *reason* is kube-scheduler's text, empty without one."""
+
+    reason: str = ""
+
+
+PodCause = FitError | GroupUnschedulable | StorageExceeded | AttemptError | PluginFailed | VictimsAwaited

@@ -1,0 +1,73 @@
+"""Reasons why greedy placement may have missed a placement (KEP-4671, Algorithm Limitations; KEP-6012)."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from scheduler_core.model.names import Name
+
+
+class Dependency(enum.StrEnum):
+    """Rule by which pods depend on other pods."""
+
+    TAKEN_VOLUMES = "taken-volumes"
+    TAKEN_DEVICES = "taken-devices"
+    SPREAD = "topology-spread"
+    AFFINITY = "pod-affinity"
+    SHARED_VOLUMES = "shared-volumes"
+    ANTI_AFFINITY = "pod-anti-affinity"
+    OTHER_ANTI_AFFINITY = "anti-affinity-of-other-pods"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnequalPods:
+    """PodGroup whose pods differ, so that their order matters."""
+
+    group: Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DependentPods:
+    """PodGroup whose pods depend on other pods."""
+
+    group: Name
+    rules: tuple[Dependency, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnexaminedDomains:
+    """Domains of *key* in which *group* was not examined."""
+
+    group: Name
+    key: str
+    number: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnsharedClaims:
+    """Claims to devices, by label, that groups of one tree do not share because they are not allocated yet."""
+
+    claims: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OptionalPods:
+    """Groups that placed pods above their minimum, with the number of these pods, before their siblings were placed."""
+
+    groups: tuple[tuple[Name, int], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KeptPlacements:
+    """Groups that keep their placement, although a sibling may need the capacity."""
+
+    groups: tuple[Name, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FeasibilityChecks:
+    """A plugin that decides what is feasible."""
+
+
+GreedyLimit = UnequalPods | DependentPods | UnexaminedDomains | UnsharedClaims | OptionalPods | KeptPlacements | FeasibilityChecks

@@ -1,0 +1,79 @@
+"""Causes about the nodes themselves: taints, labels, cordons, and what a plugin refuses for a reason of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from scheduler_core.causes.node_count import NodeCount
+from scheduler_core.model.wire import Taint
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cordoned:
+    """Nodes with ``spec.unschedulable``."""
+
+    nodes: NodeCount
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UntoleratedTaint:
+    """Nodes with a taint that the pod does not tolerate; the first such taint of each node counts."""
+
+    taint: Taint
+    nodes: NodeCount
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeAffinityMismatch:
+    """Nodes that the pod does not select.
+
+    Attributes:
+        node_selector: labels and values of ``spec.nodeSelector``.
+        affinity: True if the pod also requires node affinity.
+
+    """
+
+    node_selector: tuple[tuple[str, str], ...]
+    affinity: bool
+    nodes: NodeCount
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnmodelledField:
+    """Field of the pod that can exclude nodes and is not modelled; *reason* names it, and the option to ignore it."""
+
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodesRefused:
+    """Nodes that a plugin refuses; *reason* is its own text, most often a constant of kube-scheduler."""
+
+    reason: str
+    nodes: NodeCount
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodRefused:
+    """Pod that a plugin refuses whatever the node (PreFilter); *reason* is its own text."""
+
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnusableCapacity:
+    """Node whose free capacity no new pod can use; the first field that is set is the reason.
+
+    Attributes:
+        cordoned: True if it has ``spec.unschedulable``.
+        taints: keys of the taints with which Kubernetes keeps new pods away.
+        exhausted: resources of which nothing is left.
+
+    """
+
+    cordoned: bool
+    taints: tuple[str, ...]
+    exhausted: tuple[str, ...]
+
+
+NodeStateCause = Cordoned | UntoleratedTaint | NodeAffinityMismatch | UnmodelledField | NodesRefused | PodRefused

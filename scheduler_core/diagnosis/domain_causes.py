@@ -1,0 +1,116 @@
+"""Causes in one domain: how many pods of a leaf it holds, why not more, and which filter keeps them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter, NodeCause
+from scheduler_core.causes.node_count import NodeCount
+from scheduler_core.causes.node_states import NodesRefused, PodRefused, UnmodelledField
+from scheduler_core.diagnosis import node_refusals, relaxed_filters
+from scheduler_core.diagnosis.device_reasons import device_reasons, with_domain
+from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, nodes_of_pods
+from scheduler_core.diagnosis.node_refusals import NodeRefusals
+from scheduler_core.diagnosis.pod_rule_reasons import REASONS, PodRuleReasons
+from scheduler_core.diagnosis.resource_shortage import shortages
+from scheduler_core.diagnosis.volume_reasons import volume_cause
+from scheduler_core.diagnosis.with_pods import assume_pods, rewound
+from scheduler_core.model.decision import Domain
+from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.topology import Placement
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.node_affinity import own_node
+from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
+
+
+def domain_of(placement: Placement) -> Domain:
+    """Return the domain of a placement; that of the whole cluster has neither key nor value."""
+    return Domain(placement.key, placement.value)
+
+
+def cause_in_domain(greedy: Greedy, request: PlacementRequest, held: Held, goal: int) -> DomainCause:
+    """Return why *held* cannot take *goal* pending pods of a leaf."""
+    state, nodes, domain = greedy.state, nodes_of_pods(greedy, request, held), held.domain
+    if held.pods >= goal:
+        # The cause is not a lack of nodes, but a plugin or an earlier failure.
+        message = greedy.attempt(request, domain).message
+        failed = (AttemptFailed(message),) if message else ()
+        return DomainCause(domain_of(domain), len(domain), held.pods, goal, causes=failed, in_order=held.in_order)
+    without = np.flatnonzero(nodes < 0)
+    pod = request.entity.waiting[int(without[0]) if len(without) else -1]
+    with rewound(state):
+        assume_pods(state, request, nodes)
+        own = own_node(pod.shape, state.nodes)
+        refusals = node_refusals.examine_nodes(state, pod, domain.nodes if own < 0 else np.intersect1d(domain.nodes, own))
+        rules = PodRuleReasons.from_refusals(state, refusals)
+    refusals = with_domain(state, request, refusals, goal)
+    relaxation = relaxed_filters.best_relaxation(state, request, domain, refusals)
+    if relaxation is not None and relaxation.pods <= held.pods:
+        relaxation = None
+    missing = shortages(refusals, state.nodes, max(goal - held.pods, 1), _taken(request, nodes))
+    return DomainCause(
+        domain_of(domain),
+        len(domain),
+        held.pods,
+        goal,
+        (*rules.decisive.values(), *missing),
+        tuple(_by_nodes(state, refusals, rules)),
+        relaxation,
+        held.in_order,
+    )
+
+
+def cause_for_more(state: PlacementState, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> DomainCause:
+    """Return why *domain* in its present state cannot take the pods *left* as well."""
+    refusals = node_refusals.examine_nodes(state, left[0], domain.nodes)
+    relaxation = relaxed_filters.best_relaxation(state, request, domain, refusals) if homogeneous(request) else None
+    rules = PodRuleReasons.from_refusals(state, refusals)
+    decisive = (*rules.decisive.values(), *shortages(refusals, state.nodes, len(left), {}))
+    causes = tuple(_by_nodes(state, refusals, rules))
+    helps = None
+    if relaxation is not None and relaxation.pods:
+        helps = DroppedFilter(relaxation.dropped, min(relaxation.pods, len(left)))
+    return DomainCause(domain_of(domain), len(domain), 0, len(left), decisive, causes, helps)
+
+
+def _taken(request: PlacementRequest, nodes: Nodes) -> dict[int, int]:
+    """Return the requests of the pods placed on *nodes*, by row; empty if there are none."""
+    requested: dict[int, int] = {}
+    start = 0
+    for run in request.runs:
+        count = int((nodes[start : start + run.count] >= 0).sum())
+        start += run.count
+        if count:
+            for row, amount in run.shape.requests:
+                requested[row] = requested.get(row, 0) + count * amount
+    return requested
+
+
+def _by_nodes(state: PlacementState, refusals: NodeRefusals, rules: PodRuleReasons) -> Iterator[NodeCause]:
+    """Yield the causes other than requests and decisive *rules*, that of the most nodes first, then by kube-scheduler's reason."""
+    hidden = REASONS if rules.decisive else ()
+    masks = {reason: mask for reason, mask in (*refusals.static.items(), *refusals.others.items()) if reason not in hidden}
+    counts = ((reason, int(mask.sum())) for reason, mask in masks.items())
+    for reason, count in sorted(counts, key=lambda each: (-each[1], each[0])):
+        if rule := rules.others.get(reason):
+            yield rule
+        else:
+            yield from device_reasons(refusals, reason, count) or (_by_node(state, refusals, reason, count),)
+
+
+def _by_node(state: PlacementState, refusals: NodeRefusals, reason: str, count: int) -> NodeCause:
+    """Return the cause of *reason* with details: the taint, the selector, the claim."""
+    if reason in refusals.static and (cause := relaxed_filters.state_cause(refusals, reason, state.nodes)):
+        return cause
+    if by_object := volume_cause(refusals, reason, count, state.nodes):
+        return by_object
+    if reason == refusals.pre_filter[1]:
+        return PodRefused(reason)
+    if refusals.plugin_of(reason) == UnmodelledFields.name:
+        return UnmodelledField(reason)
+    return NodesRefused(reason, NodeCount(count, len(refusals.nodes)))

@@ -1,0 +1,69 @@
+"""Wording of causes in a domain: ``rack-4 can hold 1 (short of …), or 3 if the taint … were tolerated``."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from scheduler_core.causes.domains import DomainCause
+from scheduler_core.causes.node_count import NodeCount
+from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
+from scheduler_core.model.nouns import listed
+from scheduler_core.wording import phrases
+from scheduler_core.wording.node_words import node_words, without_filter
+from scheduler_core.wording.titles import taint_text
+
+_REASONS = 3
+"""Maximum number of reasons for a domain, and of taints in one reason."""
+_TAINTS = 2
+"""More taints than this share one reason."""
+
+
+def domains_words(causes: Sequence[DomainCause], *, divided: bool) -> list[str]:
+    """Return a clause for each domain; adjacent equal ones are merged.
+
+    For a placement that is not *divided* and holds no pod, only the reasons are returned.
+    """
+    if not divided and not causes[0].pods:
+        return [domain_words(causes[0])]
+    texts = []
+    clauses = ((cause, _clause(cause)) for cause in causes)
+    for (pods, clause), equal in itertools.groupby(clauses, key=lambda each: (each[0].pods, each[1])):
+        texts.append(f"{phrases.holds_phrase([cause.domain for cause, _ in equal], pods)}{clause}")
+    return texts
+
+
+def domain_words(cause: DomainCause) -> str:
+    """Return the clause of a placement that holds no pod, and that the message has named already."""
+    what_if = f"{_instead(cause) or 'it'} would fit if {without_filter(cause.relaxation.dropped)}" if cause.relaxation else ""
+    return "; ".join(filter(None, (_why(cause), what_if))) or ("no reason is known" if cause.nodes else "there are no nodes")
+
+
+def _clause(cause: DomainCause) -> str:
+    """Return the clause after the number of pods that a domain holds."""
+    why = _why(cause)
+    ordered = " in the order of the queue" if cause.pods and cause.in_order else ""
+    alternative = f", or {_instead(cause) or 1} if {without_filter(cause.relaxation.dropped)}" if cause.relaxation else ""
+    return f"{ordered}{f' ({why})' if why else ''}{alternative}"
+
+
+def _instead(cause: DomainCause) -> str:
+    """Return the number of pods that the domain would hold without the filter: ``3``, ``all 4``; empty for a single pod."""
+    if cause.wanted == 1 or cause.relaxation is None:
+        return ""
+    return phrases.all_of(cause.wanted) if cause.relaxation.pods == cause.wanted else str(cause.relaxation.pods)
+
+
+def _why(cause: DomainCause) -> str:
+    """Return the first reasons, without the filter that the clause about the alternative states."""
+    dropped = cause.relaxation.dropped if cause.relaxation else None
+    stated = dropped if isinstance(dropped, Cordoned | NodeAffinityMismatch | UntoleratedTaint) else None
+    others = [each for each in cause.causes if each != stated]
+    together = []
+    taints = [each for each in cause.causes if isinstance(each, UntoleratedTaint)]
+    if len(taints) > _TAINTS:
+        nodes = NodeCount(sum(each.nodes.count for each in taints), taints[0].nodes.total)
+        listing = listed([taint_text(each.taint) for each in taints], _REASONS)
+        together.append(f"{phrases.verb(nodes, 'has', 'have')} untolerated taints: {listing}")
+        others = [each for each in others if not isinstance(each, UntoleratedTaint)]
+    return "; ".join([*map(node_words, cause.decisive), *together, *map(node_words, others)][:_REASONS])

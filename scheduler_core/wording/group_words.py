@@ -1,0 +1,228 @@
+"""Wording of causes of groups: the group that fails first, by domain, then its parents, level by level."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import assert_never
+
+from scheduler_core.causes.groups import (
+    AttemptError,
+    ChildFails,
+    ChildrenDoNotFit,
+    ChildrenInDomain,
+    FailedGroup,
+    FitsAlone,
+    GroupCause,
+    InsufficientCapacity,
+    MinimumOutOfReach,
+    NoDomain,
+    NoPlacement,
+    NotTried,
+    PartlyPlaced,
+    Path,
+    PluginFailed,
+    PodDemand,
+    PodsDoNotFit,
+    PodsLeftOver,
+    SiblingPlacement,
+    StorageExceeded,
+    TooFewMembers,
+    VictimsAwaited,
+)
+from scheduler_core.causes.node_count import Amount
+from scheduler_core.model.nouns import SHOWN, counted, level, listed
+from scheduler_core.model.wording import STORAGE_EXCEEDED, cut
+from scheduler_core.wording import phrases, volume_words
+from scheduler_core.wording.domain_words import domain_words, domains_words
+from scheduler_core.wording.phrases import LONGEST
+from scheduler_core.wording.titles import domain_text
+
+_Leaf = TooFewMembers | NoPlacement | NoDomain | MinimumOutOfReach | PodsDoNotFit | PodsLeftOver | InsufficientCapacity | ChildFails
+"""Causes that one sentence states, which begins with the name of the group."""
+
+
+def group_words(cause: GroupCause) -> str:
+    """Return *cause* in words, the innermost group first."""
+    text = ". ".join(_sentences(cause))
+    return text if isinstance(cause, PluginFailed | StorageExceeded) else cut(text, LONGEST)
+
+
+def _sentences(cause: GroupCause) -> list[str]:  # noqa: PLR0911 - one case for each kind of cause
+    """Return the sentences about a group."""
+    match cause:
+        case PartlyPlaced():
+            sentences = [sentence for each in cause.groups for sentence in _sentences(each)]
+            if more := len(sentences[SHOWN:]):
+                sentences[SHOWN:] = [f"{counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node"]
+            return sentences
+        case ChildrenDoNotFit():
+            return [*_first_domain(cause), _by_domain(cause)]
+        case StorageExceeded():
+            figures = volume_words.storage_exceeded(cause.classes)
+            return [f"{_subject(cause.path)} does not fit: {STORAGE_EXCEEDED}{figures and ': '}{figures}"]
+        case AttemptError():
+            return [f"{_subject(cause.path)}: {cause.reason}"]
+        case PluginFailed():
+            return [cause.reason, *cause.explanations]
+        case VictimsAwaited():
+            return ["waiting for pods that terminate on the nominated nodes"]
+        case FitsAlone():
+            where = f" in {domain_text(cause.domain)}" if cause.domain is not None else ""
+            return [f"fits by itself{where}, but {f'group {cause.but.name}' if cause.but is not None else 'its parent'} does not"]
+        case NotTried():
+            return [f"not tried: {cause.because.path[-1].name} {_predicate(cause.because)}"]
+    return [f"{_subject(cause.path)} {_predicate(cause)}"]
+
+
+def _predicate(cause: _Leaf) -> str:  # noqa: PLR0911 - one case for each kind of cause
+    """Return the rest of a sentence that begins with the name of a group or pod."""
+    match cause:
+        case TooFewMembers():
+            return f"has {cause.available} of the {counted(cause.minimum, _members(cause))} that it needs"
+        case NoPlacement():
+            return "has no candidate placement: the plugins generate none"
+        case NoDomain():
+            return _no_domain(cause)
+        case MinimumOutOfReach():
+            return f"can no longer place {_groups(cause.children, cause.minimum)}"
+        case PodsDoNotFit():
+            return f"{_head(cause)}: {'; '.join(_domains(cause))}"
+        case PodsLeftOver():
+            more = f"{counted(cause.domain.wanted, 'more pod')}{_in_brackets(_requests(cause.requests, cause.domain.wanted))}"
+            where = domain_text(cause.domain.domain)
+            return f"has its minimum, but no node for {more} in {where}: {domain_words(cause.domain)}"
+        case InsufficientCapacity():
+            where = f" in one {level(cause.key)}" if cause.key else ""
+            ordered = ", placed in the order of the queue" if cause.pods and cause.in_order else ""
+            return f"has capacity for {cause.pods} of {counted(cause.needed, 'pod')}{where}{ordered}"
+        case ChildFails():
+            return "fails"
+    assert_never(cause)
+
+
+def _brief(cause: FailedGroup, above: int) -> str:
+    """Return the cause of a child in one domain in short; the first *above* groups of its path are not named."""
+    match cause:
+        case TooFewMembers():
+            return f"{_subject(cause.path[above:])} has {cause.available} of {counted(cause.minimum, _members(cause))}"
+        case NoPlacement() | NoDomain():
+            key = cause.key if isinstance(cause, NoDomain) else ""
+            return f"{_subject(cause.path[above:])} has no candidate {level(key) or 'placement'}"
+        case InsufficientCapacity() | ChildFails():
+            return f"{_subject(cause.path[above:])} {_predicate(cause)}"
+        case PodsDoNotFit() | ChildrenDoNotFit():
+            # Further domains have short causes only.
+            return group_words(cause)
+    assert_never(cause)
+
+
+def _subject(path: Path) -> str:
+    """Return the name of the group in a sentence: ``group decode of serve``, ``pod web-0``."""
+    return f"{_noun(path)} {' of '.join(each.name for each in reversed(path))}"
+
+
+def _noun(path: Path) -> str:
+    return "pod" if path[-1].kind == "Pod" else "group"
+
+
+def _members(cause: TooFewMembers) -> str:
+    return "group" if cause.path[-1].kind == "CompositePodGroup" else "pod"
+
+
+def _no_domain(cause: NoDomain) -> str:
+    noun, where = level(cause.key), domain_text(cause.inside)
+    if cause.pinned:
+        return f"must stay in the {noun} where its members run, but {where} has no node of that {noun}"
+    what = "reaches devices with one value of the attribute" if cause.devices else "has the label"
+    return f"has no candidate {noun}: no node of {where} {what} {cause.key}"
+
+
+def _head(cause: PodsDoNotFit) -> str:
+    inside = f" in {domain_text(cause.inside)}"
+    if _noun(cause.path) == "pod":
+        requests = _requests(cause.demand.requests, 1)
+        where = f"on its node {cause.own_node}" if cause.own_node else f"on any node{inside}"
+        return f"{f'({requests}) ' if requests else ''}does not fit {where}"
+    noun = level(cause.key)
+    where = f" {'on' if noun == 'node' else 'in'} any {noun}" if noun else ""
+    return f"does not fit{where}{inside if cause.inside.key or not cause.key else ''} ({_demand(cause.demand)})"
+
+
+def _demand(demand: PodDemand) -> str:
+    noun = "pending pod" if demand.running else "pod"
+    some = f"{demand.needed} of its {demand.pending} {noun}s" if demand.needed < demand.pending else counted(demand.needed, noun)
+    requests = _requests(demand.requests, demand.needed)
+    running = f"; {demand.running} running" if demand.running else ""
+    return f"{some}{f' with {requests}' if requests else ''}{running}"
+
+
+def _requests(requests: Sequence[Amount], pods: int) -> str:
+    """Return the requests of each of *pods* equal pods: ``8 cpu, 4 nvidia.com/gpu each``; empty if the pods differ."""
+    shown = ", ".join(phrases.amount(each.resource, each.value) for each in requests[:SHOWN])
+    return f"{shown}{' each' if pods > 1 else ''}" if shown else ""
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _domains(cause: PodsDoNotFit) -> list[str]:
+    """Return a clause for each domain, and one about the domains that are not described."""
+    clauses = domains_words(cause.domains, divided=cause.divided)
+    if cause.further is not None:
+        most, number = cause.further.most, cause.further.number
+        held = f"{f'at most {most}' if most else 'can hold none'}{' each' if most and number > 1 else ''}"
+        clauses.append(f"{phrases.further(number, cause.key)}{'' if most is None else _in_brackets(held)}")
+    return [*([volume_words.elsewhere(cause.elsewhere, _noun(cause.path))] if cause.elsewhere is not None else []), *clauses]
+
+
+def _first_domain(cause: ChildrenDoNotFit) -> list[str]:
+    """Return sentences about the domain in which the most children fit: the child that fails first, and its siblings."""
+    first = cause.domains[0]
+    if not first.failing:
+        return [f"{_subject(cause.path)}: {cause.failure.reason if cause.failure is not None else ''}"]
+    sentences = _sentences(first.failing[0])
+    if first.taken:
+        sentences.append(f"It would fit by itself, but earlier {_taken(first.taken)}")
+    if others := [each.path[-1].name for each in first.failing[1:]]:
+        sentences.append(f"{listed(others)} {'does' if len(others) == 1 else 'do'} not fit either")
+    return sentences
+
+
+def _by_domain(cause: ChildrenDoNotFit) -> str:
+    """Return how many children of a composite fit in each domain."""
+    name, groups, first = cause.path[-1].name, _groups(cause.children, cause.minimum), cause.domains[0]
+    if not cause.key:
+        return f"{name} needs {groups}: {first.fitting or 'none'} {'fits' if first.fitting <= 1 else 'fit'}"
+    reasons = ["", *(_brief(each.failing[0], len(cause.path)) if each.failing else "" for each in cause.domains[1:])]
+    clauses = []
+    pairs: zip[tuple[ChildrenInDomain, str]] = zip(cause.domains, reasons, strict=True)
+    for (fitting, why), equal in itertools.groupby(pairs, key=lambda pair: (pair[0].fitting, pair[1])):
+        clauses.append(phrases.holds_phrase([each.domain for each, _ in equal], fitting) + _in_brackets(why))
+    if cause.further:
+        clauses.append(phrases.further(cause.further, cause.key))
+    return f"{name} needs {groups} in one {level(cause.key)}: {'; '.join(clauses)}"
+
+
+def _groups(total: int, minimum: int) -> str:
+    if minimum < total:
+        return f"{minimum} of its {total} groups"
+    return {1: "its group", 2: "both of its groups"}.get(total, f"all {total} of its groups")
+
+
+def _taken(siblings: Sequence[SiblingPlacement]) -> str:
+    """Return what earlier siblings took: ``g1 and g2 took rack r1, g3 placed 7 pods, 3 more than it needs``."""
+    parts = []
+    for where, equal in itertools.groupby(siblings, key=_where):
+        parts.append(f"{listed([each.group.name for each in equal])} {where}")
+    return listed(parts)
+
+
+def _where(sibling: SiblingPlacement) -> str:
+    place = f"took {domain_text(sibling.domain)}" if sibling.domain is not None else ""
+    placed = f"placed {counted(sibling.pods, 'pod')}"
+    if not sibling.extra:
+        return place or placed
+    more = f"{placed}, {sibling.extra} more than it needs"
+    return f"{place} and {more}" if place else more

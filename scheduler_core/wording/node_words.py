@@ -1,0 +1,100 @@
+"""Wording of causes why nodes refuse a pod."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from scheduler_core.causes.device_refusals import DeviceRefusal
+from scheduler_core.causes.domains import AttemptFailed, NodeCause, PodRule, Relaxable
+from scheduler_core.causes.node_states import (
+    Cordoned,
+    NodeAffinityMismatch,
+    NodesRefused,
+    NodeStateCause,
+    PodRefused,
+    UnmodelledField,
+    UntoleratedTaint,
+    UnusableCapacity,
+)
+from scheduler_core.causes.other_pods import OtherPodsCause
+from scheduler_core.causes.resources import ResourceCause
+from scheduler_core.causes.volume_causes import VolumeCause
+from scheduler_core.model.nouns import listed
+from scheduler_core.wording import phrases
+from scheduler_core.wording.device_words import device_words
+from scheduler_core.wording.pod_rule_words import pod_rule_words
+from scheduler_core.wording.resource_words import resource_words
+from scheduler_core.wording.titles import taint_text
+from scheduler_core.wording.volume_words import volume_words
+
+_OF_KUBERNETES = "node.kubernetes.io/"
+"""Prefix of the taints that Kubernetes sets by the conditions of a node."""
+_OF_NODES = "node(s) "
+"""Beginning of kube-scheduler's reasons that it counts by node."""
+_RULES = {
+    PodRule.SPREAD: "its topology spread constraints were dropped",
+    PodRule.AFFINITY: "its pod affinity were dropped",
+    PodRule.ANTI_AFFINITY: "its pod anti-affinity were dropped",
+    PodRule.EXISTING_ANTI_AFFINITY: "the anti-affinity of other pods were ignored",
+    PodRule.ALL: "all rules between pods were dropped",
+}
+
+
+def node_words(cause: NodeCause | AttemptFailed) -> str:
+    """Return *cause* in words: ``2 of 3 nodes are cordoned``."""
+    if isinstance(cause, ResourceCause):
+        return resource_words(cause)
+    if isinstance(cause, OtherPodsCause):
+        return pod_rule_words(cause)
+    if isinstance(cause, VolumeCause):
+        return volume_words(cause)
+    if isinstance(cause, DeviceRefusal):
+        return device_words(cause)
+    return cause.reason if isinstance(cause, AttemptFailed) else _state_words(cause)
+
+
+def _state_words(cause: NodeStateCause) -> str:
+    match cause:
+        case Cordoned():
+            return f"{phrases.verb(cause.nodes, 'is', 'are')} cordoned"
+        case NodeAffinityMismatch():
+            return f"{phrases.verb(cause.nodes, 'does', 'do')} not match its {_selection(cause)}"
+        case UntoleratedTaint():
+            return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_text(cause.taint)}"
+        case NodesRefused():
+            known = cause.reason.startswith(_OF_NODES)
+            return f"{phrases.some_of(cause.nodes)} {cause.reason.removeprefix(_OF_NODES)}" if known else cause.reason
+        case UnmodelledField() | PodRefused():
+            return cause.reason
+    assert_never(cause)
+
+
+def unusable_words(cause: UnusableCapacity) -> str:
+    """Return why a node takes no new pod: ``cordoned``, ``not-ready``, ``no pod slots left``."""
+    if cause.cordoned:
+        return "cordoned"
+    if cause.taints:
+        return ", ".join(key.removeprefix(_OF_KUBERNETES) for key in cause.taints)
+    return f"no {' and '.join('pod slots' if each == 'pods' else each for each in cause.exhausted)} left"
+
+
+def without_filter(dropped: Relaxable) -> str:
+    """Return the condition that *dropped* does not hold, such as ``the taint a=b:NoSchedule on 1 of 4 nodes were tolerated``."""
+    match dropped:
+        case Cordoned():
+            return f"{phrases.verb(dropped.nodes, 'was', 'were')} uncordoned"
+        case NodeAffinityMismatch():
+            return f"its {_selection(dropped)}, which {phrases.verb(dropped.nodes, 'does', 'do')} not match, were dropped"
+        case UntoleratedTaint():
+            return f"the taint {taint_text(dropped.taint)} on {phrases.some_of(dropped.nodes)} were tolerated"
+        case UnmodelledField():
+            return "it were ignored"
+        case PodRule():
+            return _RULES[dropped]
+    assert_never(dropped)
+
+
+def _selection(mismatch: NodeAffinityMismatch) -> str:
+    """Return how a pod selects nodes by labels: ``node selector gpu=h100``, ``node affinity``."""
+    pairs = listed([f"{key}={value}" for key, value in mismatch.node_selector])
+    return " and ".join(filter(None, (f"node selector {pairs}" if pairs else "", "node affinity" if mismatch.affinity else "")))

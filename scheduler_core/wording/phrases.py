@@ -1,0 +1,71 @@
+"""Wording of amounts with units, of numbers of nodes, and of numbers of pods that domains hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from scheduler_core.causes.node_count import Amount, NodeCount
+from scheduler_core.model.attach_limits import driver_of
+from scheduler_core.model.decision import Domain
+from scheduler_core.model.nouns import SHOWN, level, listed
+from scheduler_core.model.resource_names import size
+from scheduler_core.wording.titles import domain_text
+
+LONGEST = 1000
+"""Maximum length of a message in characters."""
+
+
+def amount(resource: str, value: int) -> str:
+    """Return a size with its resource: ``1.5 cpu``, ``16Gi memory``, ``8 nvidia.com/gpu``, ``3 pod slots``."""
+    name = ("pod slot" if value == 1 else "pod slots") if resource == "pods" else resource
+    if value == 1 and driver_of(resource):
+        name = name.replace("volumes", "volume", 1)
+    if value != 1 and name.startswith("volume of class "):
+        name = name.replace("volume", "volumes", 1)
+    return f"{size(resource, value)} {name}"
+
+
+def amounts(several: Iterable[Amount], most: int = SHOWN) -> str:
+    """Return several sizes with their resources as a list in words."""
+    return listed([amount(each.resource, each.value) for each in several], most)
+
+
+def shape_words(requests: Iterable[Amount]) -> str:
+    """Return the requests of equal pods: ``1 cpu, 2Gi memory``, or ``no requests``."""
+    return ", ".join(amount(each.resource, each.value) for each in requests) or "no requests"
+
+
+def some_of(nodes: NodeCount) -> str:
+    """Return a number of nodes of a domain: ``1 of 4 nodes``, ``all 4 nodes``, ``both nodes``, ``its only node``."""
+    if nodes.count < nodes.total:
+        return f"{nodes.count} of {nodes.total} nodes"
+    return "its only node" if nodes.total == 1 else f"{all_of(nodes.total)} nodes"
+
+
+def verb(nodes: NodeCount, singular: str, plural: str) -> str:
+    """Return a number of nodes with the verb in its form: ``1 of 4 nodes has``, ``both nodes have``."""
+    return f"{some_of(nodes)} {singular if nodes.count == 1 else plural}"
+
+
+def all_of(total: int) -> str:
+    """Return ``both``, or ``all 3``."""
+    return "both" if total == 2 else f"all {total}"
+
+
+def domain_names(several: Sequence[Domain]) -> str:
+    """Return the names of several domains: ``rack r1``, ``racks r1 and r2``, ``rack-1 and rack-2``."""
+    noun = level(several[0].key)
+    if len(several) == 1 or not noun or any(each.value.startswith(noun) or not each.value for each in several):
+        return listed([domain_text(each) for each in several])
+    return f"{noun}s {listed([each.value for each in several])}"
+
+
+def holds_phrase(several: Sequence[Domain], count: int) -> str:
+    """Return how many pods domains can hold, such as ``racks r1 and r2 can hold 2 each`` or ``rack r3 can hold none``."""
+    each = " each" if count and len(several) > 1 else ""
+    return f"{domain_names(several)} can hold {count or 'none'}{each}"
+
+
+def further(number: int, key: str) -> str:
+    """Return the number of domains of *key* that are not described: ``and 3 more racks``."""
+    return f"and {number} more {level(key)}{'s' if number > 1 else ''}"

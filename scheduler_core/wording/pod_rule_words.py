@@ -1,0 +1,65 @@
+"""Wording of rejections by other pods: host ports, affinity, anti-affinity and topology spread, with the domains and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule, ExceededSkew, HostPortsInUse, OtherPodsCause, SpreadExceeded
+from scheduler_core.model.nouns import SHOWN, level, listed
+from scheduler_core.model.selectors import SelectorClause
+from scheduler_core.wording import phrases
+
+_OPERATORS = {"In": "in", "NotIn": "notin"}
+
+
+def pod_rule_words(cause: OtherPodsCause) -> str:
+    """Return *cause* in words: ``2 of 3 nodes are excluded by its pod affinity: no pod with app=db is in zones z1 and z2``."""
+    match cause:
+        case HostPortsInUse():
+            ports = listed([f"{port}/{protocol}" for protocol, port in cause.ports])
+            return f"{phrases.verb(cause.nodes, 'has', 'have')} host port {ports} in use"
+        case AffinityConflict():
+            return f"{phrases.verb(cause.nodes, 'is', 'are')} excluded by {_affinity(cause)}"
+        case SpreadExceeded():
+            spread = listed([_spread(each) for each in cause.constraints])
+            return f"{phrases.verb(cause.nodes, 'is', 'are')} excluded by its topology spread: {spread}"
+    assert_never(cause)
+
+
+def _affinity(conflict: AffinityConflict) -> str:
+    selected, noun, several = _selector(conflict.selector), level(conflict.key), len(conflict.domains) > 1
+    where = f"{noun}{'s' if several else ''} {listed(conflict.domains)}" if conflict.domains else f"a {noun}"
+    match conflict.rule:
+        case AffinityRule.ANTI_AFFINITY:
+            return f"its pod anti-affinity: {where} {'have' if several else 'has'} a pod with {selected}"
+        case AffinityRule.EXISTING_ANTI_AFFINITY:
+            return f"the anti-affinity to {selected} of pods {'on' if noun == 'node' else 'in'} {where}"
+        case AffinityRule.AFFINITY if conflict.everywhere:
+            return f"its pod affinity: no {noun} has a pod with {selected}"
+        case AffinityRule.AFFINITY:
+            return f"its pod affinity: no pod with {selected} is {'on' if noun == 'node' else 'in'} {where}"
+    assert_never(conflict.rule)
+
+
+def _spread(skew: ExceededSkew) -> str:
+    """Return a constraint in words, with the number of pods by domain."""
+    ordered = [f"{value} {count}" for value, count in skew.pods]
+    if len(ordered) > SHOWN:
+        counts = [count for _, count in skew.pods]
+        ordered = [f"from {min(counts)} to {max(counts)}"]
+    return f"maxSkew {skew.skew} by {level(skew.key)}, pods with {_selector(skew.selector)}: {', '.join(ordered)}"
+
+
+def _selector(clauses: Iterable[SelectorClause]) -> str:
+    """Return the selected labels as kubectl writes them: ``app=web``, ``tier in (a, b)``."""
+    return ",".join(sorted(map(_clause, clauses))) or "any label"
+
+
+def _clause(clause: SelectorClause) -> str:
+    values = sorted(clause.values)
+    if not values:
+        return f"{'!' if clause.operator == 'DoesNotExist' else ''}{clause.key}"
+    if len(values) == 1:
+        return f"{clause.key}{'=' if clause.operator == 'In' else '!='}{values[0]}"
+    return f"{clause.key} {_OPERATORS[clause.operator]} ({', '.join(values)})"

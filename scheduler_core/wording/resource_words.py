@@ -1,0 +1,53 @@
+"""Wording of missing resources."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from scheduler_core.causes.node_count import Amount
+from scheduler_core.causes.resources import (
+    ComparedNodes,
+    FragmentedResource,
+    FragmentedResources,
+    InsufficientOnNodes,
+    InsufficientResource,
+    NoneFree,
+    RequestTooLarge,
+    ResourceCause,
+)
+from scheduler_core.model.resource_names import size
+from scheduler_core.wording import phrases
+
+_SHOWN = 3
+"""Maximum number of resources in a list."""
+_COMPARED = {
+    ComparedNodes.OWN: "its node has",
+    ComparedNodes.ALL: "any node has",
+    ComparedNodes.USABLE: "any node that it can use has",
+}
+
+
+def resource_words(cause: ResourceCause) -> str:
+    """Return *cause* in words: ``short of 2 cpu: 6 free, 8 needed``."""
+    match cause:
+        case NoneFree():
+            return f"no {cause.resource} is free"
+        case RequestTooLarge():
+            requested, largest = phrases.amount(cause.resource, cause.needed), size(cause.resource, cause.largest)
+            return f"a pod requests {requested}, more than {_COMPARED[cause.compared]} ({largest})"
+        case InsufficientResource():
+            sums = f"{size(cause.resource, cause.free)} free, {size(cause.resource, cause.needed)} needed"
+            return f"short of {phrases.amount(cause.resource, cause.needed - cause.free)}: {sums}"
+        case InsufficientOnNodes():
+            return f"{phrases.verb(cause.nodes, 'has', 'have')} less than {_listed(cause.amounts)} free"
+        case FragmentedResources():
+            return f"fragmented: no node has {_listed(cause.amounts)} free together"
+        case FragmentedResource():
+            free = f"{phrases.amount(cause.resource, cause.free)} {'more ' if cause.others_fit else ''}{'is' if cause.free == 1 else 'are'} free"
+            needed, largest = size(cause.resource, cause.needed), size(cause.resource, cause.largest)
+            return f"fragmented: {free}, but no node has {needed} (at most {largest})"
+    assert_never(cause)
+
+
+def _listed(amounts: tuple[Amount, ...]) -> str:
+    return phrases.amounts(amounts, _SHOWN)

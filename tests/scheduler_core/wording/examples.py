@@ -1,0 +1,69 @@
+"""Examples of values, built from the types of their fields."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import itertools
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from scheduler_core.model.wire import Taint
+
+_PLAIN: Mapping[type, tuple[Any, ...]] = {str: ("x", ""), int: (1, 2, 0), bool: (True, False), Decimal: (Decimal(1),), type(None): (None,)}
+"""Examples of plain types, the most usual first."""
+_COMBINATIONS = 4000
+"""Maximum number of examples of one class."""
+
+
+def members(union: Any) -> Iterator[type]:
+    """Yield the classes of a closed union."""
+    for each in typing.get_args(union):
+        yield from members(each) if isinstance(each, types.UnionType) else (each,)
+
+
+def examples(kind: type) -> Iterator[Any]:
+    """Yield values of a class, or members of an enumeration: fields with few examples vary, nested values do not."""
+    if issubclass(kind, enum.Enum):
+        yield from kind
+        return
+    hints = typing.get_type_hints(kind)
+    fields = {each.name: [*_values(hints[each.name], 0)] for each in dataclasses.fields(kind)}
+    for combination in itertools.islice(itertools.product(*fields.values()), _COMBINATIONS):
+        yield kind(**dict(zip(fields, combination, strict=True)))
+
+
+def _values(hint: Any, depth: int) -> Iterator[Any]:
+    """Yield examples for a field: all of a plain type, none and one item of a tuple, one value of each class of a union."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _PLAIN:
+        yield from _PLAIN[hint] if not depth else _PLAIN[hint][:1]
+    elif isinstance(hint, types.UnionType) or origin is typing.Union:
+        for each in arguments:
+            yield from _values(each, depth + 1)
+    elif origin is tuple:
+        yield from _tuples(arguments, depth)
+    elif origin is frozenset:
+        yield frozenset(_values(arguments[0], depth + 1))
+    elif issubclass(hint, enum.Enum):
+        yield from hint if not depth else [next(iter(hint))]
+    elif hint is Taint:
+        yield Taint("key", "NoSchedule", "value")
+    else:
+        hints = typing.get_type_hints(hint)
+        names = hint._fields if issubclass(hint, tuple) else [each.name for each in dataclasses.fields(hint)]
+        yield hint(**{name: next(_values(hints[name], depth + 1)) for name in names})
+
+
+def _tuples(arguments: tuple[Any, ...], depth: int) -> Iterator[tuple[Any, ...]]:
+    if arguments[-1] is not Ellipsis:
+        yield tuple(next(_values(each, depth + 1)) for each in arguments)
+        return
+    item = next(_values(arguments[0], depth + 1), None)
+    if item is not None:
+        # Paths of children are longer than that of their parent.
+        yield (item,) * (4 if depth else 1)
+        yield (item,) * 3
