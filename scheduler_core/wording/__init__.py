@@ -15,6 +15,7 @@ domain_words      causes in one domain, and of several domains
 group_words       causes of groups
 greedy_words      reasons why greedy may have missed a placement
 kube_scheduler    causes of single pods, in the words of kube-scheduler
+verdict_line      first sentence of the cause of a root, in one line
 report            whole diagnosis of a root
 changes           changes, remedies, and limits of the search for them
 constraints       conflicting constraints

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 
-from scheduler_core.causes.domains import DomainCause
+from scheduler_core.causes.domains import AttemptFailed, DomainCause, NodeCause
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.model.nouns import listed
@@ -19,13 +20,29 @@ _TAINTS = 2
 """More taints than this share one reason."""
 
 
-def domains_words(causes: Sequence[DomainCause], *, divided: bool) -> list[str]:
-    """Return a clause for each domain; adjacent equal ones are merged.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Clause:
+    """Clause of a sentence.
 
-    For a placement that is not *divided* and holds no pod, only the reasons are returned.
+    Attributes:
+        text: the clause.
+        nodes: the nodes that it is about; None if it is not about some of the nodes.
+        is_condition: True if it is no reason, but says what would help.
+
     """
-    if not divided and not causes[0].pods:
-        return [domain_words(causes[0])]
+
+    text: str
+    nodes: NodeCount | None = None
+    is_condition: bool = False
+
+    @property
+    def part(self) -> float:
+        """Return the part of the nodes that it is about, 1 for all."""
+        return self.nodes.count / self.nodes.total if self.nodes is not None else 1.0
+
+
+def domains_words(causes: Sequence[DomainCause]) -> list[str]:
+    """Return a clause for each domain; adjacent equal ones are merged."""
     texts = []
     clauses = ((cause, _clause(cause)) for cause in causes)
     for (pods, clause), equal in itertools.groupby(clauses, key=lambda each: (each[0].pods, each[1])):
@@ -35,8 +52,16 @@ def domains_words(causes: Sequence[DomainCause], *, divided: bool) -> list[str]:
 
 def domain_words(cause: DomainCause) -> str:
     """Return the clause of a placement that holds no pod, and that the message has named already."""
-    what_if = f"{_instead(cause) or 'it'} would fit if {without_filter(cause.relaxation.dropped)}" if cause.relaxation else ""
-    return "; ".join(filter(None, (_why(cause), what_if))) or ("no reason is known" if cause.nodes else "there are no nodes")
+    return "; ".join(each.text for each in domain_clauses(cause))
+
+
+def domain_clauses(cause: DomainCause) -> list[Clause]:
+    """Return the clauses of ``domain_words``: the reasons, and the filter without which pods would fit."""
+    clauses = _reasons(cause)
+    if cause.relaxation is not None:
+        instead = _instead(cause)
+        clauses.append(Clause(f"{instead or 'it'} would fit if {without_filter(cause.relaxation.dropped)}", is_condition=not instead))
+    return clauses or [Clause("no reason is known" if cause.nodes else "there are no nodes")]
 
 
 def _clause(cause: DomainCause) -> str:
@@ -55,6 +80,10 @@ def _instead(cause: DomainCause) -> str:
 
 
 def _why(cause: DomainCause) -> str:
+    return "; ".join(each.text for each in _reasons(cause))
+
+
+def _reasons(cause: DomainCause) -> list[Clause]:
     """Return the first reasons, without the filter that the clause about the alternative states."""
     dropped = cause.relaxation.dropped if cause.relaxation else None
     stated = dropped if isinstance(dropped, Cordoned | NodeAffinityMismatch | UntoleratedTaint) else None
@@ -64,6 +93,11 @@ def _why(cause: DomainCause) -> str:
     if len(taints) > _TAINTS:
         nodes = NodeCount(sum(each.nodes.count for each in taints), taints[0].nodes.total)
         listing = listed([taint_text(each.taint) for each in taints], _REASONS)
-        together.append(f"{phrases.verb(nodes, 'has', 'have')} untolerated taints: {listing}")
+        together.append(Clause(f"{phrases.verb(nodes, 'has', 'have')} untolerated taints: {listing}", nodes))
         others = [each for each in others if not isinstance(each, UntoleratedTaint)]
-    return "; ".join([*map(node_words, cause.decisive), *together, *map(node_words, others)][:_REASONS])
+    return [*map(_reason, cause.decisive), *together, *map(_reason, others)][:_REASONS]
+
+
+def _reason(cause: NodeCause | AttemptFailed) -> Clause:
+    nodes = getattr(cause, "nodes", None)
+    return Clause(node_words(cause), nodes if isinstance(nodes, NodeCount) else None)

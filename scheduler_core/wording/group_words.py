@@ -34,7 +34,7 @@ from scheduler_core.causes.node_count import Amount
 from scheduler_core.model.nouns import SHOWN, counted, level, listed
 from scheduler_core.model.wording import STORAGE_EXCEEDED, cut
 from scheduler_core.wording import phrases, volume_words
-from scheduler_core.wording.domain_words import domain_words, domains_words
+from scheduler_core.wording.domain_words import Clause, domain_clauses, domain_words, domains_words
 from scheduler_core.wording.phrases import LONGEST
 from scheduler_core.wording.titles import domain_text
 
@@ -75,6 +75,20 @@ def _sentences(cause: GroupCause) -> list[str]:  # noqa: PLR0911 - one case for 
     return [f"{_subject(cause.path)} {_predicate(cause)}"]
 
 
+def first_sentence(cause: GroupCause) -> tuple[str, Sequence[Clause]]:
+    """Return the first sentence of *cause*: its beginning, and its clauses if it has any."""
+    match cause:
+        case PodsDoNotFit():
+            return f"{_subject(cause.path)} {_head(cause)}", _domains(cause)
+        case PodsLeftOver():
+            return f"{_subject(cause.path)} {_left_over(cause)}", domain_clauses(cause.domain)
+        case PartlyPlaced() if cause.groups:
+            return first_sentence(cause.groups[0])
+        case ChildrenDoNotFit() if failing := cause.domains[0].failing:
+            return first_sentence(failing[0])
+    return next(iter(_sentences(cause)), ""), ()
+
+
 def _predicate(cause: _Leaf) -> str:  # noqa: PLR0911 - one case for each kind of cause
     """Return the rest of a sentence that begins with the name of a group or pod."""
     match cause:
@@ -87,11 +101,9 @@ def _predicate(cause: _Leaf) -> str:  # noqa: PLR0911 - one case for each kind o
         case MinimumOutOfReach():
             return f"can no longer place {_groups(cause.children, cause.minimum)}"
         case PodsDoNotFit():
-            return f"{_head(cause)}: {'; '.join(_domains(cause))}"
+            return f"{_head(cause)}: {'; '.join(each.text for each in _domains(cause))}"
         case PodsLeftOver():
-            more = f"{counted(cause.domain.wanted, 'more pod')}{_in_brackets(_requests(cause.requests, cause.domain.wanted))}"
-            where = domain_text(cause.domain.domain)
-            return f"has its minimum, but no node for {more} in {where}: {domain_words(cause.domain)}"
+            return f"{_left_over(cause)}: {domain_words(cause.domain)}"
         case InsufficientCapacity():
             where = f" in one {level(cause.key)}" if cause.key else ""
             ordered = ", placed in the order of the queue" if cause.pods and cause.in_order else ""
@@ -167,14 +179,21 @@ def _in_brackets(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _domains(cause: PodsDoNotFit) -> list[str]:
+def _domains(cause: PodsDoNotFit) -> list[Clause]:
     """Return a clause for each domain, and one about the domains that are not described."""
-    clauses = domains_words(cause.domains, divided=cause.divided)
+    alone = not cause.divided and not cause.domains[0].pods
+    clauses = domain_clauses(cause.domains[0]) if alone else [Clause(each) for each in domains_words(cause.domains)]
     if cause.further is not None:
         most, number = cause.further.most, cause.further.number
         held = f"{f'at most {most}' if most else 'can hold none'}{' each' if most and number > 1 else ''}"
-        clauses.append(f"{phrases.further(number, cause.key)}{'' if most is None else _in_brackets(held)}")
-    return [*([volume_words.elsewhere(cause.elsewhere, _noun(cause.path))] if cause.elsewhere is not None else []), *clauses]
+        clauses.append(Clause(f"{phrases.further(number, cause.key)}{'' if most is None else _in_brackets(held)}"))
+    elsewhere = [Clause(volume_words.elsewhere(cause.elsewhere, _noun(cause.path)))] if cause.elsewhere is not None else []
+    return [*elsewhere, *clauses]
+
+
+def _left_over(cause: PodsLeftOver) -> str:
+    more = f"{counted(cause.domain.wanted, 'more pod')}{_in_brackets(_requests(cause.requests, cause.domain.wanted))}"
+    return f"has its minimum, but no node for {more} in {domain_text(cause.domain.domain)}"
 
 
 def _first_domain(cause: ChildrenDoNotFit) -> list[str]:

@@ -49,7 +49,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"domain_words"}),
         frozenset({"group_words"}),
         frozenset({"kube_scheduler"}),
-        frozenset({"report"}),
+        frozenset({"report", "verdict_line"}),
     ),
     "scheduler_core.exact": (
         frozenset({"step_budget", "needs"}),

@@ -17,6 +17,7 @@ from muster.render.tree_rows import Kinship
 from scheduler_core.loading.label_suggestions import DID_YOU_MEAN
 from scheduler_core.model.decision import Decision, Name, Status, latest
 from scheduler_core.wording.titles import domain_text, titled
+from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -192,7 +193,8 @@ class _Case:
         """Return the beginning of the reason; if some pods of the root are placed, that of the others."""
         placed = {pod for each in self.answer.decisions if each.root == decision.root for pod in each.assignments}
         left = len(decision.pending)
-        why = _main_clauses(decision.message or next(iter(decision.pending.values()), decision.status.value))
+        text = decision.message or next(iter(decision.pending.values()), decision.status.value)
+        why = verdict_line(decision.cause) if decision.cause is not None else _main_clauses(text)
         if placed and left:
             return f"{left:,} of {counted(left + len(placed), 'pod')} {'has' if left == 1 else 'have'} no node: {why}"
         return why

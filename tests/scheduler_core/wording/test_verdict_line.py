@@ -1,0 +1,89 @@
+"""The verdict line has whole clauses of the reason, whatever the texts in them contain."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from scheduler_core.causes.device_refusals import InsufficientDevices
+from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter
+from scheduler_core.causes.groups import ChildrenDoNotFit, ChildrenInDomain, PartlyPlaced, PodDemand, PodsDoNotFit, TooFewMembers
+from scheduler_core.causes.node_count import NodeCount
+from scheduler_core.causes.node_states import Cordoned, NodesRefused, UntoleratedTaint
+from scheduler_core.causes.resources import InsufficientResource
+from scheduler_core.model.device_claims import DeviceShortage
+from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, SelectorLiteral
+from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.wire import Taint
+from scheduler_core.wording.group_words import group_words
+from scheduler_core.wording.verdict_line import verdict_line
+
+WORLD, ROOT = Domain("", ""), Name("PodGroup", "ml", "train")
+SEPARATORS = ("; ", ": ", ". ", " (", ")", "[", "]", ", ", "1 of 2 nodes ", "it would fit if ", "a", "Z", "9")
+SHORT = InsufficientResource("cpu", 1000, 4000, 2)
+
+
+def refused(*causes, nodes=4, **more):
+    """A PodGroup whose pods fit nowhere in the cluster, for these *causes*."""
+    domain = DomainCause(WORLD, nodes, 0, 2, causes=causes, **more)
+    return PodsDoNotFit((ROOT,), "", WORLD, PodDemand(2, 2, 0, ()), (domain,), divided=False)
+
+
+def lacking(literal):
+    value = SelectorLiteral(LiteralKind.TEXT, literal)
+    selector = DeviceComparison("gpu.example.com", ComparedPart.ATTRIBUTE, "model", Comparison.EQUAL, (value,))
+    return InsufficientDevices(DeviceShortage("pod/train-0/gpu", "gpu.example.com", 0, 1), (selector,), NodeCount(4, 4))
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_literals_are_whole_whatever_they_contain(seed):
+    chance = random.Random(seed)
+    literal = "x" + "".join(chance.choice(SEPARATORS) for _ in range(chance.randint(1, 8))) + ";"
+
+    line = verdict_line(refused(lacking(literal)))
+    assert json.dumps(literal) in line
+    assert group_words(refused(lacking(literal))) == line
+
+
+def test_reasons_about_all_nodes_come_before_those_about_a_part():
+    cordoned, taint = Cordoned(NodeCount(1, 4)), UntoleratedTaint(Taint(key="gpu", effect="NoSchedule"), NodeCount(3, 4))
+    head = "group train does not fit in the cluster (2 pods): "
+
+    assert f"{head}short of 3 cpu: 1 free, 4 needed" == verdict_line(refused(cordoned, SHORT))
+    assert f"{head}3 of 4 nodes have the untolerated taint gpu:NoSchedule; 1 of 4 nodes is cordoned" == verdict_line(
+        refused(cordoned, taint)
+    )
+
+
+def test_a_plugin_whose_words_look_like_ours_is_not_cut():
+    own = NodesRefused("under maintenance: it would fit if it were not; 1 of 2 nodes (of 9) are closed. Call us", NodeCount(4, 4))
+
+    assert own.reason in verdict_line(refused(own))
+
+
+def test_what_would_help_comes_last():
+    cordoned = Cordoned(NodeCount(2, 4))
+    alone = refused(SHORT, cordoned, relaxation=DroppedFilter(cordoned, 1))
+    single = PodsDoNotFit(
+        (Name("Pod", "ml", "p"),),
+        "",
+        WORLD,
+        PodDemand(1, 1, 0, ()),
+        (DomainCause(WORLD, 4, 0, 1, causes=(SHORT,), relaxation=DroppedFilter(cordoned, 1)),),
+        divided=False,
+    )
+
+    assert verdict_line(alone).endswith("short of 3 cpu: 1 free, 4 needed; 1 would fit if 2 of 4 nodes were uncordoned")
+    assert verdict_line(single).endswith("short of 3 cpu: 1 free, 4 needed; it would fit if 2 of 4 nodes were uncordoned")
+
+
+def test_the_first_sentence_is_about_the_group_that_fails_first():
+    inner = TooFewMembers((Name("CompositePodGroup", "ml", "top"), ROOT), 1, 2)
+    rack = Domain("rack", "r1")
+    tree = ChildrenDoNotFit((Name("CompositePodGroup", "ml", "top"),), "rack", 2, 2, (ChildrenInDomain(rack, 1, (inner,)),))
+    failed = ChildrenDoNotFit(tree.path, "rack", 2, 2, (ChildrenInDomain(rack, 2),), failure=AttemptFailed("no: really; no"))
+
+    assert "group train of top has 1 of the 2 pods that it needs" == verdict_line(tree) == verdict_line(PartlyPlaced((tree,)))
+    assert "group top: no: really; no" == verdict_line(failed)
