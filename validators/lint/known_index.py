@@ -91,12 +91,13 @@ class RecordingLookup:
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
         """See Lookup."""
-        return [item for _, item in self.read(("children", kind, namespace, name))]
+        listed = self.read(("children", kind, namespace, name))
+        return _Objects(lambda: listed)
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup.  The result depends on the objects of the kind only if it is read."""
         self.reads.add(("known", kind))
-        return _LazyObjects(lambda: [item for _, item in self.read(("kind", kind))]) if self._index.objects(("kind", kind)) else None
+        return _Objects(lambda: self.read(("kind", kind))) if self._index.objects(("kind", kind)) else None
 
     def read(self, key: Key) -> list[tuple[Place, Object]]:
         """Return the objects of a key with their places, and record the key."""
@@ -144,10 +145,10 @@ def _neighbours(group: Group) -> Iterator[Key]:
         yield from (("children", kind, namespace, group.metadata.name) for kind in ("PodGroup", "CompositePodGroup"))
 
 
-class _LazyObjects(Sequence[Object]):
-    """Sequence that is read when it is used."""
+class _Objects(Sequence[Object]):
+    """Objects of a key, read when they are used, and not copied: each of many pods looks up all pods of its group."""
 
-    def __init__(self, read: Callable[[], list[Object]]) -> None:
+    def __init__(self, read: Callable[[], list[tuple[Place, Object]]]) -> None:
         self._read = read
 
     @overload
@@ -155,10 +156,11 @@ class _LazyObjects(Sequence[Object]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Object]: ...
     def __getitem__(self, index: int | slice) -> Object | Sequence[Object]:
-        return self._read()[index]
+        entries = self._read()[index]
+        return [item for _, item in entries] if isinstance(entries, list) else entries[1]
 
     def __iter__(self) -> Iterator[Object]:
-        return iter(self._read())
+        return (item for _, item in self._read())
 
     def __len__(self) -> int:
         return len(self._read())

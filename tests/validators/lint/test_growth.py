@@ -21,6 +21,8 @@ from validators.lint.documents import Document, Unreadable
 from validators.lint.examination import findings_of, subject_of
 from validators.lint.finding import LONGEST_NAME, LONGEST_TEXT, Finding
 from validators.lint.places import LONGEST_EXCERPT, Lines
+from validators.model.decode import decode
+from validators.model.objects import Object
 from validators.pipeline import examine
 from validators.rules.base import Settings
 
@@ -210,6 +212,34 @@ def test_many_objects_of_one_name_that_are_no_groups_are_read_once(tmp_path: Pat
 
     assert objects_looked_at(object_store.MANY) > object_store.MANY
     assert growth(objects_looked_at, 2 * object_store.MANY) < LINEAR
+
+
+class CountedEntries(list[tuple[known_index.Place, Object]]):
+    """Entries that count those that are read."""
+
+    touched = 0
+
+    def __iter__(self) -> Iterator[tuple[known_index.Place, Object]]:
+        for each in super().__iter__():
+            self.touched += 1
+            yield each
+
+
+def test_of_many_pods_of_a_group_only_those_are_read_that_are_used() -> None:
+    spec = {"schedulingGroup": {"podGroupName": "g"}, "containers": [{"name": "main", "image": "train"}]}
+    index = known_index.ObjectIndex()
+    for number in range(9):
+        index.append((b"", number), decode("Pod", {"metadata": {"name": f"p{number}"}, "spec": spec}))
+    key = ("children", "Pod", "default", "g")
+    index._objects[key] = entries = CountedEntries(index._objects[key])
+    pods = known_index.RecordingLookup(index).children(*key[1:])
+
+    assert (9, ["p0", "p8"], ["p7", "p8"]) == (
+        len(pods),
+        [pods[at].metadata.name for at in (0, -1)],
+        [each.metadata.name for each in pods[7:]],
+    )
+    assert ("p0", 1) == (next(iter(pods)).metadata.name, entries.touched)
 
 
 def test_aliases_are_searched_once_for_all_fixes_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
