@@ -15,6 +15,7 @@ workload_selectors  selectors of Services and of controllers of pods; default se
 wire_workloads   Services and controllers of pods as the API encodes them
 namespace_selectors  affinity terms by field path, and their namespace selectors
 selectors        label selectors, and node selectors for all nodes at once
+selector_index   label selectors by a label that they require
 topology         placements: nested sets of nodes
 topology_levels  levels of the topology: the node labels that locate a machine
 ledger           resources taken on every node; assume and rewind

@@ -15,8 +15,9 @@ import numpy as np
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.selector_index import SelectorIndex
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES
-from scheduler_core.plugins.pod_kinds import ClaimIndex, LabelIndex, PodCrowd, PodKind, TermClaim, Watch, join
+from scheduler_core.plugins.pod_kinds import LabelIndex, PodCrowd, PodKind, TermClaim, Watch, join
 from scheduler_core.plugins.pod_tally import NodeTally, PodTally, bump
 from scheduler_core.plugins.pod_terms import NO_NAMESPACES, REQUIRED_AFFINITY_WEIGHT, Namespaces, PodSet, PodTerms, Term, own_keys, terms
 from scheduler_core.plugins.postponed_pods import Assigned, PostponedPods
@@ -43,7 +44,8 @@ class PodCounts:
         self._compiled: dict[Hashable, tuple[PodTerms, tuple[TermClaim, ...]]] = {}
         self._watches: dict[Hashable, Watch] = {}
         self._claims: dict[tuple[Term, bool], TermClaim] = {}
-        self._claim_index = ClaimIndex()
+        self._claim_list: list[TermClaim] = []
+        self._claim_index = SelectorIndex()
         self._makers: Counter[TermClaim] = Counter()
         self._postponed = PostponedPods()
         self.volumes = VolumeCounts(nodes)
@@ -129,7 +131,7 @@ class PodCounts:
     @property
     def has_claims(self) -> bool:
         """Return whether a pod with affinity terms is or was known."""
-        return bool(self._claims)
+        return bool(self._claim_list)
 
     @property
     def number_by_node(self) -> int:
@@ -142,9 +144,12 @@ class PodCounts:
 
     def claims_on(self, crowd: PodCrowd) -> list[TermClaim]:
         """Return the claims of known pods that select the pods of *crowd*."""
-        if crowd.asked < len(self._claims):
-            crowd.selected_by += self._claim_index.selecting(crowd, crowd.asked)
-            crowd.asked = len(self._claims)
+        if crowd.asked < len(self._claim_list):
+            for number in self._claim_index.candidates(crowd.namespace, crowd.labels, crowd.asked):
+                claim = self._claim_list[number]
+                if claim.term.pods.has(crowd.namespace, crowd.labels):
+                    crowd.selected_by.append(claim)
+            crowd.asked = len(self._claim_list)
         return [claim for claim in crowd.selected_by if self._makers[claim]]
 
     def tally(self, key: str, sets: Iterable[PodSet]) -> PodTally:
@@ -257,5 +262,8 @@ class PodCounts:
         if (claim := self._claims.get((term, forbids))) is None:
             column = self.nodes.label_column(term.key)
             claim = self._claims[term, forbids] = TermClaim(term, forbids, PodTally(column.ids, len(column.values)))
-            self._claim_index.append(claim)
+            self._claim_list.append(claim)
+            pods = term.pods
+            only = pods.others is None and len(pods.namespaces) == 1
+            self._claim_index.add(pods.clauses, next(iter(pods.namespaces)) if only else "")
         return claim

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 from collections import defaultdict
 
@@ -37,36 +36,6 @@ class TermClaim:
     forbids: bool
     """True for required anti-affinity; otherwise the term's weight is a score."""
     owners: PodTally
-
-
-class ClaimIndex:
-    """Claims in order, by one namespace and label that they require: few of many claims are compared with a crowd."""
-
-    def __init__(self) -> None:
-        self._claims: list[TermClaim] = []
-        self._unindexed: list[int] = []
-        self._indexed: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
-        """Numbers of claims by namespace (empty for several), label and its value."""
-
-    def append(self, claim: TermClaim) -> None:
-        """Add a claim."""
-        number, pods = len(self._claims), claim.term.pods
-        self._claims.append(claim)
-        if pods.clauses is None:
-            return
-        namespace = next(iter(pods.namespaces)) if pods.others is None and len(pods.namespaces) == 1 else ""
-        equal = [(namespace, clause.key, value) for clause in pods.clauses if (value := clause.only_value) is not None]
-        # The label with which fewest claims are found.
-        listed = min((self._indexed[each] for each in equal), key=len) if equal else self._unindexed
-        listed.append(number)
-
-    def selecting(self, crowd: PodCrowd, first: int) -> list[TermClaim]:
-        """Return the claims from the number *first* on that select the pods of *crowd*."""
-        keys = ((namespace, *label) for label in crowd.labels.items() for namespace in (crowd.namespace, ""))
-        lists = (self._unindexed, *(self._indexed[key] for key in keys if key in self._indexed))
-        numbers = sorted(number for listed in lists for number in listed[bisect.bisect_left(listed, first) :])
-        claims = (self._claims[number] for number in numbers)
-        return [each for each in claims if each.term.pods.has(crowd.namespace, crowd.labels)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

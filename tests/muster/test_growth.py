@@ -163,6 +163,19 @@ def apart(size, waiting):
     return pods, [*machines, *running]
 
 
+def budgets(size):
+    """Pods on a full node, each with a PodDisruptionBudget of its own."""
+    running = [pod(f"r{number}", on="n1", priority=0) for number in range(size)]
+    listed = []
+    for number, each in enumerate(running):
+        each["metadata"]["labels"] = {"app": f"a{number}"}
+        spec = {"selector": {"matchLabels": {"app": f"a{number}"}}, "maxUnavailable": 1}
+        listed.append(named("PodDisruptionBudget", f"b{number}", "policy/v1", spec=spec, status={"disruptionsAllowed": number % 2}))
+    machine = node("n1", cpu=str(size))
+    machine["status"]["allocatable"]["pods"] = "9999"
+    return [pod("p", cpu="3", priority=9)], [machine, *running, *listed]
+
+
 def default_classes(size):
     """Default PriorityClasses, of which only one can exist."""
     fields = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "globalDefault": True}
@@ -205,6 +218,7 @@ INPUTS = {
     "namespaces with quotas": (spread_out, 25),
     "anti-affinity of running pods": (lambda size: apart(size, waiting=True), 60),
     "anti-affinity of new pods": (lambda size: apart(size, waiting=False), 60),
+    "disruption budgets": (budgets, 60),
     "default classes": (default_classes, 40),
     "missing templates": (templates, 40),
     "jobs with a quota": (jobs, 70),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 
 from scheduler_core.preemption.bounds.cost_table import Counts
@@ -35,17 +36,20 @@ def ways(most: Counts, free: Amounts, needs: Sequence[Amounts], amounts: Sequenc
     sets, all_known = _sets(needs)
     result: dict[Way, None] = {}
     for positions in sets:
-        free_after = _after(free, [needs[position] for position in positions])
-        less = [_after(free, [needs[each] for each in positions if each != position]) for position in positions]
+        evicted = [needs[position] for position in positions]
+        total = tuple(map(sum, zip(*evicted, strict=True))) if evicted else (0,) * len(free)
+        free_after = _after(free, total)
+        # One of equal units is kept.
+        less = [_after(free, tuple(map(operator.sub, total, need))) for need in dict.fromkeys(evicted)]
         for counts in _fillings(most, free_after, amounts):
             if not any(_fit(counts, each, amounts) for each in less):
                 result[counts, positions] = None
     return list(result), len(sets), all_known
 
 
-def _after(free: Amounts, needs: Sequence[Amounts]) -> Amounts:
-    """Return the free amounts after the eviction of units that use *needs*."""
-    return tuple(max(0, have + sum(need[row] for need in needs)) for row, have in enumerate(free))
+def _after(free: Amounts, total: Amounts) -> Amounts:
+    """Return the free amounts after the eviction of units that use *total*."""
+    return tuple(max(0, have + more) for have, more in zip(free, total, strict=True))
 
 
 def _fit(counts: Counts, free: Amounts, amounts: Sequence[Amounts]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.selector_index import SelectorIndex
 from scheduler_core.model.selectors import Clauses, admits, compiled
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.preemption.units.preemption_units import PotentialVictims, Units
@@ -21,15 +22,17 @@ class DisruptionBudgets:
     def __init__(self, budgets: Iterable[DisruptionBudget]) -> None:
         self._budgets = sorted(budgets, key=lambda budget: (budget.namespace, budget.name))
         self._clauses: list[Clauses] = []
+        self._index = SelectorIndex()
         self._namespaces: dict[str, list[int]] = {}
         for index, budget in enumerate(self._budgets):
             clauses = compiled(budget.selector) or ()
             self._clauses.append(clauses)
             # As in kube-scheduler, an absent or empty selector matches no pod.
+            self._index.add(clauses or None, budget.namespace)
             if clauses:
                 self._namespaces.setdefault(budget.namespace, []).append(index)
-        self._keys = {namespace: sorted(self._label_keys(indices)) for namespace, indices in self._namespaces.items()}
-        self._matches: dict[tuple[str, tuple[str | None, ...]], tuple[int, ...]] = {}
+        self._keys = {namespace: self._label_keys(indices) for namespace, indices in self._namespaces.items()}
+        self._matches: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[int, ...]] = {}
 
     def __bool__(self) -> bool:
         """Return whether any pod can match a budget."""
@@ -67,12 +70,13 @@ class DisruptionBudgets:
 
     def _matching_budgets(self, pod: PodRecord) -> tuple[int, ...]:
         """Return the budgets that match *pod*; cached by the labels that budgets select."""
-        indices = self._namespaces.get(pod.namespace)
-        if indices is None or not pod.labels:
+        keys = self._keys.get(pod.namespace)
+        if keys is None or not pod.labels:
             return ()
-        key = (pod.namespace, tuple(pod.labels.get(each) for each in self._keys[pod.namespace]))
+        key = (pod.namespace, tuple(sorted((each, pod.labels[each]) for each in keys & pod.labels.keys())))
         if (matches := self._matches.get(key)) is None:
-            matches = self._matches[key] = tuple(index for index in indices if admits(self._clauses[index], pod.labels))
+            candidates = self._index.candidates(pod.namespace, pod.labels)
+            matches = self._matches[key] = tuple(index for index in candidates if admits(self._clauses[index], pod.labels))
         return matches
 
     def _label_keys(self, indices: Iterable[int]) -> set[str]:

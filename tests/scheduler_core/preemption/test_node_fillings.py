@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import pytest
 from hypothesis import given
@@ -66,3 +67,22 @@ def test_where_there_are_too_many_sets_it_says_that_some_are_missing(units, want
 
 def test_nothing_fits_where_more_is_taken_than_there_is():
     assert ([((0,), ()), ((1,), (0,))], 2, True) == ways((1,), (-1,), [(2,)], [(1,)])
+
+
+def test_of_many_equal_units_one_stands_for_all():
+    def calls(size):
+        number = 0
+
+        def count(frame, event, argument):
+            nonlocal number
+            number += event in {"call", "c_call"}
+
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            ways((size,), (0,), [(1,)] * size, [(1,)])
+        finally:
+            sys.setprofile(before)
+        return number
+
+    assert calls(400) < 5 * calls(100)
