@@ -83,6 +83,21 @@ def test_columns_are_counted_in_units_of_utf_16(tmp_path: Path) -> None:
     run(steps(types.ClientCapabilities(general=utf_32), 20))
 
 
+@pytest.mark.parametrize("value", ["x" * 900, "\N{PILE OF POO}" * 450, "[" + "x" * 900])
+def test_columns_of_a_long_line_are_counted_to_its_end(tmp_path: Path, value: str) -> None:
+    """Two findings: the second is before the first one's end.  A list that is never closed cannot be read."""
+    text = f"{{apiVersion: scheduling.k8s.io/v1alpha3, kind: PodGroup, metadata: {{annotations: {{a/b: {value}}}, labels: {{a: 1}}, name: A}}}}\n"
+
+    async def steps() -> None:
+        async with started(tmp_path) as editor:
+            found = {str(each.code): each.range for each in await editor.open("group.yaml", text)}
+            at = {"unreadable": text.index("}")} if "[" in value else {"schema-type": text.index("a: 1"), "schema-required": 1}
+            units = {code: len(text[:column].encode("utf-16-le")) // 2 for code, column in at.items()}
+            assert units == {code: found[code].start.character for code in at}
+
+    run(steps())
+
+
 def test_line_separators_of_unicode_are_part_of_a_line(tmp_path: Path) -> None:
     """The protocol ends lines at LF, CRLF and CR only."""
     text = GROUP.replace("metadata:", 'metadata:\n  annotations: {a/b: "a\N{LINE SEPARATOR}b\x85c"}').replace("\n", "\r\n")

@@ -20,7 +20,8 @@ def actions(session: Session, path: str, uri: str, params: types.CodeActionParam
     if not documents:
         return []
     converter = Positions(documents[0].chunk.lines, codec)
-    shown = ((each, positions.diagnostic(each, codec)) for each in session.findings(session.name_of(path)))
+    findings = session.findings(session.name_of(path))
+    shown = zip(findings, positions.diagnostics(findings, documents, codec), strict=True)
     return [
         _action(finding, finding.fix, diagnostic, uri, converter)
         for finding, diagnostic in shown

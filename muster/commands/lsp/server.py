@@ -95,7 +95,7 @@ class MusterServer(LanguageServer):
         """Publish the diagnostics of files whose findings may have changed."""
         codec = self.workspace.position_codec
         for name in sorted(names):
-            diagnostics = [positions.diagnostic(each, codec) for each in self.session.findings(name)]
+            diagnostics = [*positions.diagnostics(self.session.findings(name), self.session.documents(name), codec)]
             uri = self.uri_of(name)
             if diagnostics == self._published.get(uri, []) and name not in self._uris:
                 continue
