@@ -11,5 +11,5 @@ pages      lists that are read in pages
 port_forward  requests to a port of a pod on its loopback address
 regular_files  reading of small files that others replace while the process runs
 lease      thread that acquires and renews a Lease; callers check ``leading`` before every write
-watch      list and watch of one resource, with resumption and backoff
+watch      list and watch of one resource, with resumption and backoff; catching up with the server's current version
 """

@@ -1,7 +1,8 @@
 """Log lines: one JSON object each, written to standard error by one system call.
 
-A thread writes them, from a queue with a limit.  Nobody else waits for the reader of standard error: if it stalls, lines are
-dropped and counted, and the first line after that reports their number.  Lines of several processes do not mix, as a write of at most PIPE_ATOMIC bytes is atomic.
+A thread writes them, from a queue with a limit.  No other thread waits for the reader of standard error: if it stalls, lines are
+dropped and counted, and the first line after that reports their number.  Lines of several processes do not mix, as a write of at most
+PIPE_ATOMIC bytes is atomic.
 """
 
 from __future__ import annotations

@@ -183,4 +183,4 @@ def test_a_connection_is_waited_for(seconds, want):
         api._open = lambda *given, timeout, **more: (timeouts.append(timeout), original(*given, timeout=timeout, **more))[1]
         api.send("GET", "/x", None, seconds=seconds)
 
-    assert [(want, seconds)] == [(each.connect_timeout, each.read_timeout) for each in timeouts]
+    assert [(want, seconds, seconds)] == [(each.connect_timeout, each.read_timeout, each.total) for each in timeouts]

@@ -324,6 +324,29 @@ def test_a_large_body_is_not_received_while_others_fill_the_total_and_small_ones
     assert {"small": (0, 0), "large": (0, 0)} == figures
 
 
+def test_a_body_that_has_arrived_is_not_dropped_while_it_is_processed(monkeypatch):
+    monkeypatch.setattr("webhooks.server.bodies.PATIENCE_SECONDS", 0.0)
+    release = threading.Event()
+
+    def slow(environ, start_response):
+        release.wait(20)
+        return echo(environ, start_response)
+
+    async def run():
+        crowd = Crowd(slow)
+        whole = [crowd.request(LARGE) for _ in range(2)]
+        for each in whole:
+            each[1].put_nowait(piece(b"x" * LARGE))
+        await passes()
+        waiting = crowd.request(LARGE)
+        await passes()
+        waiting[1].put_nowait(piece(b"x" * LARGE))
+        release.set()
+        return [await each[0] for each in (*whole, waiting)]
+
+    assert [200] * 3 == [status for status, _ in asyncio.run(run())]
+
+
 def test_a_late_large_body_is_dropped_for_others_and_the_api_server_is_told_to_retry():
     async def run():
         crowd = Crowd()

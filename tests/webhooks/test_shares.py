@@ -174,6 +174,24 @@ def test_a_cancelled_request_takes_nothing_with_it(granted):
     assert (("third", 5, 0), 0) == asyncio.run(run())
 
 
+def test_what_waits_behind_a_cancelled_request_is_granted():
+    async def run():
+        share, record = Share(10), []
+        first = Holder(share, 6, record, "first")
+        await settle()
+        large, small = Holder(share, 5, record, "large", order=1), Holder(share, 3, record, "small", order=2)
+        await settle()
+        large.task.cancel()
+        await asyncio.gather(large.task, return_exceptions=True)
+        await settle()
+        result = list(record)
+        for each in (first, small):
+            await each.stop()
+        return result
+
+    assert ["first", "small"] == asyncio.run(run())
+
+
 def test_a_claim_above_the_capacity_gets_all_of_it():
     async def run():
         share, record = Share(10), []

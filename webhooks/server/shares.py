@@ -12,6 +12,9 @@ import heapq
 import itertools
 import math
 
+SHORTEST_SECONDS = 0.01
+"""Shortest time between two looks for claims to drop."""
+
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Claim:
@@ -140,7 +143,3 @@ class Share:
             if when < math.inf:
                 loop = asyncio.get_running_loop()
                 self._check = loop.call_at(max(when, loop.time() + SHORTEST_SECONDS), self._drop_costly)
-
-
-SHORTEST_SECONDS = 0.01
-"""Shortest time between two looks for claims to drop."""

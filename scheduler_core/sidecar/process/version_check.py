@@ -1,8 +1,8 @@
 """Checks that the cache has every change up to a moment: the versions that the API server had then are read, and awaited.
 
-No time stands for a version.  A term as leader begins with a check of all watched kinds, because the leader before can have bound pods,
-allocated claims or evicted pods that a late watch does not show yet.  A gang is undone for missing members only after a check of pods and
-groups.  The time is an argument; ``waits``, ``failed`` and ``reasons`` may be called in any thread.
+A term as leader begins with a check of all watched kinds: the leader before can have bound pods, allocated claims or evicted pods that a
+late watch does not show yet, however long one waits.  A gang is undone for missing members only after a check of pods and groups.  The
+time is an argument; ``waits``, ``failed`` and ``reasons`` may be called in any thread.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ class VersionCheck:
     def begin(self, now: float) -> None:
         """Begin a check of what is watched at *now*."""
         kinds = self._informers.watched() if self._kinds is None else self._informers.watched() & self._kinds
-        self.number, self.since = number, _ = next(_NUMBERS), now
+        number = next(_NUMBERS)
+        self.number, self.since = number, now
         self._versions, self._failures = dict.fromkeys(kinds, _UNKNOWN), {}
         self._informers.catch_up(number, kinds, lambda kind: self.waits(number, kind), self.failed)
 
     def end(self) -> None:
-        """Wait for nothing any more."""
+        """End the check: no kind is awaited."""
         self.number, self._versions = 0, {}
 
     def set_version(self, number: int, kind: str, version: str) -> None:
@@ -91,7 +92,7 @@ class VersionCheck:
 
 
 class MembersCheck:
-    """Moment up to which the cache shows all members of gangs, moved on when somebody needs a later one."""
+    """Time up to which the cache shows all members of gangs; a check makes it later when that is needed."""
 
     def __init__(self, check: VersionCheck) -> None:
         self.check = check

@@ -135,6 +135,14 @@ def test_outdated_list_restores_and_deletes_nothing():
     assert (True, False) == tuple(store.is_complete("Pod", str(server.version + more)) for more in (0, 1))
 
 
+def test_a_kind_that_is_not_listed_is_not_complete():
+    store = Cache()
+    before = store.is_complete("Pod", "a version without order")
+    store.replace("Pod", [], "7")
+
+    assert (False, True) == (before, store.is_complete("Pod", "a version without order"))
+
+
 def test_event_of_an_older_pod_of_the_same_name_changes_nothing():
     server, store = full(node("n1"), pod("a", on="n1"))
     server.delete(("Pod", "default", "a"))

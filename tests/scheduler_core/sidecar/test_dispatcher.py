@@ -449,6 +449,13 @@ def test_a_plan_is_dry_run_for_each_victim_and_reported_once(publishing, answers
     assert [] == found.told
 
 
+def test_a_lost_response_to_a_dry_run_has_no_effect(publishing):
+    found = publishing(Server(OSError("gone")))
+    rehearsed(found, *victims("a"))
+
+    assert found.publisher.stop(0.0)
+
+
 def test_a_plan_of_deletions_is_rehearsed_by_deletions(publishing):
     server = Server()
 

@@ -251,7 +251,8 @@ def test_a_term_begins_once_every_kind_shows_what_the_last_leader_wrote(clock):
     turning.turn()
     assert [["Node", "Pod"]] == turning.informers.asked
     gone_by = [
-        (turning.version("Node", "20"),),
+        # A second attempt to catch up reads a later version.
+        (turning.version("Node", "20"), turning.version("Node", "90")),
         (Bookmark("Node", "20"), Changed("Pod", "ADDED", raw(pod("late")), "19")),
         (turning.version("Pod", "30"), Changed("Pod", "ADDED", raw(pod("later")), "29")),
     ]
@@ -264,6 +265,18 @@ def test_a_term_begins_once_every_kind_shows_what_the_last_leader_wrote(clock):
     assert [BIND, TELL] == turning.publisher.written
     assert (["restart"], 1, {1}) == (turning.scheduler.calls, turning.keeping.restarts, set(turning.publisher.terms))
     assert ("info", "term", {"term": 1, "waited_seconds": 300.0}) == turning.logged[1]
+
+
+def test_a_term_does_not_begin_before_every_kind_is_listed():
+    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL), synced=False)
+    turning.turn()
+    turning.leading = 1
+    turning.turn()
+    assert ([], 0, []) == (turning.scheduler.calls, turning.keeping.restarts, turning.logged)
+    turning.sync()
+    turning.turn()
+
+    assert (["restart"], 1, [BIND, TELL]) == (turning.scheduler.calls, turning.keeping.restarts, turning.publisher.written)
 
 
 def test_responses_to_writes_do_not_show_that_a_kind_is_complete():

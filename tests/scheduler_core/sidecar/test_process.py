@@ -16,7 +16,8 @@ import pytest
 from kubernetes import client
 
 from scheduler_core.exact.step_budget import DEFAULT
-from scheduler_core.sidecar.process.main import options, run
+from scheduler_core.sidecar.cache.cache import KINDS
+from scheduler_core.sidecar.process.main import Sidecar, options, run
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
 from tests.apiserver.fake import serving
@@ -41,8 +42,8 @@ SERVED = {
 class Cluster:
     """One node, and one pod that waits; *binding* is called while the answer to the bind is awaited."""
 
-    def __init__(self, binding=lambda: None):
-        self.leases, self.binding = Leases(), binding
+    def __init__(self, binding=lambda: None, code=201):
+        self.leases, self.binding, self.code = Leases(), binding, code
         self.over = threading.Event()
         self.finished = []
         """Writes, as they ended."""
@@ -60,7 +61,7 @@ class Cluster:
         if where.endswith("/binding"):
             self.binding()
             self.finished.append("bind")
-            return 201, {}, {}
+            return self.code, {}, {}
         if method != "GET":
             return 201, {}, {}
         return self.read(where, query)
@@ -155,6 +156,42 @@ def test_it_binds_what_waits_and_gives_the_lease_up_only_when_that_is_written():
     assert "Success" in seen["explained"]
     assert ("listening", "stopping") == (process.events[0], process.events[-1])
     assert before == [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
+
+
+def test_it_keeps_the_lease_if_a_write_may_still_take_effect():
+    def binding():
+        stop()
+        assert until(lambda: "stopping" in process.events)
+
+    cluster = Cluster(binding, code=504)
+    with serving(cluster) as (_, api):
+        process = Process(api.host, modes=frozenset({Mode.PLACE}))
+        try:
+            process.run()
+        finally:
+            cluster.over.set()
+        assert until(lambda: not watching())
+
+    assert (["bind"], "one") == (cluster.finished, cluster.leases.holder)
+
+
+def test_a_replica_that_leads_and_waits_is_not_ready_and_explains_nothing():
+    sidecar = Sidecar(client.Configuration(host="http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
+    sidecar._term = lambda: 1
+    sidecar._term_check._versions["Pod"] = "20"
+    for kind in KINDS:
+        sidecar._term_check._cache.replace(kind, ())
+    answers = sidecar.answers(lambda decision: decision)
+
+    (reason,) = (each for each in answers.unready() if each.startswith("Pod objects: not complete up to resourceVersion 20 for "))
+    with pytest.raises(LookupError, match=f"leads and makes no decisions yet: {reason[:40]}"):
+        answers.explain("default", "a")
+
+
+def test_the_scheduler_undoes_gangs_by_the_check_of_its_loop():
+    sidecar = Sidecar(client.Configuration(host="http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
+
+    assert sidecar._scheduler._options.is_current == sidecar.loop._parts.members_check.is_current
 
 
 def test_a_sidecar_that_places_nothing_binds_nothing_and_needs_no_lease():
