@@ -6,7 +6,7 @@ import dataclasses
 import enum
 
 from scheduler_core.causes.node_count import NodeCount
-from scheduler_core.model.selectors import SelectorClause
+from scheduler_core.model.selector_clause import SelectorClause
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ pod_meta         metadata of pods as the API encodes it
 workload_selectors  selectors of Services and of controllers of pods; default selector of a pod
 wire_workloads   Services and controllers of pods as the API encodes them
 namespace_selectors  affinity terms by field path, and their namespace selectors
+selector_clause  one expression of a label selector
 selectors        label selectors, and node selectors for all nodes at once
 selector_index   label selectors by a label that they require
 topology         placements: nested sets of nodes

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.selectors import Clauses, SelectorClause
+from scheduler_core.model.selector_clause import SelectorClause
+from scheduler_core.model.selectors import Clauses
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

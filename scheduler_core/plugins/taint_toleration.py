@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from scheduler_core.model import selectors
 from scheduler_core.model.nodes import Ints, NodeTable
 from scheduler_core.model.pods import PodShape
+from scheduler_core.model.selector_clause import parse_integer
 from scheduler_core.model.wire import Taint, Toleration
 from scheduler_core.model.wire_devices import DeviceTaint, DeviceToleration
 from scheduler_core.plugins.base import Filters, StaticPlugin, StaticScore
@@ -69,7 +69,7 @@ class Tolerations:
 
     def _add(self, toleration: Toleration | DeviceToleration) -> None:
         about = toleration.key, toleration.effect
-        bound = selectors.parse_integer(toleration.value)
+        bound = parse_integer(toleration.value)
         match toleration.operator or "Equal":
             case "Equal":
                 self._values.add((*about, toleration.value))
@@ -89,7 +89,7 @@ class Tolerations:
             return True
         if about not in self._below and about not in self._above:
             return False
-        number = selectors.parse_integer(value)
+        number = parse_integer(value)
         return number is not None and (number < self._below.get(about, number) or number > self._above.get(about, number))
 
 

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule, ExceededSkew, HostPortsInUse, OtherPodsCause, SpreadExceeded
 from scheduler_core.model.nouns import SHOWN, level, listed
-from scheduler_core.model.selectors import SelectorClause
+from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.wording import phrases
 
 _OPERATORS = {"In": "in", "NotIn": "notin"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.model.selector_index import SelectorIndex
-from scheduler_core.model.selectors import SelectorClause, admits
+from scheduler_core.model.selectors import admits
 
 _KEYS, _VALUES, _SPACES = st.sampled_from(["a", "b", "c"]), st.sampled_from(["x", "y"]), st.sampled_from(["s", "t"])
 _CLAUSES = st.one_of(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.model import selectors
 from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.selector_clause import parse_integer
 from scheduler_core.model.wire import LabelSelector, NodeSelector, NodeSelectorTerm, PreferredNodes, Requirement
 
 
@@ -195,7 +196,7 @@ def test_preferred_scores_are_the_sums_of_the_weights_that_match() -> None:
     ],
 )
 def test_whole_numbers_are_read_as_go_reads_them(text: str, want: int | None) -> None:
-    assert want == selectors.parse_integer(text)
+    assert want == parse_integer(text)
 
 
 some_labels = st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from(["1", "2", "10", "z", ""]), max_size=2)
