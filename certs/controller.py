@@ -77,10 +77,11 @@ class Controller:
         if reading.now is not None:
             self._observer.clock((reading.now - here).total_seconds(), clock_skew(reading, here))
         # What was read before the term began can lack writes of the leader before.
-        leading = 0 < term == self._term()
+        began = self._term() != term
+        leading = term > 0 and not began
         self._observer.leads(leading=leading)
         if not leading:
-            return self._poll
+            return NEXT_STEP_SECONDS if began else self._poll
         step = self._rotation.advance(reading)
         if step is Step.OBSERVE and (late := self._rotation.overdue()):
             self._observer.failed("replicas", f"not every replica serves the new certificate: {late}")

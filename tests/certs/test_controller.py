@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.api import ReplyError
 from certs import issue, pem_bundle
-from certs.controller import FAILURES, Controller
+from certs.controller import FAILURES, NEXT_STEP_SECONDS, Controller
 from certs.pair import names_of
 from certs.published import Published
 from certs.rotation_run import Rotation, Timing
@@ -114,7 +114,7 @@ def test_what_was_read_before_the_term_leads_to_no_step(replica, monkeypatch, be
     read = installation.read
     monkeypatch.setattr(installation, "read", lambda: setattr(created, "leading", after) or read())
     monkeypatch.setattr(created, "leads", lambda *, leading: created.events.append(leading))
-    created.controller.tick()
+    assert NEXT_STEP_SECONDS == created.controller.tick(), "it is read again soon"
     assert [False] == created.events
     created.controller.tick()
 

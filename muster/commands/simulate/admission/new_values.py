@@ -101,7 +101,8 @@ def _errors_of_fields(fields: tuple[tuple[str, bytes], ...]) -> tuple[FieldError
 
 def _is_of_value(error: FieldError, content: Json) -> bool:
     """Return whether an error is about *content*, and not about a field that is missing or another object."""
-    if error.type is ErrorType.NOT_FOUND:
+    # Retired versions are read as the versions of Kubernetes that served them.
+    if error.type is ErrorType.NOT_FOUND or str(error.path) == "apiVersion":
         return False
     if error.type is not ErrorType.REQUIRED:
         return True
