@@ -1,6 +1,7 @@
 """ASGI application called as a server does: limits, deadlines, and the requests that reach the WSGI application."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -267,10 +268,10 @@ LARGE = 150_000
 class Crowd:
     """Requests to one application whose large bodies share 300,000 bytes."""
 
-    def __init__(self, wsgi=echo, seconds="30"):
+    def __init__(self, wsgi=echo, seconds="30", alone=None):
         knobs = {"MUSTER_BODY_BYTES": str(2 * LARGE), "MUSTER_TOTAL_BODY_BYTES": str(TOTAL), "MUSTER_REQUEST_SECONDS": seconds}
         self.recorder, self.aborted = Recorder(), []
-        self.application = Application(wsgi, Settings.from_environ(knobs), self.recorder, lifespan(), lambda: False)
+        self.application = Application(wsgi, Settings.from_environ(knobs), self.recorder, lifespan(), lambda: False, alone)
 
     def request(self, size, *, path="/validate", announced=True):
         """Start a request; return its task, the queue of its messages, and the list of what it has received."""
@@ -345,6 +346,32 @@ def test_a_body_that_has_arrived_is_not_dropped_while_it_is_processed(monkeypatc
         return [await each[0] for each in (*whole, waiting)]
 
     assert [200] * 3 == [status for status, _ in asyncio.run(run())]
+
+
+def test_only_large_requests_are_processed_under_the_lock_of_all_processes():
+    record = []
+
+    class Lock(contextlib.AbstractContextManager):
+        def __enter__(self):
+            record.append("locked")
+
+        def __exit__(self, *_):
+            record.append("released")
+
+    def noted(environ, start_response):
+        record.append(int(environ["CONTENT_LENGTH"]))
+        return echo(environ, start_response)
+
+    async def run():
+        crowd = Crowd(noted, alone=Lock())
+        for size in (SMALL, SMALL + 1):
+            task, messages, _ = crowd.request(size)
+            messages.put_nowait(piece(b"x" * size))
+            await task
+
+    asyncio.run(run())
+
+    assert [SMALL, "locked", SMALL + 1, "released"] == record
 
 
 def test_a_late_large_body_is_dropped_for_others_and_the_api_server_is_told_to_retry():
