@@ -81,6 +81,8 @@ def refusal(text: wire.Text) -> str:
         wire.WHOLE.decode(whole)
     except RecursionError:
         return DEEP
+    except UnicodeDecodeError as error:
+        return f"is not JSON: text must be UTF-8, and the byte 0x{error.object[error.start]:02x} is not: save the file as UTF-8"
     except ValueError as error:
         return f"is not JSON: {error}"
     return ""

@@ -86,6 +86,11 @@ def test_what_only_a_full_decoding_refuses_is_refused_at_first(value):
     assert (["Node a"], 1) == ([each.object for each in problems], len(kinds["Node"]))
 
 
+@pytest.mark.parametrize(("value", "byte"), [(b'"caf\xe9"', "0xe9"), (b'{"\xff":1}', "0xff")])
+def test_a_byte_that_is_not_utf_8_is_named(value, byte):
+    assert f"is not JSON: text must be UTF-8, and the byte {byte} is not: save the file as UTF-8" == refusal(b'{"x":%b}' % value)
+
+
 @pytest.mark.parametrize(
     "value", [b'"caf\xc3\xa9"', b"1e999", b"-3E+777", b"9" * 4000, b'"%b"' % LONG, b"0.%b" % LONG, b"[" + b"12345678,12," * 900 + b"1]"]
 )
