@@ -42,6 +42,7 @@ class WatchStatus(enum.Enum):
     FAILED = "the last attempt to list or watch failed"
     FORBIDDEN = "the server forbids to list or watch"
     NOT_SERVED = "the server does not have the resource"
+    RESTORED = "the server lists a lower version than before, as after its storage was restored: earlier versions say nothing any more"
 
 
 class Sink(Protocol):
@@ -84,6 +85,8 @@ class Watcher:
         self._step = self._failed_step = ""
         self._path = ""
         self._version = ""
+        self._highest = ""
+        """Version of the last list or event; unlike ``_version`` it is kept after errors."""
 
     def start(self) -> None:
         """Start a thread that ends with the process."""
@@ -165,8 +168,10 @@ class Watcher:
 
     def _list(self) -> None:
         objects, version = self._read_whole(self._path)
+        if self._highest and version and not _reaches(version, self._highest):
+            self._sink.set_status(WatchStatus.RESTORED, "")
         self._sink.replace(objects, version)
-        self._version = version
+        self._version = self._highest = version
         self._active()
 
     def _read_whole(self, path: str) -> tuple[list[msgspec.Raw], str]:
@@ -197,7 +202,7 @@ class Watcher:
                 event = _EVENT.decode(line)
                 if event.type == "ERROR":
                     self._raise(event)
-                self._version = self._forward(event) or self._version
+                self._version = self._highest = self._forward(event) or self._version
                 self._active()
                 silent, self._wait = False, FIRST_WAIT
                 if self._stopped.is_set():

@@ -163,3 +163,14 @@ def test_that_a_watch_broke_off_because_it_was_stopped_is_no_failure():
 
     assert [(WatchStatus.ACTIVE, "")] == run.standings
     assert [] == run.stopped.waits
+
+
+@pytest.mark.parametrize(
+    ("version", "want"),
+    [pytest.param("12", True, id="lower than an event"), pytest.param("20", False, id="the same"), pytest.param("30", False, id="higher")],
+)
+def test_a_list_with_a_lower_version_than_before_is_reported_before_its_objects(version, want):
+    run = follow(listed("a"), watched(line("ADDED", thing("b", "20"))), error_event(410), listed("a", version=version), watched(BOOKMARK))
+
+    assert want == (WatchStatus.RESTORED in [standing for standing, _ in run.standings])
+    assert (("LIST", "a"), version) == (run.events[-1], run.complete[2])

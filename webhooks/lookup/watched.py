@@ -51,6 +51,9 @@ class CacheSink:
             self._cache.record_contact()
         elif status is WatchStatus.NOT_SERVED:
             self._cache.not_served()
+        elif status is WatchStatus.RESTORED:
+            # Versions are not compared.
+            return
         else:
             if reason != self._cache.error:
                 log.write("warning", "watch", {"kind": self._cache.kind, "reason": reason[:300]})

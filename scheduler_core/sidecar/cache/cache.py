@@ -129,6 +129,10 @@ class Cache:
         versions = self._versions[kind]
         versions.complete_to = max(versions.complete_to, number(resource_version))
 
+    def forget_versions(self, kind: str) -> None:
+        """Accept any version of the objects of *kind* from now on, because those of the API server begin anew."""
+        self._versions[kind].restart()
+
     def is_listed(self, kind: str) -> bool:
         """Return whether objects of *kind* are read: it is listed, or not served."""
         return self.needed.is_listed(kind) if kind in ON_DEMAND else kind not in self._unsynced

@@ -65,6 +65,12 @@ class Freshness:
         self._remember_deletion(name, stamp if known is None or stamp.version >= known.version else Stamp(stamp.uid, known.version))
         return self.known.pop(name, None) is not None
 
+    def restart(self) -> None:
+        """Forget all versions; which objects exist is kept."""
+        self.known = {name: Stamp(stamp.uid, 0) for name, stamp in self.known.items()}
+        self._gone.clear()
+        self._floor = self.complete_to = 0
+
     def is_new(self, version: int) -> bool:
         """Return whether a list at *version* (0: unknown) is not older than another list."""
         return not 0 < version < self._floor

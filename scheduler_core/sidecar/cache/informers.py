@@ -68,6 +68,13 @@ class Bookmark:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Restored:
+    """The versions of a kind begin anew, as after the storage of the API server was restored; the next list is complete."""
+
+    kind: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class CurrentVersion:
     """resourceVersion that the API server had for a kind after the *check* of this number had begun; 0: the kind is not served."""
 
@@ -94,7 +101,7 @@ class NotListed:
 class Receiver(Protocol):
     """Thread-safe receiver of watch events."""
 
-    def enqueue(self, message: Listed | Changed | Bookmark | CurrentVersion | Unserved | NotListed, /) -> None:
+    def enqueue(self, message: Listed | Changed | Bookmark | Restored | CurrentVersion | Unserved | NotListed, /) -> None:
         """Queue *message*."""
 
 
@@ -235,6 +242,9 @@ class _KindSink:
                 self._health.error = ""
             case WatchStatus.NOT_SERVED:
                 self._not_served()
+            case WatchStatus.RESTORED:
+                self._informers.report_error(self._kind, status.value)
+                self._informers.receiver.enqueue(Restored(self._kind))
             case WatchStatus.FORBIDDEN:
                 self._informers.report_error(self._kind, f"{reason}; {missing_rule([self._kind])}")
                 # The error is left out: it only repeats the kind.

@@ -15,7 +15,7 @@ from typing import Any
 
 from scheduler_core.model.decision import Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
-from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Unserved
+from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Message, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
@@ -194,7 +194,7 @@ class Loop:
                 self._apply(message)
         return None
 
-    def _apply(self, message: Listed | Changed | Bookmark | Unserved | NotListed | Returned) -> None:
+    def _apply(self, message: Listed | Changed | Bookmark | Restored | Unserved | NotListed | Returned) -> None:
         """Apply what a watch or the response to a write shows."""
         cache = self._parts.cache
         match message:
@@ -205,6 +205,8 @@ class Loop:
                 self._parts.controllers.changed(kind)
             case Bookmark(kind, version):
                 cache.complete(kind, version)
+            case Restored(kind):
+                cache.forget_versions(kind)
             case Listed(kind, objects, version):
                 cache.replace(kind, objects, version)
                 self._freeze |= kind in self._new_kinds

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from scheduler_core.model.decision import Name
-from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Unserved
+from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.writes import Evict, Write, WriteOutcome
 
 
@@ -61,7 +61,7 @@ class LoopCall:
     answer: Future[Any]
 
 
-Message = Listed | Changed | Bookmark | CurrentVersion | Unserved | NotListed | Done | Returned | Retried | DryRunDone | LoopCall
+Message = Listed | Changed | Bookmark | Restored | CurrentVersion | Unserved | NotListed | Done | Returned | Retried | DryRunDone | LoopCall
 
 
 class Mailbox:

@@ -143,6 +143,19 @@ def test_a_kind_that_is_not_listed_is_not_complete():
     assert (False, True) == (before, store.is_complete("Pod", "a version without order"))
 
 
+def test_after_a_restore_of_the_storage_lower_versions_are_accepted():
+    server, store = full(node("n1"), pod("a", on="n1"))
+    earlier, version = server.listed("Pod"), str(server.version)
+    server.delete(("Pod", "default", "a"))
+    server.put(pod("b", on="n1"))
+    store.replace("Pod", server.listed("Pod"), str(server.version))
+    store.forget_versions("Pod")
+    store.replace("Pod", earlier, version)
+
+    assert {"default/a": "n1"} == keys(store)
+    assert (True, False) == tuple(store.is_complete("Pod", str(int(version) + more)) for more in (0, 1))
+
+
 def test_event_of_an_older_pod_of_the_same_name_changes_nothing():
     server, store = full(node("n1"), pod("a", on="n1"))
     server.delete(("Pod", "default", "a"))

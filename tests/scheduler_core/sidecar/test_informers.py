@@ -9,7 +9,7 @@ import pytest
 
 from apiserver.watch import WatchStatus
 from scheduler_core.sidecar.cache.cache import KINDS
-from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Bookmark, Changed, Informers, Listed, NotListed, Unserved
+from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Bookmark, Changed, Informers, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
 from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted
 from scheduler_core.sidecar.process.mailbox import Mailbox
@@ -81,6 +81,15 @@ def test_events_go_to_the_mailbox_in_order_with_their_kind():
         Unserved("Workload"),
     ]
     assert want == watching.news()
+
+
+def test_a_restored_storage_is_logged_and_reported_before_the_next_list():
+    watching = Watching()
+    watching.sinks["Pod"].set_status(WatchStatus.RESTORED, "")
+    watching.sinks["Pod"].replace([], "3")
+
+    assert [Restored("Pod"), Listed("Pod", [], "3")] == watching.news()
+    assert [("Pod", WatchStatus.RESTORED.value)] == watching.logged
 
 
 def test_status_is_not_a_change():

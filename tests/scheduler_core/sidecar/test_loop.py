@@ -12,7 +12,7 @@ import pytest
 
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
-from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Unserved
+from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Restored, Unserved
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, Reads
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, LATE_SECONDS, STUCK_SECONDS, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried, Returned
@@ -289,6 +289,15 @@ def test_responses_to_writes_do_not_show_that_a_kind_is_complete():
     turning.turn(Returned("Pod", raw(newer)))
 
     assert [] == turning.publisher.written
+
+
+def test_after_a_restore_of_the_storage_a_kind_is_complete_only_up_to_its_next_list():
+    turning = Turning(scheduler=Planner())
+    turning.turn(Listed("Pod", [], "50"))
+    assert turning.store.is_complete("Pod", "50")
+    turning.turn(Restored("Pod"), Listed("Pod", [], "20"))
+
+    assert (True, False) == tuple(turning.store.is_complete("Pod", version) for version in ("20", "21"))
 
 
 def test_waiting_is_reported_by_kind_with_its_time_and_its_reason(clock):
