@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -20,8 +18,8 @@ def extracted(commit: str, folder: Path) -> Path:
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=False)
     if archive.returncode:
         pytest.skip("this is no clone with the history of the project")
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as file:
-        file.extractall(folder, filter="data")
+    # Python extracts safely only from 3.11.4 on.
+    subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
     return folder
 
 
