@@ -2,15 +2,17 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import signal
+import sys
 import threading
 import time
 
 import pytest
 
-from webhooks.server.application import Application, environment
+from webhooks.server.application import SWITCH_SECONDS, Application, environment
 from webhooks.server.lifespan import Lifespan
 from webhooks.settings import Settings
 
@@ -496,3 +498,23 @@ def test_the_beat_stops_while_no_thread_is_free():
         return stopped
 
     assert asyncio.run(run())
+
+
+def test_a_large_request_lets_other_threads_run_soon_and_is_not_held_up_by_garbage_collection():
+    usual, seen = (sys.getswitchinterval(), True), {}
+
+    def state(environ, start_response):
+        seen[environ["CONTENT_LENGTH"]] = (sys.getswitchinterval(), gc.isenabled())
+        return echo(environ, start_response)
+
+    async def run():
+        crowd = Crowd(state)
+        for size in (2, 70_000):
+            request = crowd.request(size)
+            request[1].put_nowait(piece(b"x" * size))
+            await request[0]
+
+    asyncio.run(run())
+
+    assert {"2": usual, "70000": (pytest.approx(SWITCH_SECONDS), False)} == seen
+    assert usual == (sys.getswitchinterval(), gc.isenabled())

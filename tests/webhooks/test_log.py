@@ -79,6 +79,26 @@ def test_nobody_waits_for_a_stalled_reader_and_what_was_dropped_is_reported():
     os.close(writing)
 
 
+def test_dropped_lines_are_reported_once_half_of_the_queue_is_free():
+    """A report after each write would itself fill the pipe of a slow reader."""
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    fill(writing)
+    queue = log.Queue(writing, most_bytes=16 * 4000)
+    for _ in range(17):
+        queue.add(b'{"event":"x"}'.ljust(3999) + b"\n")
+    queue.wake()
+
+    with os.fdopen(reading, "rb") as stream:
+        events = []
+        while len(events) < 17:
+            if text := stream.readline().strip():
+                events.append(json.loads(text)["event"])
+    os.close(writing)
+
+    assert ["x"] * 8 + ["log-dropped"] + ["x"] * 8 == events
+
+
 def test_lines_are_written_together_but_never_torn():
     reading, writing = os.pipe()
     queue = log.Queue(writing)

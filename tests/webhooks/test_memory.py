@@ -1,12 +1,20 @@
-"""Memory of large requests: the lock among processes, and when free memory is returned."""
+"""Memory of large requests: the lock among processes, when free memory is returned, and what an unread connection holds."""
 
+import asyncio
 import fcntl
 import os
 import signal
+import types
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
-from webhooks.server import memory
+from validators.lookup import NOTHING
+from webhooks.server import memory, tls
+from webhooks.server.connection import limited
+from webhooks.server.worker import Worker
+from webhooks.settings import Settings
 
 
 def test_one_process_at_a_time_has_the_lock_and_its_end_releases_it():
@@ -40,3 +48,38 @@ def test_memory_is_trimmed_once_when_the_last_large_request_has_ended():
         counts.append(len(calls))
 
     assert [0, 0, 0, 1, 1, 1, 2] == counts
+
+
+def test_a_worker_returns_memory_at_the_tick_after_the_last_large_request():
+    pair = types.SimpleNamespace(leaf_validity=tls.Validity(0.0, 1e12), ca_validity=None)
+    live = types.SimpleNamespace(pair=pair, refresh=lambda _now: "")
+    source = types.SimpleNamespace(start=lambda: NOTHING)
+    worker = Worker(Settings.from_environ({}), live, source, lambda *_: None, parent=os.getppid(), draining=lambda: False)
+    calls, counts = [], []
+    worker._trim._trim = calls.append
+    for used in (0, 5, 0, 0):
+        worker.application.bodies.large._used = used
+        worker.tick()
+        counts.append(len(calls))
+
+    assert [0, 0, 1, 1] == counts
+
+
+def test_tls_holds_little_of_a_connection_that_is_not_read():
+    limits = []
+
+    class Transport(asyncio.Transport):
+        def set_read_buffer_limits(self, high):
+            limits.append(high)
+
+    async def run():
+        settings = Settings.from_environ({})
+        config = uvicorn.Config(lambda: None, http=limited(settings, lambda _code: None))
+        config.load()
+        protocol = config.http_protocol_class(config=config, server_state=ServerState(), app_state={})
+        protocol.connection_made(Transport())
+        protocol.timeout_keep_alive_task.cancel()
+
+    asyncio.run(run())
+
+    assert [32 * 1024] == limits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 
 CreateApp = Callable[..., Callable[..., Iterable[bytes]]]
 """Creates the WSGI application from settings, lookup, telemetry and ``unready``; see ``webhooks.server.routes.create_app``."""
-SWITCH_SECONDS = 0.0005
-"""Time after which a thread that computes lets another one run.  A small review waits so long for each of its steps while a large
-one is processed; the default is ten times as long."""
 PROBE_BODY_BYTES, PROBES = 4096, 16
 """Largest body of a request to the plain port, and the number of such bodies; probes have none."""
 
@@ -48,7 +44,6 @@ class Worker:
         self._live, self._source, self._draining, self._managed = live, source, draining, managed
         self.telemetry = Telemetry(log.append)
         self._trim = Trim()
-        sys.setswitchinterval(SWITCH_SECONDS)
         self._set_validity()
         if managed is not None:
             managed.start(self.telemetry)
