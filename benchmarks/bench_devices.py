@@ -12,8 +12,8 @@ from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.json_values import split
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 
 NODES, DEVICES, GANGS = 5_000, 8, 750
 ROUNDS = 5

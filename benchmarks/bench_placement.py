@@ -16,9 +16,9 @@ from benchmarks import clusters, measure
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
 from scheduler_core.model.scheduler_profile import MOST_ALLOCATED, SchedulerProfile, SchedulerProfiles, ScoringStrategy
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import Signatures
 from scheduler_core.placement.state import PlacementState

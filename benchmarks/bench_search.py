@@ -22,8 +22,9 @@ from benchmarks import clusters, measure
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from tests.scheduler_core.cp_sat import corpus, model
 
 TREES = 400

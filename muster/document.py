@@ -32,6 +32,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "knobs.md": reference.knobs_page(knobs_table(), sidecar_table()),
         REFERENCE / "metrics.md": reference.metrics_page(Telemetry().described(), metrics_table()),
         REFERENCE / "conditions.md": reference.conditions_page(),
+        REFERENCE / "causes.md": reference.causes_page(),
         REFERENCE / "checks.md": reference.checks_page((each.id, each.claim, each.why) for each in checks.discover().values()),
     }
 

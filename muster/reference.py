@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from muster import cli
+from muster.render import cause_json
 from scheduler_core.model.conditions import DISRUPTION_TARGET, INITIALLY_SCHEDULED, WAITING
 from scheduler_core.sidecar.controllers.validity import VALID
 
@@ -148,6 +149,18 @@ def checks_page(rows: Iterable[tuple[str, str, str]]) -> str:
     return (
         f"{GENERATED}# Checks of muster doctor\n\n[Doctor](../operate/doctor.md) describes the command.\n\n"
         f"{_table(('check', 'claim', 'otherwise'), ((f'`{name}`', claim, why) for name, claim, why in rows))}"
+    )
+
+
+def causes_page() -> str:
+    """Return the page of the words of ``reason`` in reports."""
+    rows = ((f"`{word}`", about, ", ".join(f"`{key}`" for key in keys)) for word, (about, keys) in sorted(cause_json.meanings().items()))
+    return (
+        f"{GENERATED}# Causes\n\nDecisions, their groups and pending pods have `causes` in the JSON of `simulate`, `fit`, `why` and "
+        "`/explain`: objects with a `reason`. Words are only added. A key is present only where it applies. An object is "
+        "`Kind namespace/name`, an amount a quantity of Kubernetes, and `causes` inside a cause say why. `ofNodes` is the number of nodes "
+        "of which `nodes` are concerned. `muster schema --report simulate` prints the JSON Schema.\n\n"
+        f"{_table(('reason', 'meaning', 'keys'), rows)}"
     )
 
 

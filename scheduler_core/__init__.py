@@ -26,10 +26,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scheduler_core.facade import Decision, Remedy, Simulation, simulate
-    from scheduler_core.model.decision import Eviction, GroupCondition, GroupDecision, Search, Status, Step
+    from scheduler_core.facade import Decision, GroupDecision, Remedy, Simulation, simulate
+    from scheduler_core.model.decision import Eviction, GroupCondition, Search, Step
     from scheduler_core.model.names import Domain, Name
-    from scheduler_core.model.problem import Problem
+    from scheduler_core.model.problem import Problem, ProblemKind
+    from scheduler_core.model.status import Status
 
 __all__ = [
     "Decision",
@@ -39,6 +40,7 @@ __all__ = [
     "GroupDecision",
     "Name",
     "Problem",
+    "ProblemKind",
     "Remedy",
     "Search",
     "Simulation",
@@ -48,9 +50,10 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    **dict.fromkeys(("Decision", "Remedy", "Simulation", "simulate"), "facade"),
+    **dict.fromkeys(("Decision", "GroupDecision", "Remedy", "Simulation", "simulate"), "facade"),
     **dict.fromkeys(("Domain", "Name"), "model.names"),
-    "Problem": "model.problem",
+    **dict.fromkeys(("Problem", "ProblemKind"), "model.problem"),
+    "Status": "model.status",
 }
 
 

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scheduler_core.model import decision as internal
-from scheduler_core.model.decision import Eviction, GroupDecision, RankedGroup, Search, Status, Step, VolumeChoice, unplaced_pods
+from scheduler_core.model.decision import Eviction, GroupCondition, RankedGroup, Search, Step, VolumeChoice, unplaced_pods
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
-from scheduler_core.model.names import Name
+from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.options import STRATEGIES, is_device_attribute
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.status import Status
+from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
+from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
 from validators.gates import Gates
 from validators.model.decode import Source
@@ -29,6 +32,17 @@ class Remedy:
     """The change in words."""
     steps: tuple[Step, ...]
     then: Status = Status.SUCCESS
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupDecision:
+    """Result for one group of a tree."""
+
+    group: Name
+    status: Status
+    message: str = ""
+    domain: Domain | None = None
+    conditions: tuple[GroupCondition, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,9 +77,14 @@ class Decision:
     @classmethod
     def worded(cls, decision: internal.Decision) -> Decision:
         """Return a decision of a cycle with its values in words."""
-        fields = {each.name: getattr(decision, each.name) for each in dataclasses.fields(cls)}
+        fields = {each.name: getattr(decision, each.name) for each in dataclasses.fields(cls) if hasattr(decision, each.name)}
         words = {
-            "groups": tuple(dataclasses.replace(each, cause=None) for each in decision.groups),
+            "message": decision_words.message(decision),
+            "pending": decision_words.pending(decision.pending),
+            "groups": tuple(
+                GroupDecision(each.group, each.status, decision_words.group_message(each), each.domain, conditions(decision, each))
+                for each in decision.groups
+            ),
             "remedies": tuple(Remedy(remedy_text(each), each.steps, each.then) for each in decision.remedies),
             "conflict": tuple(map(constraint_text, decision.conflict)),
             "remedies_note": limit_text(decision.remedies_note),
@@ -184,4 +203,4 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     result = run_cycle(snapshot, options)
     decisions = with_remedies(result.decisions, given, snapshot, options, remedies)
     problems = (*result.problems, *(configuration.problems(len(snapshot.nodes)) if configuration is not None else ()))
-    return Simulation(tuple(map(Decision.worded, decisions)), unplaced_pods(decisions, result.pending), problems)
+    return Simulation(tuple(map(Decision.worded, decisions)), decision_words.pending(unplaced_pods(decisions, result.pending)), problems)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.architecture.contracts import (
     bare_names,
     between_packages,
     between_rules,
+    causes_in_the_model,
     cycles,
     inside_packages,
     long_modules,
@@ -26,16 +28,27 @@ from tests.architecture.contracts import (
     repeated_modules,
     small_modules,
     text_in_causes,
+    text_in_decisions,
     unlisted_modules,
     values_without_text,
     wide_protocols,
     worded_at_the_end,
+    words_are_read,
 )
 from tests.architecture.layers import LAYERS
 from tests.architecture.modules import Module, modules_of_project, read_modules
-from tests.architecture.naming import FOR_ALL_PLUGINS, NAMES_A_PLUGIN, SHARED_MODULES, SHARED_NAMES, TEXTS_IN_CAUSES
+from tests.architecture.naming import (
+    FOR_ALL_PLUGINS,
+    NAMES_A_PLUGIN,
+    OF_THE_API,
+    SHARED_MODULES,
+    SHARED_NAMES,
+    TEXTS_IN_CAUSES,
+    TEXTS_IN_DECISIONS,
+)
 from tests.architecture.tables import (
     EDGES,
+    HAS_CAUSES,
     IMPURE,
     MOST_LINES,
     PACKAGES,
@@ -89,13 +102,21 @@ def test_every_entry_of_the_tables_is_used(tree):
     fields = {part for module in tree if module.name.startswith("scheduler_core.causes.") for part in annotated(module)}
 
     assert set() == TEXTS_IN_CAUSES.keys() - fields
+    (decisions,) = (module for module in tree if module.name == HAS_CAUSES)
+    owners = [node for node in decisions.tree.body if isinstance(node, ast.ClassDef)]
+    assert set() == TEXTS_IN_DECISIONS.keys() - {f"{owner.name}.{name}" for owner in owners for name in annotated_in(owner.body)}
+    assert set() == OF_THE_API - {owner.name for owner in owners}
     assert set(NAMES_A_PLUGIN) == naming
     assert set() == listed - parts
     assert set() == set(EDGES) - imported
 
 
 def annotated(module: Module) -> set[str]:
-    return {node.target.id for node in module.nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    return annotated_in(module.nodes)
+
+
+def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
+    return {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
 
 
 @pytest.mark.parametrize(
@@ -181,6 +202,60 @@ def annotated(module: Module) -> set[str]:
                 "scheduler_core/wording/constraints.py:2: wording must not import exact",
             ],
             id="wording too early",
+        ),
+        *(
+            pytest.param(
+                worded_at_the_end,
+                {f"scheduler_core/{part}/a.py": "def late():\n    from scheduler_core.wording.changes import remedy_text"},
+                [f"scheduler_core/{part}/a.py:2: {part} must not import wording: it has values, which are worded for people only"],
+                id=f"wording in {part}",
+            )
+            for part in ("model", "queueing", "placement", "exact", "preemption", "diagnosis", "cycle", "whatif")
+        ),
+        pytest.param(
+            causes_in_the_model,
+            {
+                "scheduler_core/model/decision.py": "from scheduler_core.causes.cause import Cause",
+                "scheduler_core/model/nodes.py": "from scheduler_core.causes.cause import Cause",
+                "scheduler_core/causes/groups.py": "from scheduler_core.causes.domains import DomainCause",
+            },
+            [
+                "scheduler_core/model/nodes.py:1: scheduler_core.model.nodes must not import causes: only scheduler_core.model.decision has them"
+            ],
+            id="causes of other values",
+        ),
+        pytest.param(
+            text_in_decisions,
+            {
+                "scheduler_core/model/decision.py": (
+                    "class GroupCondition:\n    message: str\nclass Decision:\n    message: str\n    assignments: Mapping[str, str]\n"
+                    "    pods: int\n    notes: tuple[str, ...] = ()\nclass GroupDecision:\n    note: str | None = None\n    texts: list[object]\n"
+                ),
+                "scheduler_core/facade.py": "class Decision:\n    message: str",
+            },
+            [
+                f"scheduler_core/model/decision.py:{line}: {field} must be a value: decisions have causes, which wording turns into text"
+                for line, field in ((4, "Decision.message"), (7, "Decision.notes"), (9, "GroupDecision.note"), (10, "GroupDecision.texts"))
+            ],
+            id="text in decisions",
+        ),
+        pytest.param(
+            words_are_read,
+            {
+                "muster/render/a.py": (
+                    "import re\nfrom scheduler_core.wording import decision_words\nX = decision_words.message(Y).partition(': ')\n"
+                    "Z = dataclasses.replace(X, y=1)\n"
+                ),
+                "muster/render/b.py": "X = Y.split()",
+                "scheduler_core/wording/c.py": "from scheduler_core.wording import phrases\nX = Y.split()",
+                "scheduler_core/sidecar/d.py": "from scheduler_core.wording.changes import remedy_text\nX = text.startswith('a')",
+            },
+            [
+                "muster/render/a.py:3: partition may read words of ours: compare values",
+                "muster/render/a.py:1: re may read words of ours: compare values",
+                "scheduler_core/sidecar/d.py:2: startswith may read words of ours: compare values",
+            ],
+            id="words are for people",
         ),
         pytest.param(
             values_without_text,

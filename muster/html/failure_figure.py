@@ -15,25 +15,19 @@ from muster.html.claims import Chain, Claim, claims
 from muster.html.free_capacity import Attempt
 from muster.html.sentences import amount_text
 from muster.render.phrases import natural
+from scheduler_core.causes.node_count import NodeCount
+from scheduler_core.causes.node_states import NodesRefused, NodeStateCause
+from scheduler_core.diagnosis.relaxed_filters import node_state
 from scheduler_core.model import nouns
-from scheduler_core.model.decision import Domain
-from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
+from scheduler_core.model.names import Domain
 from scheduler_core.model.nodes import PODS, Bools, Ints
 from scheduler_core.model.topology import Placement, Topology
-from scheduler_core.plugins.node_affinity import NODE_AFFINITY
-from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
+from scheduler_core.placement.equal_pods import slots_of
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.wording.titles import domain_text
 
 FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
 """Limits: figures of a root, domains of a figure, nodes of a domain drawn one by one, names of equal domains."""
-_REASONS = {
-    UNSCHEDULABLE: "cordoned",
-    NODE_AFFINITY: "not selected by the pods",
-    CANNOT_ALLOCATE: "without devices for a claim",
-    UNAVAILABLE: "cannot use the devices of a claim",
-}
-_TAINT = "node(s) had untolerated taint"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,7 +58,7 @@ class FigureRow:
         capacity: number of pods that fit; None if they are not alike.
         free: free amount of the resource on nodes that the pods can use.
         closed: free amount on the other nodes.
-        why: the reasons why the pods cannot use the other nodes.
+        why: causes for which the pods cannot use the other nodes, by the first filter that refuses each.
         segments: node by node, the largest capacity first; one for all if there are many.
         stands_for: number of equal domains that it represents.
 
@@ -75,7 +69,7 @@ class FigureRow:
     capacity: int | None
     free: int
     closed: int
-    why: str
+    why: tuple[NodeStateCause, ...]
     segments: tuple[Segment, ...]
     stands_for: int = 1
 
@@ -215,7 +209,7 @@ class _View:
         slots = None
         if len(claim.shapes) == 1:
             static = profile.compile(claim.shapes[0])
-            slots = np.where(usable, (free[static.rows] // static.amounts).min(axis=0), 0)
+            slots = np.maximum(slots_of(free[static.rows], static.amounts, static.mask), 0)
         return cls(claim, free, profile, usable, slots)
 
     def tightest(self, places: Sequence[Ints]) -> int:
@@ -251,18 +245,13 @@ class _View:
             segments=tuple(drawn),
         )
 
-    def _why(self, nodes: Ints) -> str:
-        """Return the first reason for each node that the pods cannot use, in words."""
-        remaining, reasons = nodes, []
-        for reason, mask in self.profile.filters(self.claim.shapes[0]) if len(nodes) else ():
-            if refused := int((~mask[remaining]).sum()):
-                reasons.append(f"{nouns.counted(refused, 'node')}{_in_words(reason)}")
+    def _why(self, nodes: Ints) -> tuple[NodeStateCause, ...]:
+        """Return the first cause for each node that the pods cannot use."""
+        remaining, causes, shape = nodes, list[NodeStateCause](), self.claim.shapes[0]
+        for plugin, reason, mask in self.profile.filters_by_plugin(shape) if len(nodes) else ():
+            refused = remaining[~mask[remaining]]
+            if len(refused):
+                cause = node_state(shape, (plugin, reason), refused, len(nodes), self.profile.nodes)
+                causes.append(cause or NodesRefused(reason, NodeCount(len(refused), len(nodes))))
                 remaining = remaining[mask[remaining]]
-        return ", ".join(reasons)
-
-
-def _in_words(reason: str) -> str:
-    """Return the reason that pods cannot use a node, as a phrase to append."""
-    if reason.startswith(_TAINT):
-        return f" with the taint{reason.removeprefix(_TAINT)}"
-    return f", {_REASONS.get(reason, reason)}"
+        return tuple(causes)

@@ -9,6 +9,7 @@ from muster.html.failure_figure import Figure, FigureRow, Need
 from muster.html.sentences import amount_text, size_text
 from muster.html.svg import Stroke, demand, gauge, marks, scale
 from scheduler_core.model import nouns
+from scheduler_core.wording.node_words import closed_nodes
 from validators.reports.counts import counted
 
 KINDS = ("fit", "over", "closed", "short")
@@ -81,7 +82,7 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
         part = "all of it" if over == row.free else f"{size_text(figure.resource, over)} of it"
         note += f", {part} in parts too small for a pod"
     if row.closed:
-        note += f"; {size_text(figure.resource, row.closed)} more on {row.why}"
+        note += f"; {size_text(figure.resource, row.closed)} more on {', '.join(map(closed_nodes, row.why))}"
     if row.stands_for > 1:
         note = f"each: {note}"
     area, need = areas.get(row.nodes.tobytes()) if row.stands_for == 1 else None, figure.needs[0]
@@ -112,23 +113,24 @@ def headline(figures: Sequence[Figure], *, alone: bool) -> str:
 
 def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
     free, needed = amount_text(figure.resource, figure.free), size_text(figure.resource, need.amount)
+    is_free, is_needed = _are(figure.resource, figure.free), _are(figure.resource, need.amount)
     where = f" in one {figure.level}" if figure.level else ""
     besides = " apart from the capacity for nominated pods" if figure.promised else ""
     if figure.free < need.amount:
-        available = f"Only {free} {_are(free)}" if figure.free else f"No {figure.resource} is"
+        available = f"Only {free} {is_free}" if figure.free else f"No {figure.resource} is"
         whose = "" if alone else f" for {need.names[0]}"
-        return f"{available} free{besides}; {needed} {_are(f'{needed} ')} needed{where}{whose}"
+        return f"{available} free{besides}; {needed} {is_needed} needed{where}{whose}"
     counted_pods = counted(need.pods, "pod") if need.pods > 1 else "pod"
     pods = f"its {counted_pods}" if alone else f"the {counted_pods} of {need.names[0]}"
     if not figure.usable:
-        return f"{free} {_are(free)} free{besides}, but none on nodes where {pods} can run"
+        return f"{free} {is_free} free{besides}, but none on nodes where {pods} can run"
     if figure.level:
         places = f"no {figure.level} has"
     else:
         places = "no node has" if need.pods == 1 else "the nodes do not have"
     some = f"more than {figure.most:,} of " if figure.most else "even one of " if need.pods > 1 else ""
-    return f"{free} {_are(free)} free{besides}, but {places} capacity for {some}{pods}"
+    return f"{free} {is_free} free{besides}, but {places} capacity for {some}{pods}"
 
 
-def _are(amount: str) -> str:
-    return "is" if amount.startswith("1 ") else "are"
+def _are(resource: str, amount: int) -> str:
+    return "is" if size_text(resource, amount) == "1" else "are"

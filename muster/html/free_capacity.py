@@ -12,11 +12,13 @@ from muster.render.answer import Answer
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, queued
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from validators.model.meta import replaced
 
 _TRIED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)

@@ -17,7 +17,8 @@ from muster.render.answer import Answer
 from muster.render.phrases import nodes, per_node
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.diagnosis.fragmentation import Fragment
-from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.reports.counts import counted
 
@@ -200,7 +201,7 @@ def _leaving(case: Case) -> Iterator[Leaving]:
 
 
 def _left(answer: Answer) -> Iterator[PendingReason]:
-    for reason, keys in reasons(answer.pending):
+    for reason, keys in reasons(answer.reasons):
         yield PendingReason(counted(len(keys), "pod"), some(bare_names(keys)), reason)
 
 

@@ -12,8 +12,10 @@ from muster.html.topology_areas import AreaMap
 from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.model.decision import Decision, Domain, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.plugins.profile import Profile
 
 T = TypeVar("T")

@@ -7,12 +7,15 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from muster.html.failure_text import KINDS, Picture
-from muster.html.sentences import AWAITS, CountedSentence, bare_names, mark, reasons, sentences, some
+from muster.html.sentences import AWAITS, CountedSentence, bare_names, counted_sentence, mark, reasons, some
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
-from scheduler_core.model.conditions import BARE
-from scheduler_core.model.decision import Decision, Domain, GroupCondition, Name, Status, Step
+from scheduler_core.model.decision import Decision, GroupCondition, Step
+from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.status import Status
+from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
+from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
@@ -103,8 +106,9 @@ def lines(decision: Decision, kinship: Kinship, locate: Locate) -> list[CardLine
 def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
     group_decision, domain = row.decision, row.decision.domain
     count = "" if group_decision.group.kind == "Pod" and row.total <= 1 else f"{row.placed:,} of {counted(row.total, 'pod')}"
-    unsaid = group_decision.message and group_decision.message not in decision.message and not group_decision.message.startswith(BARE)
-    why = [group_decision.message] if group_decision.status is not Status.SUCCESS and row.above and unsaid else []
+    own = decision_words.own_message(group_decision)
+    unsaid = own and own not in decision_words.message(decision)
+    why = [own] if group_decision.status is not Status.SUCCESS and row.above and unsaid else []
     if decision.status is Status.SUCCESS:
         why += [f"{some(bare_names(keys))}: {reason}" for reason, keys in reasons(row.pending)[:REASONS] if reason not in why]
     return CardLine(
@@ -129,8 +133,10 @@ def card(
     """Return the card of a root that is not placed; *searched*: with the result of the search."""
     group_lines = lines(decision, kinship, locate)
     placed, total = len(decision.assignments), len(decision.assignments) + len(decision.pending)
-    message = "" if decision.message.startswith(BARE) else decision.message
-    parts = sentences(message) if decision.status in _COUNTED else [CountedSentence(message)] if message else []
+    message = decision_words.message(decision)
+    parts = (
+        [*map(counted_sentence, decision_words.sentences(decision.causes))] if decision.status in _COUNTED else [CountedSentence(message)]
+    )
     return Card(
         root=decision.root,
         mark=AWAITS if decision.victims else mark(decision.status),
@@ -142,7 +148,7 @@ def card(
         headline=headline,
         figures=tuple(figures),
         kinds=tuple(kind for kind in KINDS if any(kind in figure.kinds for figure in figures)),
-        sentences=tuple(parts),
+        sentences=tuple(each for each in parts if each.lead),
         conflict=tuple(map(constraint_text, decision.conflict)),
         leaving=tuple(leaving(decision, kinship)),
         plan=_plan(decision),
@@ -150,8 +156,8 @@ def card(
         lines=tuple(group_lines if len(group_lines) > 1 else ()),
         remedies=tuple(_remedies(decision)),
         remedies_note=limit_text(decision.remedies_note),
-        conditions=tuple((each.group, condition) for each in decision.groups for condition in each.conditions),
-        reasons=tuple((some(bare_names(keys)), reason) for reason, keys in reasons(decision.pending)),
+        conditions=tuple((each.group, condition) for each in decision.groups for condition in conditions(decision, each)),
+        reasons=tuple((some(bare_names(keys)), reason) for reason, keys in reasons(decision_words.pending(decision.pending))),
         search=_searched(decision) if searched else "",
     )
 

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 from muster.html.page_data import Case, Listed
 from muster.html.sentences import AWAITS, mark
 from muster.render.tree_rows import PARTLY
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 
 
 class RootResult(enum.StrEnum):

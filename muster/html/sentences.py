@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from muster.render.answer import Answer
 from muster.render.phrases import bare, natural
 from scheduler_core.model import resource_names
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.status import Status
 from scheduler_core.wording import phrases
+from scheduler_core.wording.sentences import Sentence
 from validators.reports.counts import counted
 
 MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
@@ -34,28 +36,11 @@ def mark(status: Status) -> str:
     return MARKS.get(status, "✗")
 
 
-def sentences(text: str) -> list[CountedSentence]:
-    """Return the sentences of *text*, each with its items after a colon; text in brackets is not split."""
-    return [_counted_sentence(each) for each in _split(text, ". ") if each]
-
-
-def _counted_sentence(sentence: str) -> CountedSentence:
-    lead, *rest = _split(sentence, ": ")
-    points = _split(": ".join(rest), "; ")
-    return CountedSentence(lead, tuple(points)) if rest and len(points) > 1 else CountedSentence(sentence)
-
-
-def _split(text: str, separator: str) -> list[str]:
-    parts, depth, begin = [], 0, 0
-    for place, character in enumerate(text):
-        if character in "([{":
-            depth += 1
-        elif character in ")]}":
-            depth = max(0, depth - 1)
-        elif not depth and place >= begin and text.startswith(separator, place):
-            parts.append(text[begin:place])
-            begin = place + len(separator)
-    return [*parts, text[begin:]]
+def counted_sentence(sentence: Sentence) -> CountedSentence:
+    """Return *sentence* with its clauses as points if there are several."""
+    if len(sentence.clauses) > 1:
+        return CountedSentence(sentence.lead, tuple(each.text for each in sentence.clauses))
+    return CountedSentence(sentence.text)
 
 
 def verdict(answer: Answer) -> str:
@@ -128,7 +113,7 @@ def size_text(resource: str, value: int) -> str:
 
 def amount_text(resource: str, value: int) -> str:
     """Return an amount with its resource: ``1,200 cpu``, ``1.81Pi memory``."""
-    return size_text(resource, value) + phrases.amount(resource, value).removeprefix(resource_names.size(resource, value))
+    return f"{size_text(resource, value)} {phrases.noun_of(resource, value)}"
 
 
 def of_whole(resource: str, free: int, whole: int) -> str:

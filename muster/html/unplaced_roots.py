@@ -10,9 +10,11 @@ from muster.html.failure_figure import Figure
 from muster.html.page_data import Case, Listed
 from muster.html.root_cards import Card
 from muster.html.sentences import mark
-from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from scheduler_core.model.topology import Topology
 from scheduler_core.model.wording import cut
+from scheduler_core.wording import decision_words
 
 CARDS, ALONE, BRIEFS = 24, 3, 400
 """Limits: roots with a card, pods without a group among them, roots with one line."""
@@ -80,4 +82,4 @@ def _card(decision: Decision, figures: list[Figure], case: Case) -> Card:
 
 
 def _brief(decision: Decision) -> Brief:
-    return Brief(decision.root, mark(decision.status), decision.status.value, cut(decision.message, _BRIEF))
+    return Brief(decision.root, mark(decision.status), decision.status.value, cut(decision_words.message(decision), _BRIEF))

@@ -2,6 +2,7 @@
 
 answer          the answer of a simulation: decisions, pending pods, counts, exit status
 answer_json     as JSON, version 1
+cause_json      causes as JSON, and the JSON Schema of that
 answer_text     as text; root_text: one root of it
 tree_rows       one decision as rows, parents first
 phrases         lists and long texts in a few lines

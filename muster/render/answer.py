@@ -6,8 +6,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scheduler_core.model.decision import Decision, Name, Status, latest, unplaced_pods
+from scheduler_core.causes.cause import Cause
+from scheduler_core.model.decision import Decision, latest, unplaced_pods
+from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.status import Status
+from scheduler_core.wording import decision_words
 
 if TYPE_CHECKING:
     from scheduler_core.diagnosis.fragmentation import Fragment
@@ -32,7 +36,7 @@ class Answer:
 
     Attributes:
         decisions: in the order in which they were made; with evictions, those of the later cycle follow.
-        pending: every pod without a node, with the reason, by name.
+        pending: every pod without a node, with the causes, by name.
         problems: inputs that could not be used.
         seconds: duration; None if not requested.
         skipped: objects at PATH that create pods, or may create pods, and were not used; they are among *problems*.
@@ -46,7 +50,7 @@ class Answer:
     """
 
     decisions: tuple[Decision, ...]
-    pending: tuple[tuple[str, str], ...] = ()
+    pending: tuple[tuple[str, tuple[Cause, ...]], ...] = ()
     problems: tuple[Problem, ...] = ()
     seconds: float | None = None
     skipped: tuple[Problem, ...] = ()
@@ -61,12 +65,17 @@ class Answer:
     def from_decisions(
         cls,
         decisions: Sequence[Decision],
-        rootless: Sequence[tuple[str, str]] = (),
+        rootless: Sequence[tuple[str, tuple[Cause, ...]]] = (),
         problems: Sequence[Problem] = (),
         seconds: float | None = None,
     ) -> Answer:
         """Return the answer with *decisions*; *rootless* are pods without a decision."""
         return cls(tuple(decisions), tuple(unplaced_pods(decisions, rootless).items()), tuple(problems), seconds)
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Return the causes of every pod without a node in words, by name."""
+        return decision_words.pending(dict(self.pending))
 
     @property
     def roots(self) -> int:

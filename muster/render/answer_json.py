@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from muster.render.answer import Answer
+from muster.render.cause_json import causes_json, member_word
+from scheduler_core.causes.cause import Cause
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, RankedGroup, Remedy, Step, VolumeChoice
+from scheduler_core.model.problem import Problem
+from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
+from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.phrases import shape_words
 
@@ -29,6 +34,7 @@ def line(content: Mapping[str, object]) -> str:
 
 def as_json(answer: Answer) -> dict[str, object]:
     """Return the answer as a JSON object.  Pods are in the order of their names, decisions in the order made."""
+    reasons = answer.reasons
     summary: dict[str, object] = {"roots": answer.roots, "placed": answer.placed, "pods": answer.pods}
     if answer.seconds is not None:
         summary["seconds"] = round(answer.seconds, _MILLISECONDS)
@@ -37,15 +43,20 @@ def as_json(answer: Answer) -> dict[str, object]:
     result: dict[str, object] = {
         "version": VERSION,
         "decisions": [decision_json(each) for each in answer.decisions],
-        "pending": [{"pod": pod, "reason": reason} for pod, reason in answer.pending],
-        "problems": [{"object": each.object, "message": each.message} for each in answer.problems],
+        "pending": [_pending(pod, causes, reasons[pod]) for pod, causes in answer.pending],
+        "problems": problems_json(answer.problems),
         "summary": summary,
     }
     if answer.notes:
-        result["notes"] = [{"object": each.object, "message": each.message} for each in answer.notes]
+        result["notes"] = problems_json(answer.notes)
     if answer.fragments is not None:
         result["fragmentation"] = [_fragment(each) for each in answer.fragments]
     return result
+
+
+def problems_json(problems: Iterable[Problem]) -> list[dict[str, object]]:
+    """Return problems or notes, in the form of ``problems``; programs decide by ``reason``, which is the kind."""
+    return [{"object": each.object, "message": each.message, "reason": member_word(each.kind)} for each in problems]
 
 
 def _fragment(fragment: Fragment) -> dict[str, object]:
@@ -65,11 +76,12 @@ def decision_json(decision: Decision) -> dict[str, object]:
     result: dict[str, object] = {
         "root": {"kind": root.kind, "namespace": root.namespace, "name": root.name},
         "status": decision.status.value,
-        "message": decision.message,
+        "message": decision_words.message(decision),
+        **_causes(decision.causes),
         "assignments": dict(sorted(decision.assignments.items())),
         "nominations": dict(sorted(decision.nominations.items())),
         "victims": sorted(decision.victims),
-        "groups": [_group(each) for each in decision.groups],
+        "groups": [_group(decision, each) for each in decision.groups],
         "search": {
             "strategy": search.strategy,
             "outcome": search.outcome,
@@ -99,6 +111,14 @@ def decision_json(decision: Decision) -> dict[str, object]:
     return result
 
 
+def _pending(pod: str, causes: Sequence[Cause], reason: str) -> dict[str, object]:
+    return {"pod": pod, "reason": reason, **_causes(causes)}
+
+
+def _causes(causes: Sequence[Cause]) -> dict[str, object]:
+    return {"causes": causes_json(causes)} if causes else {}
+
+
 def _volume(choice: VolumeChoice) -> dict[str, object]:
     return {"volume": choice.volume} if choice.volume else {"selectedNode": choice.node}
 
@@ -118,16 +138,17 @@ def _step(step: Step) -> dict[str, object]:
     return {"apply": step.apply} if step.apply is not None else {"delete": step.delete}
 
 
-def _group(decision: GroupDecision) -> dict[str, object]:
-    group, domain = decision.group, decision.domain
+def _group(decision: Decision, own: GroupDecision) -> dict[str, object]:
+    group, domain = own.group, own.domain
     return {
         "kind": group.kind,
         "namespace": group.namespace,
         "name": group.name,
-        "status": decision.status.value,
-        "message": decision.message,
+        "status": own.status.value,
+        "message": decision_words.group_message(own),
+        **_causes(own.causes),
         "domain": None if domain is None else {"key": domain.key, "value": domain.value},
-        "conditions": [_condition(each) for each in decision.conditions],
+        "conditions": [_condition(each) for each in conditions(decision, own)],
     }
 
 

@@ -10,8 +10,10 @@ from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
 from muster.render.root_text import Page, Paint, root_lines
 from muster.render.tree_rows import Kinship
 from scheduler_core.diagnosis.fragmentation import Fragment
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.status import Status
+from scheduler_core.wording import decision_words
 from scheduler_core.wording.phrases import shape_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
@@ -85,7 +87,7 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
         yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(nodes_by_pod), WIDTH - len(head))
     reasons: dict[tuple[Status, str], list[str]] = {}
     for each in rest:
-        for pod, reason in each.pending.items():
+        for pod, reason in decision_words.pending(each.pending).items():
             reasons.setdefault((each.status, reason), []).append(pod)
     for (status, reason), keys in reasons.items():
         yield page.paint.paint_status(
@@ -100,7 +102,7 @@ def _rootless(answer: Answer, page: Page) -> Iterator[str]:
     """Yield the pods without a decision."""
     decided = {pod for decision in answer.decisions for pod in decision.pending}
     reasons: dict[str, list[str]] = {}
-    for pod, reason in answer.pending:
+    for pod, reason in answer.reasons.items():
         if pod not in decided:
             reasons.setdefault(reason, []).append(pod)
     for reason, keys in reasons.items():

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from muster.render.phrases import LEAST, WIDTH, bare, fitting, folded, natural, nodes, per_node, pods
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
-from scheduler_core.model.conditions import BARE
-from scheduler_core.model.decision import Decision, GroupDecision, Status
+from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.nouns import level
+from scheduler_core.model.status import Status
+from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
+from scheduler_core.wording.conditions import conditions, scheduler_message
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
@@ -146,25 +148,22 @@ def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
     kube-scheduler's message is shown for the root, and for groups without other messages.
     """
     lead, root = f"{row.below}  ", not row.above
-    shown = [decision.message, *(text for above in row.above for text in _texts(above))]
+    message, own = decision_words.message(decision), decision_words.own_message(row.decision)
+    shown = [message, *(text for above in row.above for text in _texts(decision, above))]
     if root:
         yield from _volumes(decision, lead, page)
         yield from _devices(decision, lead, page)
     yield from _ranks(row, decision, lead)
-    if root and not decision.message.startswith(BARE):
-        yield from folded(decision.message, lead)
-    if not row.decision.message.startswith(BARE) and not _is_repeated(row.decision.message, shown):
-        yield from folded(row.decision.message, lead)
+    if root:
+        yield from folded(message, lead)
+    if own and not _is_repeated(own, shown):
+        yield from folded(own, lead)
     if root:
         yield from _leaving(decision, lead, page)
-    by_scheduler = _by_scheduler(row.decision)
-    if (
-        by_scheduler
-        and (root or not row.decision.message or row.decision.message.startswith(BARE))
-        and not _is_repeated(by_scheduler, shown)
-    ):
+    by_scheduler = scheduler_message(decision, row.decision)
+    if by_scheduler and (root or not own) and not _is_repeated(by_scheduler, shown):
         yield from (page.paint.dim(line) for line in folded(f"kube-scheduler's message: {by_scheduler}", lead))
-    yield from _reasons(row, (*shown, *_texts(row.decision)), lead, page)
+    yield from _reasons(row, (*shown, *_texts(decision, row.decision)), lead, page)
 
 
 def _volumes(decision: Decision, lead: str, page: Page) -> Iterator[str]:
@@ -204,14 +203,9 @@ def _ranks(row: TreeRow, decision: Decision, lead: str) -> Iterator[str]:
             yield from folded(f"consecutive pods in different domains: {', '.join(counts)}", lead)
 
 
-def _texts(group_decision: GroupDecision) -> tuple[str, ...]:
+def _texts(decision: Decision, group: GroupDecision) -> tuple[str, ...]:
     """Return all messages of a group."""
-    return group_decision.message, *(each.message for each in group_decision.conditions)
-
-
-def _by_scheduler(group_decision: GroupDecision) -> str:
-    """Return kube-scheduler's own message, without our additions."""
-    return next((text.partition("; ")[0] for text in _texts(group_decision) if text.startswith(BARE)), "")
+    return decision_words.group_message(group), *(each.message for each in conditions(decision, group))
 
 
 def _reasons(row: TreeRow, messages: Sequence[str], lead: str, page: Page) -> Iterator[str]:

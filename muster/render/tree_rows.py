@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
+from scheduler_core.model.decision import Decision, GroupDecision
+from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
+from scheduler_core.wording import decision_words
 from validators.model.objects import namespace_of
 
 PARTLY = "◐"
@@ -77,7 +80,7 @@ class TreeRow:
 
 def rows(decision: Decision, kinship: Kinship) -> list[TreeRow]:
     """Return the rows of a decision, the root first."""
-    decisions = list(decision.groups) or [GroupDecision(decision.root, decision.status, decision.message)]
+    decisions = list(decision.groups) or [GroupDecision(decision.root, decision.status, decision.causes)]
     children = _children(decisions, kinship)
     result: list[TreeRow] = []
     stack: list[tuple[GroupDecision, str, str, tuple[GroupDecision, ...]]] = [(decisions[0], "", "", ())]
@@ -113,7 +116,7 @@ def _share_out(decision: Decision, by_group: Mapping[Name, TreeRow], kinship: Ki
         by_group.get(kinship.leaf(pod), top).assigned[pod] = node
     for pod, node in decision.nominations.items():
         by_group.get(kinship.leaf(pod), top).promised[pod] = node
-    for pod, reason in decision.pending.items():
+    for pod, reason in decision_words.pending(decision.pending).items():
         by_group.get(kinship.leaf(pod), top).pending[pod] = reason
 
 

@@ -12,7 +12,13 @@ volume_causes      volumes, claims and storage
 device_refusals    devices and the claims to them
 domains            pods that a domain holds, why not more, and the filter that keeps them out
 groups             groups with their domains and children; single pods, as kube-scheduler reports them
+attempts           results of attempts and preemptions in kube-scheduler's terms
+pre_enqueue        gates, missing members and parents, trees that break a rule
+claims             consumers, reservations and allocations of claims to devices
+live               blocked evictions, kinds that are not listed, interrupted binding: of a live cluster only
 missed_placements  reasons why greedy may have missed a placement
+searches           what a search has proved, and what kube-scheduler overlooks
+cause              union of all causes of a decision
 changes            changes of a cluster that a remedy makes, and limits of the search for them
 constraints        constraints that conflict
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 
+from scheduler_core.causes.attempts import AttemptReason
 from scheduler_core.causes.device_refusals import DeviceRefusal
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodeStateCause, UnmodelledField, UntoleratedTaint
 from scheduler_core.causes.other_pods import OtherPodsCause
@@ -15,9 +16,9 @@ from scheduler_core.model.names import Domain
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """Failure of an attempt although the pods fit; *reason* is the text of the plugin or of the placement that ended it."""
+    """Failure of an attempt although the pods fit."""
 
-    reason: str
+    reason: AttemptReason | None
 
 
 NodeCause = NodeStateCause | OtherPodsCause | ResourceCause | VolumeCause | DeviceRefusal
@@ -28,10 +29,14 @@ class PodRule(enum.StrEnum):
     """Rules of a pod, or of others, about the pods in a domain."""
 
     SPREAD = "topology-spread"
+    """Topology spread constraints of the pod."""
     AFFINITY = "pod-affinity"
+    """Required affinity of the pod to other pods."""
     ANTI_AFFINITY = "pod-anti-affinity"
+    """Required anti-affinity of the pod to other pods."""
     EXISTING_ANTI_AFFINITY = "anti-affinity-of-other-pods"
-    ALL = "all"
+    """Required anti-affinity of other pods to the pod."""
+    ALL = "rules-about-pods"
     """All rules between pods; several of them exclude nodes."""
 
 

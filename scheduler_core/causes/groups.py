@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.causes.attempts import AttemptReason, FitError
 from scheduler_core.causes.domains import AttemptFailed, DomainCause
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.volume_causes import StorageShortage, VolumeElsewhere
@@ -224,10 +225,10 @@ class StorageExceeded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AttemptError:
-    """Error that ended the attempt at a group; *reason* is kube-scheduler's text."""
+    """Error that ended the attempt at a group."""
 
     path: Path
-    reason: str
+    reason: AttemptReason | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -268,28 +269,10 @@ GroupCause = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class FitError:
-    """Nodes that refuse a pod, counted by kube-scheduler's reason (its FitError).
-
-    Attributes:
-        nodes: number of all nodes of the cluster.
-        reasons: reasons with their number of nodes, most first, then by text.
-        outside: number of nodes outside the domain that was tried.
-        pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
-
-    """
-
-    nodes: int
-    reasons: tuple[tuple[str, int], ...] = ()
-    outside: int = 0
-    pre_filter: str = ""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class GroupUnschedulable:
-    """Pod that fits or was not tried, and shares the result of its root; *reason* is kube-scheduler's text, empty without one."""
+    """Pod that fits or was not tried, and shares the result of its root, *reason*."""
 
-    reason: str = ""
+    reason: AttemptReason | None = None
 
 
 PodCause = FitError | GroupUnschedulable | StorageExceeded | AttemptError | PluginFailed | VictimsAwaited

@@ -47,10 +47,17 @@ class UnmodelledField:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodesRefused:
-    """Nodes that a plugin refuses; *reason* is its own text, most often a constant of kube-scheduler."""
+    """Nodes that a plugin refuses.
+
+    Attributes:
+        reason: text of the plugin, most often a constant of kube-scheduler.
+        plugin: name of the plugin; empty for a plugin of kube-scheduler.
+
+    """
 
     reason: str
     nodes: NodeCount
+    plugin: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from scheduler_core.causes.claims import ClaimFull, DevicesAwaited, PodsLeftOut
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import Consumer
 from scheduler_core.model.devices import MOST_CONSUMERS
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.wording import listed
 
 if TYPE_CHECKING:
     from scheduler_core.model.snapshot import ClusterSnapshot
@@ -27,7 +27,7 @@ class ClaimConsumers:
         self._snapshot = snapshot
         self._of_claim: dict[str, set[Consumer]] | None = None
 
-    def within_limit(self, entity: Entity) -> tuple[Entity, dict[str, str]]:
+    def within_limit(self, entity: Entity) -> tuple[Entity, dict[str, ClaimFull]]:
         """Return *entity* without the pods for which a claim has no place, and their reasons.
 
         The places are for the minimum of each group first, then for other pods in their order.
@@ -79,11 +79,11 @@ class ClaimConsumers:
         return {key: each for key, each in known.items() if len(each | wanted[key]) > MOST_CONSUMERS}
 
 
-def without_users(entity: Entity, claims: Collection[str]) -> tuple[Entity, dict[str, str]]:
+def without_users(entity: Entity, claims: Collection[str]) -> tuple[Entity, dict[str, DevicesAwaited]]:
     """Return *entity* without the pods that use *claims*, which wait for the end of the victims of an earlier root, and their reasons."""
     waiting = [pod for leaf in entity.leaves() for pod in leaf.waiting] if claims else []
     used = {pod.key: next((key for key, _ in _uses(pod) if key in claims), "") for pod in waiting}
-    reasons = {pod: f"claim {key} gets its devices when the pods that an earlier root evicts are gone" for pod, key in used.items() if key}
+    reasons = {pod: DevicesAwaited(key) for pod, key in used.items() if key}
     return (only(entity, used.keys() - reasons.keys()), reasons) if reasons else (entity, {})
 
 
@@ -108,13 +108,13 @@ def only(entity: Entity, kept: Collection[str]) -> Entity:
     )
 
 
-def with_refused(decision: Decision, reasons: Mapping[str, str]) -> Decision:
+def with_refused(decision: Decision, reasons: Mapping[str, ClaimFull | DevicesAwaited]) -> Decision:
     """Return *decision* with the pods that were left out for *reasons*."""
     if not reasons:
         return decision
-    left_out = f"{len(reasons)} {'pod is' if len(reasons) == 1 else 'pods are'} left out: {listed([*dict.fromkeys(reasons.values())])}"
-    message = left_out if decision.root.kind == "Pod" else ". ".join(filter(None, (left_out, decision.message)))
-    return dataclasses.replace(decision, message=message, pending={**decision.pending, **reasons})
+    left_out = PodsLeftOut(len(reasons), tuple(dict.fromkeys(reasons.values())))
+    causes = (left_out,) if decision.root.kind == "Pod" else (left_out, *decision.causes)
+    return dataclasses.replace(decision, causes=causes, pending={**decision.pending, **{pod: (why,) for pod, why in reasons.items()}})
 
 
 def _uses(pod: PodRecord) -> Iterator[tuple[str, Consumer]]:
@@ -155,7 +155,5 @@ def _minimum(leaf: Entity, used: dict[str, set[Consumer]]) -> list[PodRecord]:
     return kept
 
 
-def _reason(pod: PodRecord, used: Mapping[str, set[Consumer]]) -> str:
-    key = next(_full(pod, used), "")
-    change = f"; list it in spec.resourceClaims of PodGroup {pod.group}, which is then its only consumer" if pod.group else ""
-    return f"claim {key} can have at most {MOST_CONSUMERS} consumers in status.reservedFor{change}"
+def _reason(pod: PodRecord, used: Mapping[str, set[Consumer]]) -> ClaimFull:
+    return ClaimFull(next(_full(pod, used), ""), pod.group)

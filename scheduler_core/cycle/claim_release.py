@@ -12,14 +12,15 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from scheduler_core.causes.attempts import VictimsFound
 from scheduler_core.cycle.device_holders import named_claims
 from scheduler_core.cycle.effects import Effects
-from scheduler_core.model.decision import Status
 from scheduler_core.model.device_claims import name_of
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.preemption.plans.plan_cost import PlanCost
 from scheduler_core.preemption.result import ChosenUnits, Preemption, by_importance
 from scheduler_core.preemption.units.preemption_units import Units
@@ -121,14 +122,11 @@ class ClaimReleases:
     def _preemption(self, numbers: frozenset[int], cost: PlanCost, attempted: Attempted, *, lower: int) -> Preemption[None]:
         units = tuple(self._units.unit(number) for number in by_importance(numbers, self._units))
         chosen = ChosenUnits(units, cost.violations(numbers))
-        subject = "placement for podgroup"
-        if self._root.name.kind == "Pod":
-            node = self._snapshot.nodes.names[next(iter(attempted.nominations.values()))]
-            subject = f"potential placement for pod on node {node}"
-        message = f"found a {subject}, preempting {chosen.count} victims"
+        single = self._root.name.kind == "Pod"
+        found = VictimsFound(chosen.count, self._snapshot.nodes.names[next(iter(attempted.nominations.values()))] if single else "")
         split = chosen.split(self._being_evicted)
         preemption: Preemption[None] = Preemption(
-            Status.SUCCESS, message, *split, units, chosen.violating, attempted.nominations, None, lower
+            Status.SUCCESS, found, *split, units, chosen.violating, attempted.nominations, None, lower
         )
         return dataclasses.replace(preemption, devices=attempted.devices)
 

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scheduler_core import diagnosis
+from scheduler_core.causes.attempts import AttemptResult, PluginReason
+from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.claims import ClaimFull, DevicesAwaited
 from scheduler_core.causes.groups import PluginFailed
+from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
 from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explanations, with_devices
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.planned_roots import awaiting, keeps_plan, planned_part, with_rest_postponed
 from scheduler_core.cycle.preemptions import Preemptions
 from scheduler_core.cycle.preemptor import Proposal, eviction_quality
-from scheduler_core.cycle.verdicts import STATE_NOT_FOUND, lacks_state, search_verdict, verdicts
+from scheduler_core.cycle.verdicts import lacks_state, search_verdict, verdicts
 from scheduler_core.cycle.volume_choices import VolumeChoices
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
 from scheduler_core.exact.nominated_devices import hold_nominated_devices, nominate
-from scheduler_core.model.conditions import Conditions, unschedulable
-from scheduler_core.model.decision import Decision, GroupDecision, RankedGroup, Search, Status
+from scheduler_core.model.conditions import Conditions
+from scheduler_core.model.decision import Decision, GroupDecision, RankedGroup, Search
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.placement.extension_points import PluginFailedError, Plugins
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned, assigned_by_leaf
@@ -31,13 +36,8 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.rank_order import RankOrder, is_ranked
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.preemption.result import Preemption
-from scheduler_core.wording.group_words import group_words
-from scheduler_core.wording.kube_scheduler import pods_words
-from scheduler_core.wording.report import report
-from scheduler_core.wording.volume_words import volumes_not_held
 
 _NOTHING_WRONG = Diagnosis()
-_NO_STATE = f"kube-scheduler 1.37.1 ends the attempt with an error instead: {STATE_NOT_FOUND}"
 
 
 class Decider:
@@ -83,15 +83,15 @@ class Decider:
         self._chosen = bool(awaiting) or (bool(refused) and not are_alike(whole))
         decision = self._attempted(within)
         if awaiting or refused:
-            decision = with_refused(decision, awaiting | refused)
+            decision = with_refused(decision, {**awaiting, **refused})
             self.effects.record(decision)
         return decision
 
-    def _without_awaiting(self, entity: Entity) -> tuple[Entity, dict[str, str]]:
+    def _without_awaiting(self, entity: Entity) -> tuple[Entity, dict[str, DevicesAwaited]]:
         """Return *entity* without pods whose claims an earlier root awaits: with these pods its evictions would be in vain."""
         return without_users(entity, self.preemptions.awaited) if self._options.sparing else (entity, {})
 
-    def _within_limit(self, entity: Entity) -> tuple[Entity, dict[str, str]]:
+    def _within_limit(self, entity: Entity) -> tuple[Entity, dict[str, ClaimFull]]:
         """Return *entity* without pods whose claims have too many consumers; kube-scheduler learns of the limit when it binds."""
         return self._consumers.within_limit(entity) if self._options.sparing else (entity, {})
 
@@ -107,7 +107,7 @@ class Decider:
         except PluginFailedError as error:
             self._ledger.rewind(mark)
             stateful.rewind(counted)
-            outcome = PlacementOutcome(Status.ERROR, self._greedy.state.topology.root, 0, str(error))
+            outcome = PlacementOutcome(Status.ERROR, self._greedy.state.topology.root, 0, PluginReason(str(error)))
             pods = dict.fromkeys((pod.key for leaf in entity.leaves() for pod in leaf.waiting), PluginFailed(str(error)))
             why = Diagnosis(PluginFailed(str(error), error_explanations(stateful.plugins)), pods=pods)
             return self._not_placed(self._greedy.request(entity), outcome, None, why, self._greedy.search)
@@ -138,11 +138,11 @@ class Decider:
             return self._placed(request, outcome, why, search, released)
         why = diagnosis.explain(self._greedy, request, outcome)
         self._ledger.rewind(mark)
-        note = preemption.note if preemption else ""
+        notes = [AttemptNote.CONFLICTS_OVERLOOKED] if preemption is not None and preemption.overlooks else []
         if not self._options.sparing and lacks_state(request, outcome, self._greedy.state.profile):
-            outcome = dataclasses.replace(outcome, status=Status.ERROR, message=STATE_NOT_FOUND)
-            note = ". ".join(filter(None, (_NO_STATE, note)))
-        return self._not_placed(request, outcome, preemption, why, search, note)
+            outcome = dataclasses.replace(outcome, status=Status.ERROR, reason=AttemptResult.STATE_NOT_FOUND)
+            notes.insert(0, AttemptNote.FAILED_BEFORE_DEVICES)
+        return self._not_placed(request, outcome, preemption, why, search, notes)
 
     def _outcome(self, request: PlacementRequest) -> tuple[PlacementOutcome, Search, list[PodRecord]]:
         """Return the result of *request*, its search, and the pods whose nominations do not count for it.
@@ -206,14 +206,12 @@ class Decider:
             request.entity.name,
             Status.SUCCESS,
             assignments={pod.key: names[node] for pod, node in sorted(pods, key=lambda pair: pair[0].key)},
-            groups=self._groups(request, outcome, why, ""),
+            groups=self._groups(request, outcome, why),
             search=search,
-            pending=pods_words(pending),
+            pending={pod: (cause,) for pod, cause in pending.items()},
             volumes=volumes,
-            message=volumes_not_held(warning) if (warning := diagnosis.volumes_not_held(volumes, without)) is not None else "",
+            causes=present(diagnosis.volumes_not_held(volumes, without), why.cause),
             ranks=ranks,
-            cause=why.cause,
-            causes=pending,
         )
         claiming = [pod for pod, _ in pods if pod.device_claims]
         if claiming:
@@ -244,29 +242,24 @@ class Decider:
         preemption: Preemption[Proposal] | Preemption[None] | None,
         why: Diagnosis,
         search: Search,
-        note: str = "",
+        notes: Iterable[AttemptNote] = (),
     ) -> Decision:
         nominations = preemption.nominations if preemption is not None else {}
         victims = preemption.victims if preemption is not None else ()
         names = self._greedy.state.nodes.names
-        proved = search.outcome == "infeasible"
-        words = report(why.cause, why.pods, why.limits)
-        suffix = f", pod group preemption: {preemption.message}" if preemption is not None and preemption.message else ""
+        searched, missed = search_verdict(search), PlacementMissed(why.limits) if why.limits else None
+        doubt = present(None if isinstance(searched, NoPlacementExists) else missed)
         decision = Decision(
             request.entity.name,
             outcome.status,
-            message=". ".join(filter(None, (words.message, note, search_verdict(search) or words.uncertain))),
+            causes=present(why.cause, *notes, searched or missed),
             nominations={key: names[node] for key, node in sorted(nominations.items())},
             victims=tuple(sorted(pod.key for pod in victims)),
-            groups=self._groups(request, outcome, why, suffix),
+            groups=self._groups(request, outcome, why),
             search=search,
-            pending=words.pods
-            if proved or not words.uncertain
-            else {pod: f"{text.rstrip('.')}. {words.uncertain}" for pod, text in words.pods.items()},
+            pending={pod: (cause, *doubt) for pod, cause in why.pods.items()},
             preemption=eviction_quality(preemption),
-            cause=why.cause,
-            causes=why.pods,
-            limits=() if proved else why.limits,
+            post_filter=preemption.reason if preemption is not None else None,
         )
         kept = keeps_nominations(decision, preempts=request.entity.preempts)
         self._settled(decision)
@@ -293,17 +286,17 @@ class Decider:
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         return outcome.placed < waiting if request.entity.gang else outcome.placed == 0
 
-    def _groups(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, suffix: str) -> tuple[GroupDecision, ...]:
+    def _groups(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis) -> tuple[GroupDecision, ...]:
         if request.entity.name.kind == "Pod":
             return ()
         decisions = []
         for verdict in verdicts(request, outcome):
-            cause = why.groups.get(verdict.name)
-            own = group_words(cause) if cause is not None else ""
-            message = verdict.message
-            if verdict.status is Status.UNSCHEDULABLE or verdict.status is Status.UNRESOLVABLE:
-                # The condition begins with kube-scheduler's message, which users and tools search for.
-                message = "; ".join(filter(None, (unschedulable(verdict.message) + suffix, own)))
-            conditions = self._conditions.conditions_after(verdict.name, verdict.status, message)
-            decisions.append(GroupDecision(verdict.name, verdict.status, own or verdict.message, verdict.domain, conditions, cause))
+            causes = present(why.groups.get(verdict.name) or verdict.reason)
+            before = self._conditions.present(verdict.name)
+            decisions.append(GroupDecision(verdict.name, verdict.status, causes, verdict.domain, verdict.reason, before))
         return tuple(decisions)
+
+
+def present(*causes: Cause | None) -> tuple[Cause, ...]:
+    """Return those of *causes* that there are."""
+    return tuple(each for each in causes if each is not None)

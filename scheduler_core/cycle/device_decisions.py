@@ -6,15 +6,24 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from scheduler_core.causes.claims import (
+    BindingConditionsAwaited,
+    BoundOtherwise,
+    DevicesExchanged,
+    PodsAwaitDevices,
+    ReservationRefused,
+    SelectorsNotEvaluated,
+    SharedClaims,
+)
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, lacks_members, only
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
-from scheduler_core.model.devices import MOST_CONSUMERS, Allocation
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.wording import listed
+from scheduler_core.model.status import Status
 from scheduler_core.plugins.base import StatefulPlugin
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation
 
@@ -33,11 +42,11 @@ def with_devices(
 ) -> Decision:
     """Return *decision*, which places *pods* of *entity*, with their devices; unless *options* are sparing, also with the faults of kube-scheduler 1.37.1.
 
-    If they are, the message names the selectors with which kube-scheduler ends the attempt with an error.
+    If they are, its causes have the selectors with which kube-scheduler ends the attempt with an error.
     """
     faults = _left_out(pods, plugins) if options.sparing else _device_faults(pods, plugins)
-    message = ". ".join(filter(None, (decision.message, faults)))
-    decision = dataclasses.replace(decision, message=message, devices=chosen_devices(pods, plugins))
+    causes = decision.causes if faults is None else (*decision.causes, faults)
+    decision = dataclasses.replace(decision, causes=causes, devices=chosen_devices(pods, plugins))
     if options.leaves_waiting:
         decision = _with_waiting_pods(decision, (pod for pod, _ in pods))
     return decision if options.sparing else _without_unreserved_pods(decision, entity, [pod for pod, _ in pods], consumers)
@@ -87,23 +96,18 @@ def chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) 
     return dict(sorted(chosen.items(), key=lambda each: each[0].label))
 
 
-def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> str:
-    """Return a warning about claims of the placed *pods* that kube-scheduler 1.37.1 does not bind as decided; empty if there are none."""
+def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> BoundOtherwise | None:
+    """Return the claims of the placed *pods* that kube-scheduler 1.37.1 does not bind as decided; None without any."""
     with_claims = [pod for pod, _ in pods if pod.device_claims]
-    wrong = [
-        f"claims of pod {pod.name} get the devices of each other, because a claim that the pod shares is listed before a new one"
-        for pod in with_claims
-        if any(plugin.exchanged(pod) for plugin in plugins)
-    ]
+    exchanged = [DevicesExchanged(pod.name) for pod in with_claims if any(plugin.exchanged(pod) for plugin in plugins)]
     users = Counter(claim for pod in with_claims for claim, _ in _taken(pod, plugins))
-    if shared := [claim.label.rpartition("/")[2] for claim, count in users.items() if count > 1]:
-        claims = f"claim{'s' if len(shared) > 1 else ''} {listed(shared, joint=', ', longest=200)}"
-        wrong.append(f"of the pods that share {claims}, the first is bound at once, and the others one by one after a failed attempt")
-    return f"kube-scheduler 1.37.1 binds this otherwise: {'; '.join(wrong[:_LISTED])}" if wrong else ""
+    shared = tuple(claim.label.rpartition("/")[2] for claim, count in users.items() if count > 1)
+    faults = (*exchanged, *((SharedClaims(shared),) if shared else ()))
+    return BoundOtherwise(faults[:_LISTED]) if faults else None
 
 
-def _left_out(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> str:
-    """Return the selectors of the placed *pods* that could not be evaluated for some device; empty if there are none."""
+def _left_out(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> SelectorsNotEvaluated | None:
+    """Return the selectors of the placed *pods* that could not be evaluated for some device; None without any."""
     found: dict[tuple[DeviceNeed, ...], list[str]] = {}
     for plugin in plugins:
         if isinstance(plugin, DeviceAllocation):
@@ -111,7 +115,7 @@ def _left_out(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> st
                 if pod.shape.picks_devices and pod.shape.devices not in found:
                     found[pod.shape.devices] = [*plugin.unevaluated(pod)]
     texts = dict.fromkeys(text for each in found.values() for text in each)
-    return "; ".join([*texts][:_LISTED])
+    return SelectorsNotEvaluated(tuple(texts)[:_LISTED]) if texts else None
 
 
 def _with_waiting_pods(decision: Decision, pods: Iterable[PodRecord]) -> Decision:
@@ -120,14 +124,14 @@ def _with_waiting_pods(decision: Decision, pods: Iterable[PodRecord]) -> Decisio
         return decision
     waits = {claim.key for claim, allocation in decision.devices.items() if any(device.waits for device in allocation.devices)}
     waiting = {pod.key: decision.assignments[pod.key] for pod in pods if waits.intersection(claim.key for claim in pod.device_claims)}
-    messages = {pod: f"waiting for binding conditions for device on node {node}" for pod, node in sorted(waiting.items())}
+    awaited = sorted(waiting.items())
     return dataclasses.replace(
         decision,
         status=Status.WAIT,
-        message="; ".join(filter(None, (decision.message, listed([f"pod {pod}: {text}" for pod, text in messages.items()], longest=400)))),
+        causes=(*decision.causes, PodsAwaitDevices(tuple(awaited))),
         assignments={pod: node for pod, node in decision.assignments.items() if pod not in waiting},
         nominations={**decision.nominations, **waiting},
-        pending={**decision.pending, **messages},
+        pending={**decision.pending, **{pod: (BindingConditionsAwaited(node),) for pod, node in awaited}},
     )
 
 
@@ -137,14 +141,11 @@ def _without_unreserved_pods(decision: Decision, entity: Entity, pods: Sequence[
     It adds the time to an allocation that another scheduler wrote without it, and further consumers to a claim that has the most already;
     the API server refuses both.  The status is Error if too few pods are left.
     """
-    failed = {pod: f"add reservation to claim {claim}: {_too_many(claim)}" for pod, claim in consumers.beyond_limit(pods).items()}
+    failed = {pod: ReservationRefused(claim, too_many=True) for pod, claim in consumers.beyond_limit(pods).items()}
     for pod in pods:
         claims = zip(pod.device_claims, pod.shape.devices, strict=False)
         if untimed := [claim.key for claim, need in claims if need.untimed]:
-            failed[pod.key] = (
-                f"add reservation to claim {untimed[0]}: status.allocation: field cannot be modified once set: another scheduler has"
-                " allocated the claim without allocationTimestamp"
-            )
+            failed[pod.key] = ReservationRefused(untimed[0], too_many=False)
     if not failed:
         return decision
     assignments = {pod: node for pod, node in decision.assignments.items() if pod not in failed}
@@ -152,18 +153,16 @@ def _without_unreserved_pods(decision: Decision, entity: Entity, pods: Sequence[
     return dataclasses.replace(
         decision,
         status=Status.ERROR if lacks_members(only(entity, {*assignments, *waiting})) else decision.status,
-        message="; ".join(filter(None, (decision.message, *sorted(set(failed.values()))))),
+        causes=(*decision.causes, *sorted(set(failed.values()), key=_words_order)),
         assignments=assignments,
         nominations=waiting,
-        pending={**decision.pending, **failed},
+        pending={**decision.pending, **{pod: (why,) for pod, why in failed.items()}},
     )
 
 
-def _too_many(claim: str) -> str:
-    """Return the answer of the API server to the reservation of *claim* for one consumer too many."""
-    name, limit = claim.rpartition("/")[2], MOST_CONSUMERS
-    too_many = f"status.reservedFor: Too many: {limit + 1}: must have at most {limit} items"
-    return f'ResourceClaim.resource.k8s.io "{name}" is invalid: {too_many}'
+def _words_order(refused: ReservationRefused) -> tuple[str, bool]:
+    """Return the key that sorts *refused* as its words, which have a colon after the claim."""
+    return f"{refused.claim}:", not refused.too_many
 
 
 def _taken(pod: PodRecord, plugins: Iterable[StatefulPlugin]) -> Iterator[tuple[DeviceClaim, Allocation]]:

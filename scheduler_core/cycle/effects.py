@@ -11,12 +11,14 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from scheduler_core.loading.released_claims import with_released_claims
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import Consumer
 from scheduler_core.model.devices import Allocation
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.queueing.trees import minimum, name_of
 from validators.model.group import Group, PodGroup
 from validators.model.meta import replaced

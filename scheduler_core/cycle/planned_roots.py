@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.causes.attempts import AttemptResult, PreemptionResult
 from scheduler_core.causes.groups import VictimsAwaited
+from scheduler_core.causes.searches import AttemptNote
 from scheduler_core.cycle.claim_consumers import only
 from scheduler_core.diagnosis import Diagnosis
-from scheduler_core.model.decision import Decision, Search, Status
+from scheduler_core.model.decision import Decision, Search
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nominations import Nominations
+from scheduler_core.model.status import Status
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.preemption.result import Preemption
-from scheduler_core.preemption.victims.workload_aware import ONGOING
-from scheduler_core.wording.group_words import group_words
 from validators.model.meta import replaced
-
-_POSTPONED = "waiting until the nominated pods of its root are placed"
 
 
 def keeps_plan(request: PlacementRequest, outcome: PlacementOutcome, nominations: Nominations) -> bool:
@@ -38,7 +37,7 @@ def planned_part(entity: Entity, nominations: Nominations) -> Entity | None:
 def with_rest_postponed(decision: Decision, entity: Entity, part: Entity) -> Decision:
     """Return *decision* on *part* of *entity* as the decision on *entity*, whose other pods are placed in a later cycle."""
     kept = {pod.key for leaf in part.leaves() for pod in leaf.waiting}
-    rest = {pod.key: _POSTPONED for leaf in entity.leaves() for pod in leaf.waiting if pod.key not in kept}
+    rest = {pod.key: (AttemptNote.REST_POSTPONED,) for leaf in entity.leaves() for pod in leaf.waiting if pod.key not in kept}
     decided = {each.name for each in entity.walk() if not kept.isdisjoint(pod.key for leaf in each.leaves() for pod in leaf.waiting)}
     groups = tuple(each for each in decision.groups if each.group in decided)
     return dataclasses.replace(decision, pending={**decision.pending, **rest}, groups=groups)
@@ -48,14 +47,14 @@ def awaiting(request: PlacementRequest, outcome: PlacementOutcome) -> tuple[Plac
     """Return the results for a root of which *outcome* places a part: the rest is placed when pods on its nodes have terminated."""
     cause = VictimsAwaited()
     pods = dict.fromkeys((pod.key for leaf in request.entity.leaves() for pod in leaf.waiting), cause)
-    failed = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=group_words(cause), loads=(), placed=0)
+    failed = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, reason=AttemptResult.VICTIMS_AWAITED, loads=(), placed=0)
     return failed, ongoing(request.entity), Diagnosis(cause, pods=pods), Search("complete", "not-searched")
 
 
 def ongoing(entity: Entity) -> Preemption[None]:
     """Return the preemption of *entity* while it waits for the victims of an earlier one."""
     nominations = {pod.key: pod.nominated for leaf in entity.leaves() for pod in leaf.waiting if pod.nominated >= 0}
-    return Preemption(Status.SUCCESS, ONGOING, nominations=nominations)
+    return Preemption(Status.SUCCESS, PreemptionResult.ONGOING, nominations=nominations)
 
 
 def without_nominations(entity: Entity) -> Entity:

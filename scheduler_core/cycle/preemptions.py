@@ -17,12 +17,12 @@ from scheduler_core.cycle.planned_roots import ongoing, without_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
 from scheduler_core.exact.complete import Complete
 from scheduler_core.exact.nominated_devices import devices_of_nominated
-from scheduler_core.model.decision import Status
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.placement.extension_points import PluginFailedError
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
@@ -36,10 +36,6 @@ from scheduler_core.preemption.victims.default_preemption import PodPreemption
 from scheduler_core.preemption.victims.reprieve import ReprieveCapacity
 from scheduler_core.preemption.victims.workload_aware import select_victims
 
-_OVERLOOKED = (
-    "kube-scheduler 1.37.1 does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of running"
-    " pods and ReadWriteOncePod claims in use; strategy complete evicts them"
-)
 Chosen = Preemption[Proposal] | Preemption[None]
 
 
@@ -230,7 +226,7 @@ class Preemptions:
         units = self.units(entity)
         if entity.name.kind != "Pod":
             selected = select_victims(entity, units, self.budgets, self._ledger, preemptor, self._effects.victims)
-            return dataclasses.replace(selected, note=_OVERLOOKED) if preemptor.overlooks else selected
+            return dataclasses.replace(selected, overlooks=True) if preemptor.overlooks else selected
         pod = entity.waiting[0]
         resolvable = preemptor.resolvable(pod)
         interactions = preemptor if self._greedy.state.stateful.touches(pod) else None

@@ -10,15 +10,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from scheduler_core.causes.attempts import AttemptReason
 from scheduler_core.exact.complete import Complete, searchable
 from scheduler_core.exact.needs import lacking, satisfied, selections
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.exact.volumes.named_pods import counted
-from scheduler_core.model.decision import Eviction, Status
+from scheduler_core.model.decision import Eviction
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.candidate_placements import PinError, pinned_value
 from scheduler_core.placement.greedy import Greedy
@@ -53,9 +55,9 @@ class Proposal:
         return self.outcome.status
 
     @property
-    def message(self) -> str:
+    def reason(self) -> AttemptReason | None:
         """Return the reason for a failure."""
-        return self.outcome.message
+        return self.outcome.reason
 
 
 class Preemptor:

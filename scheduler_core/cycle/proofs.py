@@ -12,9 +12,10 @@ from scheduler_core.exact.certificate.certificate import certificate
 from scheduler_core.exact.certificate.refutation import TooLongError, UnprovenError
 from scheduler_core.exact.step_budget import StepsSpentError
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
 

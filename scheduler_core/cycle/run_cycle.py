@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
+from scheduler_core.causes.cause import Cause
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.device_decisions import with_waiting_pods_placed
 from scheduler_core.cycle.unreserved_claims import (
@@ -23,11 +24,13 @@ from scheduler_core.cycle.unreserved_claims import (
 )
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.queueing import scheduling_queue
 from scheduler_core.queueing.scheduling_queue import Forest
@@ -87,13 +90,13 @@ class Result:
 
     Attributes:
         decisions: in the order made.
-        pending: pods that belong to no root that could be tried, each with the reason.
+        pending: pods that belong to no root that could be tried, each with its causes.
         problems: inputs that could not be used.
 
     """
 
     decisions: tuple[Decision, ...]
-    pending: tuple[tuple[str, str], ...]
+    pending: tuple[tuple[str, tuple[Cause, ...]], ...]
     problems: tuple[Problem, ...]
 
 

@@ -9,14 +9,19 @@ import dataclasses
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from scheduler_core.causes.attempts import FitError
+from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.claims import ClaimsDeallocated
 from scheduler_core.cycle.claim_release import one_by_one
 from scheduler_core.cycle.device_holders import named_claims
 from scheduler_core.loading.released_claims import with_released_claims
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import name_of
 from scheduler_core.model.devices import UNAVAILABLE
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.queueing.trees import name_of as name_of_group
 
 _FEW, _MANY = 3, 16
@@ -56,7 +61,7 @@ def post_filtered(snapshot: ClusterSnapshot, decisions: Sequence[Decision]) -> d
     found: dict[Name, list[str]] = {}
     for decision in decisions if pods else ():
         if decision.root.kind != "CompositePodGroup" and decision.root not in confined and decision.status in _FAILED:
-            refused = [pods[key] for key, reason in sorted(decision.pending.items()) if key in pods and UNAVAILABLE in reason]
+            refused = [pods[key] for key, causes in sorted(decision.pending.items()) if key in pods and _lacks_devices(causes)]
             if chosen := dict.fromkeys(claim for pod in refused for claim in _unavailable(pod, free)[:1]):
                 found[decision.root] = [*chosen]
     return found
@@ -81,26 +86,29 @@ def without_allocations(snapshot: ClusterSnapshot, claims: Collection[str]) -> C
 
 
 def deallocated(decisions: Sequence[Decision], before: ClusterSnapshot, claims: Collection[str]) -> tuple[Decision, ...]:
-    """Return *decisions*, made while *claims* of *before* were not allocated; the messages name those whose devices, or new ones, are used."""
+    """Return *decisions*, made while *claims* of *before* were not allocated; the causes name those whose devices, or new ones, are used."""
     allocated = before.devices.allocated if before.devices is not None else {}
     devices = {claim: {each.id for each in allocated[claim].devices} for claim in sorted(claims)}
-    then = "it is deallocated first"
     explained = []
     for decision in decisions:
         taken = {given.id for each in decision.devices.values() for given in each.devices}
         own = {claim.key for claim in decision.devices}
-        explained.append(_explained(decision, [claim for claim, held in devices.items() if claim in own or held & taken], then))
+        explained.append(_explained(decision, [claim for claim, held in devices.items() if claim in own or held & taken]))
     return tuple(explained)
 
 
 def deallocated_afterwards(decisions: Sequence[Decision], claims: Mapping[Name, Sequence[str]]) -> tuple[Decision, ...]:
-    """Return *decisions*, after which kube-scheduler deallocates *claims*, by root; the messages say so."""
-    then = "kube-scheduler deallocates it now, and tries again"
-    return tuple(_explained(each, claims.get(each.root, ()), then) for each in decisions)
+    """Return *decisions*, after which kube-scheduler deallocates *claims*, by root; the causes say so."""
+    return tuple(_explained(each, claims.get(each.root, ()), afterwards=True) for each in decisions)
 
 
-def _explained(decision: Decision, claims: Sequence[str], then: str) -> Decision:
+def _explained(decision: Decision, claims: Sequence[str], *, afterwards: bool = False) -> Decision:
     if not claims:
         return decision
-    text = "; ".join(f"claim {claim} is allocated, but reserved for nobody: {then}" for claim in claims)
-    return dataclasses.replace(decision, message=". ".join(filter(None, (decision.message, text))))
+    return dataclasses.replace(decision, causes=(*decision.causes, ClaimsDeallocated(tuple(claims), afterwards)))
+
+
+def _lacks_devices(causes: Iterable[Cause]) -> bool:
+    """Return whether some node refuses a pod because it cannot use the devices of its claim."""
+    errors = [each for each in causes if isinstance(each, FitError)]
+    return any(reason == UNAVAILABLE for each in errors for reason, _ in each.reasons)

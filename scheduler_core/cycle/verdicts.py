@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.model.decision import Domain, Name, Search, Status
+from scheduler_core.causes.attempts import AttemptReason
+from scheduler_core.causes.searches import NoPlacementExists, SearchStopped, SearchVerdict
+from scheduler_core.model.decision import Search
+from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.status import Status
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.plugins import dynamic_resources
 from scheduler_core.plugins.profile import Profile
 
-STATE_NOT_FOUND = 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
-"""Message of kube-scheduler 1.37.1 for a group to which ``lacks_state`` applies."""
-_PROVED = "No placement exists (proved by complete search)"
-_SPENT = "The search stopped after {} steps without a result: a placement may exist; try a larger budget"
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupVerdict:
-    """Status and cause of one group, and its domain if it is placed."""
+    """Status of one group, and why, and its domain if it is placed."""
 
     request: PlacementRequest
     status: Status
-    message: str
+    reason: AttemptReason | None
     domain: Domain | None
 
     @property
@@ -67,20 +66,19 @@ def _collect(request: PlacementRequest, outcome: PlacementOutcome | None, above:
 def _verdict(request: PlacementRequest, outcome: PlacementOutcome | None, above: GroupVerdict | None) -> GroupVerdict:
     overruled = above is not None and above.status is not Status.SUCCESS
     if above is not None and (outcome is None or (overruled and (outcome.success or above.status is Status.ERROR))):
-        return GroupVerdict(request, above.status, above.message, None)
+        return GroupVerdict(request, above.status, above.reason, None)
     if outcome is None:
         raise ValueError("a root must have an outcome")
     key = request.entity.key
     domain = Domain(key, outcome.placement.value) if outcome.success and key else None
-    return GroupVerdict(request, outcome.status, outcome.message, domain)
+    return GroupVerdict(request, outcome.status, outcome.reason, domain)
 
 
-def search_verdict(search: Search) -> str:
-    """Return the message about the search for a root that is not placed; empty if there is none."""
+def search_verdict(search: Search) -> SearchVerdict | None:
+    """Return how the search for a root that is not placed ended; None if there was none."""
     match search.outcome:
         case "infeasible":
-            return _PROVED
+            return NoPlacementExists(search.explored)
         case "budget":
-            return _SPENT.format(search.explored)
-        case _:
-            return ""
+            return SearchStopped(search.explored)
+    return None

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scheduler_core.causes.node_states import UnusableCapacity
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, Bools, Ints, NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire import Taint

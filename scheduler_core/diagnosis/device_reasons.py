@@ -20,6 +20,7 @@ from scheduler_core.diagnosis.device_causes import DeviceCause, free_devices
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.device_claims import DeviceLack, DeviceShortage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.wire import NodeSelector, Requirement
@@ -29,7 +30,6 @@ from scheduler_core.plugins.dynamic_resources import NAME
 
 _MOST_NODES = 2048
 """Maximum number of nodes of a domain whose devices are counted together."""
-_HOSTNAME = "kubernetes.io/hostname"
 
 
 def with_domain(state: PlacementState, request: PlacementRequest, refusals: NodeRefusals, goal: int) -> NodeRefusals:
@@ -107,4 +107,4 @@ def _place(selector: NodeSelector) -> NodeLabel | None:
     if len(requirements) != 1 or requirements[0].operator != "In":
         return None
     # The only field is the name of the node.
-    return NodeLabel(_HOSTNAME if terms[0].match_fields else requirements[0].key, tuple(requirements[0].values or ()))
+    return NodeLabel(HOSTNAME if terms[0].match_fields else requirements[0].key, tuple(requirements[0].values or ()))

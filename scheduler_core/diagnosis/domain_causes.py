@@ -17,13 +17,14 @@ from scheduler_core.diagnosis.pod_rule_reasons import REASONS, PodRuleReasons
 from scheduler_core.diagnosis.resource_shortage import shortages
 from scheduler_core.diagnosis.volume_reasons import volume_cause
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
-from scheduler_core.model.decision import Domain
+from scheduler_core.model.names import Domain
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins import registry
 from scheduler_core.plugins.node_affinity import own_node
 from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
@@ -38,8 +39,8 @@ def cause_in_domain(greedy: Greedy, request: PlacementRequest, held: Held, goal:
     state, nodes, domain = greedy.state, nodes_of_pods(greedy, request, held), held.domain
     if held.pods >= goal:
         # The cause is not a lack of nodes, but a plugin or an earlier failure.
-        message = greedy.attempt(request, domain).message
-        failed = (AttemptFailed(message),) if message else ()
+        reason = greedy.attempt(request, domain).reason
+        failed = (AttemptFailed(reason),) if reason is not None else ()
         return DomainCause(domain_of(domain), len(domain), held.pods, goal, causes=failed, in_order=held.in_order)
     without = np.flatnonzero(nodes < 0)
     pod = request.entity.waiting[int(without[0]) if len(without) else -1]
@@ -113,4 +114,5 @@ def _by_node(state: PlacementState, refusals: NodeRefusals, reason: str, count: 
         return PodRefused(reason)
     if refusals.plugin_of(reason) == UnmodelledFields.name:
         return UnmodelledField(reason)
-    return NodesRefused(reason, NodeCount(count, len(refusals.nodes)))
+    plugin = refusals.plugin_of(reason)
+    return NodesRefused(reason, NodeCount(count, len(refusals.nodes)), "" if registry.is_of_kube_scheduler(plugin) else plugin)

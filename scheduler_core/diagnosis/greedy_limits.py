@@ -23,10 +23,11 @@ from scheduler_core.causes.missed_placements import (
 )
 from scheduler_core.diagnosis.domain_capacity import capacity, homogeneous, largest_places, needed, slots, summed
 from scheduler_core.diagnosis.tree_cause import extra_pods
-from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Bools
 from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, pods_with_nodes

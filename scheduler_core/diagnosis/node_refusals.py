@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from scheduler_core.causes.groups import FitError
+from scheduler_core.causes.attempts import FitError
 from scheduler_core.diagnosis import device_causes
 from scheduler_core.diagnosis.device_causes import DeviceCause
 from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, UNAVAILABLE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from scheduler_core.causes.attempts import FitError
 from scheduler_core.causes.groups import (
     FailedGroup,
-    FitError,
     FurtherDomains,
     InsufficientCapacity,
     NoDomain,

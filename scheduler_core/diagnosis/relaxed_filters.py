@@ -10,7 +10,7 @@ from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UnmodelledField, UntoleratedTaint
 from scheduler_core.diagnosis.domain_capacity import homogeneous, slots
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
-from scheduler_core.model.nodes import Bools, NodeTable
+from scheduler_core.model.nodes import Bools, Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.wire import Taint, Toleration
@@ -61,17 +61,25 @@ def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Pl
 def state_cause(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> Cordoned | NodeAffinityMismatch | UntoleratedTaint | None:
     """Return the cause of a static *reason* that is about the state of nodes; None for other reasons."""
     refused = refusals.static[reason]
-    count = NodeCount(int(refused.sum()), len(refusals.nodes))
+    return node_state(refusals.pod.shape, (refusals.plugin_of(reason), reason), refusals.nodes[refused], len(refusals.nodes), nodes)
+
+
+def node_state(
+    shape: PodShape, why: tuple[str, str], refused: Nodes, total: int, nodes: NodeTable
+) -> Cordoned | NodeAffinityMismatch | UntoleratedTaint | None:
+    """Return the state of the nodes *refused* (of *total*, at least one) to *shape* for the reason *why* of a plugin; None for others."""
+    plugin, reason = why
+    count = NodeCount(len(refused), total)
     if reason == UNSCHEDULABLE:
         return Cordoned(count)
     if reason == NODE_AFFINITY:
-        affinity = refusals.pod.shape.affinity and refusals.pod.shape.affinity.node_affinity
+        affinity = shape.affinity and shape.affinity.node_affinity
         required = bool(affinity and affinity.required_during_scheduling_ignored_during_execution)
-        return NodeAffinityMismatch(tuple(refusals.pod.shape.node_selector), required, count)
-    if refusals.plugin_of(reason) == TaintToleration.name:
-        tolerations = Tolerations(refusals.pod.shape.tolerations)
+        return NodeAffinityMismatch(tuple(shape.node_selector), required, count)
+    if plugin == TaintToleration.name:
+        tolerations = Tolerations(shape.tolerations)
         # All these nodes have the same taint, but perhaps with another effect.
-        taints = nodes.taints[int(refusals.nodes[refused.argmax()])]
+        taints = nodes.taints[int(refused[0])]
         return UntoleratedTaint(next(taint for taint in taints if taint.effect in HARD and not tolerations.cover(taint)), count)
     return None
 

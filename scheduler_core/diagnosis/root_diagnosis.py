@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from scheduler_core.causes.attempts import AttemptResult
 from scheduler_core.causes.groups import (
     AttemptError,
     GroupCause,
@@ -19,7 +20,8 @@ from scheduler_core.diagnosis.greedy_limits import limits_of_greedy
 from scheduler_core.diagnosis.tree_cause import TreeCause
 from scheduler_core.diagnosis.volume_reasons import storage_exceeded
 from scheduler_core.diagnosis.with_pods import rewound
-from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -53,12 +55,12 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
     path = (request.entity.name,)
     if outcome.status is Status.ERROR:
         return _error(request, outcome, path)
-    if outcome.exceeds_storage:
+    if outcome.reason is AttemptResult.STORAGE_EXCEEDED:
         same = _same_for_all(request, StorageExceeded(path, storage_exceeded(greedy.state, request)))
         return dataclasses.replace(same, limits=limits_of_greedy(greedy, request))
     tree = TreeCause(greedy)
     limits: tuple[GreedyLimit, ...] = ()
-    if outcome.success or outcome.nothing_new:
+    if outcome.success or outcome.reason is AttemptResult.NOTHING_NEW:
         with rewound(greedy.state):
             if outcome.placed:
                 greedy.assume(request, outcome)
@@ -107,7 +109,7 @@ def _leaves(
 
 
 def _status(outcome: PlacementOutcome) -> GroupUnschedulable:
-    return GroupUnschedulable("" if outcome.nothing_new else outcome.message)
+    return GroupUnschedulable(None if outcome.reason is AttemptResult.NOTHING_NEW else outcome.reason)
 
 
 def _error(request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> Diagnosis:
@@ -116,7 +118,7 @@ def _error(request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> 
     while below := next((pair for pair in zip(request.children, outcome.children, strict=False) if _erred(pair[1])), None):
         request, path = below[0], (*path, below[0].entity.name)
         outcome = below[1] or outcome
-    error = AttemptError(path, outcome.message)
+    error = AttemptError(path, outcome.reason)
     return dataclasses.replace(_same_for_all(whole, error), groups={request.entity.name: error})
 
 

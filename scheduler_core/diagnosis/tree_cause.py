@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.causes.attempts import FitError
 from scheduler_core.causes.domains import AttemptFailed
 from scheduler_core.causes.groups import (
     ChildFails,
     ChildrenDoNotFit,
     ChildrenInDomain,
     FailedGroup,
-    FitError,
     FitsAlone,
     GroupCause,
     MinimumOutOfReach,
@@ -26,7 +26,7 @@ from scheduler_core.diagnosis import pod_group_cause
 from scheduler_core.diagnosis.domain_capacity import capacity, places_to_try
 from scheduler_core.diagnosis.domain_causes import domain_of
 from scheduler_core.diagnosis.with_pods import rewound
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
@@ -119,7 +119,7 @@ class TreeCause:
             request.entity.minimum,
             (first, *(self._brief(request, each, path) for each in others)),
             len(places) - 1 - len(others) if request.entity.key else 0,
-            None if first.failing else AttemptFailed(tries[0].outcome.message),
+            None if first.failing else AttemptFailed(tries[0].outcome.reason),
         )
 
     def _ranked(self, request: PlacementRequest, places: tuple[Placement, ...]) -> list[_Try]:

@@ -26,8 +26,9 @@ from scheduler_core.causes.volume_causes import (
     VolumeZoneConflict,
 )
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
-from scheduler_core.model.decision import Name, VolumeChoice
+from scheduler_core.model.decision import VolumeChoice
 from scheduler_core.model.delayed_claims import ClaimRequest
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.storage import ClaimOptions, Storage
 from scheduler_core.model.topology import Placement

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from scheduler_core.causes.attempts import AttemptResult
 from scheduler_core.exact.claims_of_plan import ClaimsOfPlan
 from scheduler_core.exact.completion import Completion, LimitedCompletion, is_met
 from scheduler_core.exact.needs import satisfied
@@ -21,10 +22,11 @@ from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentErro
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.exact.volumes.constraints import volume_constraints
 from scheduler_core.exact.volumes.named_pods import NamedPods, counted
-from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Name, Search, Status
+from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Search
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
-from scheduler_core.model.wording import STORAGE_EXCEEDED
 from scheduler_core.placement import placement_score
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
@@ -97,7 +99,7 @@ class Complete(Greedy):
             ledger.rewind(mark)
             if limited.placed and is_met(request, limited):
                 return limited
-        return dataclasses.replace(greedy, status=Status.UNSCHEDULABLE, message=STORAGE_EXCEEDED, exceeds_storage=True, loads=(), placed=0)
+        return dataclasses.replace(greedy, status=Status.UNSCHEDULABLE, reason=AttemptResult.STORAGE_EXCEEDED, loads=(), placed=0)
 
     def searches(self, request: PlacementRequest) -> bool:
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""

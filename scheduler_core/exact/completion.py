@@ -14,9 +14,10 @@ import numpy as np
 
 from scheduler_core.exact.needs import satisfied
 from scheduler_core.exact.volumes.storage_sums import StorageInUse, StorageSums
-from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 
-from scheduler_core.loading.gather import label
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import ATTRIBUTE, IN_NO_DOMAIN, Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.wire_devices import Attribute
 from scheduler_core.plugins.devices.attribute_constraints import attribute_of
 from validators.model.group import Group
@@ -51,9 +51,10 @@ def problems_of_levels(nodes: NodeTable, devices: DeviceObjects, attributes: Seq
     for node, of_node in zip(nodes.names, values, strict=True):
         for name, each in zip(attributes, of_node, strict=True):
             if len(each) > 1:
-                yield Problem(f"Node {node}", _several(name, each))
+                yield Problem.about(Name("Node", "", node), ProblemKind.IN_NO_DOMAIN, _several(name, each))
     known = _attributes(devices)
-    yield from (Problem(f"{ATTRIBUTE}{name}", _absent(name, known)) for name in attributes if name not in known)
+    absent = (name for name in attributes if name not in known)
+    yield from (Problem(f"attribute {name}", _absent(name, known), ProblemKind.UNKNOWN_ATTRIBUTE) for name in absent)
 
 
 def _domain(values: Sequence[str]) -> str | None:
@@ -72,7 +73,8 @@ def levels_not_named(nodes: NodeTable, devices: DeviceObjects, groups: Iterable[
     for key, found in sorted(keys.items()):
         if key in attributes:
             message = f'no node has the topology key "{key}", but devices have this attribute: --device-topology {key} makes it a level'
-            yield from (Problem(label(group.kind, (namespace_of(group), group.metadata.name)), message) for group in found)
+            names = (Name(group.kind, namespace_of(group), group.metadata.name) for group in found)
+            yield from (Problem.about(name, ProblemKind.ATTRIBUTE_WITHOUT_LEVEL, message) for name in names)
 
 
 def _attributes(devices: DeviceObjects) -> set[str]:
@@ -92,7 +94,7 @@ def _text(value: Attribute) -> str:
 def _several(name: str, values: Sequence[str]) -> str:
     more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
     shown = ", ".join(values[:_MOST_VALUES])
-    return f"its devices have {len(values)} values of {name} ({shown}{more}); {IN_NO_DOMAIN}"
+    return f"its devices have {len(values)} values of {name} ({shown}{more}); the node is in no domain of this level"
 
 
 def _absent(name: str, known: Iterable[str]) -> str:

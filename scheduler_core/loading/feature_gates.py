@@ -10,9 +10,10 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
+from scheduler_core.model.names import Name
 from scheduler_core.model.options import is_ignored
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeNeed
 from validators.defaults.drop import drop_disabled_fields
@@ -40,7 +41,8 @@ def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collect
     groups = tuple(_groups(snapshot.groups, gates, problems))
     pods = snapshot.pods
     if not gates.enabled(GENERIC_WORKLOAD):
-        problems += [_dropped(f"Pod {pod.key}", "spec.schedulingGroup", GENERIC_WORKLOAD) for pod in pods if pod.group]
+        members = (Name("Pod", pod.namespace, pod.name) for pod in pods if pod.group)
+        problems += [_dropped(each, "spec.schedulingGroup", GENERIC_WORKLOAD) for each in members]
         pods = tuple(replaced(pod, group="") if pod.group else pod for pod in pods)
     workloads = [drop_disabled_fields(each, None, gates)[0] for each in snapshot.known.list_kind("Workload") or ()]
     others = [each for kind in _OTHERS for each in snapshot.known.list_kind(kind) or ()]
@@ -93,12 +95,11 @@ def _kept_claims(pod: PodRecord, ignore: Collection[str]) -> tuple[str, ...]:
 
 def _groups(groups: Iterable[Group], gates: Gates, problems: list[Problem]) -> Iterator[Group]:
     for group in groups:
-        name = f"{group.kind} {namespace_of(group)}/{group.metadata.name}"
+        name = Name(group.kind, namespace_of(group), group.metadata.name)
         required = COMPOSITE if isinstance(group, CompositePodGroup) else GENERIC_WORKLOAD
         if not gates.enabled(required):
-            problems.append(
-                Problem(name, f"the feature gate {required} is off: the API server does not serve this kind; the group is left out")
-            )
+            why = f"the feature gate {required} is off: the API server does not serve this kind; the group is left out"
+            problems.append(Problem.about(name, ProblemKind.OBJECT_LEFT_OUT, why))
             continue
         kept, dropped = drop_disabled_fields(group, None, gates)
         problems += [_dropped(name, str(path), gate) for path, gate in dropped]
@@ -111,5 +112,5 @@ def _require_group(kept: Object) -> Group:
     return kept
 
 
-def _dropped(name: str, path: str, gate: str) -> Problem:
-    return Problem(name, f"{path} is dropped: the feature gate {gate} is off")
+def _dropped(name: Name, path: str, gate: str) -> Problem:
+    return Problem.about(name, ProblemKind.FIELD_DROPPED, f"{path} is dropped: the feature gate {gate} is off")

@@ -6,13 +6,14 @@ Objects that cannot be sorted are listed as problems; the rest is processed.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from scheduler_core.loading import json_values, object_errors
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
 from scheduler_core.model import wire, wire_texts
+from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.pod_meta import CONTROLLERS
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
 from validators.versions import served
@@ -69,19 +70,21 @@ def gather(objects: Iterable[Given], others: ObjectList | None = None) -> tuple[
     return sorter.kinds, sorter.problems
 
 
-def label(kind: str, name: Name) -> str:
-    """Return the name of an object in problems: ``Kind name`` or ``Kind namespace/name``."""
-    return f"{kind} {'/'.join(each for each in name if each)}".rstrip()
+def left_out(kind: str, name: Name, why: str) -> Problem:
+    """Return the problem of an object that is not used."""
+    return Problem.about(ObjectName(kind, *name), ProblemKind.OBJECT_LEFT_OUT, f"{why}; the {_NOUNS.get(kind, kind)} is left out")
 
 
-def left_out(kind: str, why: str) -> str:
-    """Return the message of a problem for which the object is not used."""
-    return f"{why}; the {_NOUNS.get(kind, kind)} is left out"
+def unreadable(name: ObjectName, why: str) -> Problem:
+    """Return the problem of an object that cannot be sorted by its kind, or opened."""
+    return Problem.about(name, ProblemKind.UNREADABLE_OBJECT, f"{why}; the object is left out")
 
 
-def is_left_out(problem: Problem, nouns: Iterable[str]) -> bool:
-    """Return whether an object was not used, and is called by one of *nouns* (pod, group, object)."""
-    return problem.message.endswith(tuple(f"; the {noun} is left out" for noun in nouns))
+def is_left_out(problem: Problem, kinds: Container[str]) -> bool:
+    """Return whether an object of *kinds* was not used, or one that could not be read, whatever its kind may be."""
+    if problem.kind is ProblemKind.UNREADABLE_OBJECT:
+        return True
+    return problem.kind is ProblemKind.OBJECT_LEFT_OUT and any(each.kind in kinds for each in problem.names)
 
 
 def written_name(text: wire.Text) -> Name:
@@ -131,7 +134,7 @@ class _Sorter:
             try:
                 inner = self._sort(each, current)
             except Unusable as error:
-                self.problems.append(Problem(_title(each, current.kind), left_out("object", str(error))))
+                self.problems.append(unreadable(_name_of(each, current.kind), str(error)))
                 continue
             if inner is not None:
                 lists.append(inner)
@@ -155,7 +158,7 @@ class _Sorter:
             return None
         # A text that was encoded here has all of its values.
         if (text is source and (why := json_values.refusal(text))) or (listed is not self.others and (why := unnamed)):
-            self.problems.append(Problem(label(kind, written_name(text)), left_out(kind, why)))
+            self.problems.append(left_out(kind, written_name(text), why))
         else:
             listed.append(GatheredObjects(kind, api_version, text))
         return None
@@ -219,11 +222,11 @@ def _opened(items: wire.Text, api_version: str, kind: str) -> _Open | None:
     return _Open(iter(texts), api_version, inner)
 
 
-def _title(source: Source, kind: str) -> str:
-    """Return the name of an object that could not be sorted."""
+def _name_of(source: Source, kind: str) -> ObjectName:
+    """Return the kind and name of an object that could not be sorted, as far as they are present; *kind* is that of its list."""
     try:
         text: wire.Text = source if isinstance(source, wire.Text) else _encoded(source)
         stated = wire_texts.OBJECT_TYPE.decode(text).kind
     except (ValueError, RecursionError):
-        return kind or "Object"
-    return label(stated if isinstance(stated, str) and stated else kind or "Object", written_name(text))
+        return ObjectName(kind or "Object", "", "")
+    return ObjectName(stated if isinstance(stated, str) and stated else kind or "Object", *written_name(text))

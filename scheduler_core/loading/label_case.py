@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scheduler_core.loading.gather import label
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.model.group import Group
 
 
@@ -24,7 +24,7 @@ def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord
             else (node for node, labels in zip(nodes.names, nodes.labels, strict=True) if other in labels and key not in labels)
         )
         if (node := next(iter(without), None)) is not None:
-            yield Problem(label("Node", ("", node)), f'the label "{other}" is not the topology key "{key}": they differ in case')
+            yield _problem(node, f'the label "{other}" is not the topology key "{key}": they differ in case')
     for key in keys:
         yield from _values(nodes, key)
 
@@ -43,7 +43,11 @@ def _values(nodes: NodeTable, key: str) -> Iterator[Problem]:
     for (first_index, known), *others in by_folded_value.values():
         for index_of_other, value in others:
             message = f'the label {key} is "{value}" here and "{known}" on node {nodes.names[first_index]}: they are two domains'
-            yield Problem(label("Node", ("", nodes.names[index_of_other])), message)
+            yield _problem(nodes.names[index_of_other], message)
+
+
+def _problem(node: str, message: str) -> Problem:
+    return Problem.about(Name("Node", "", node), ProblemKind.LABEL_CASE, message)
 
 
 def _keys_of_groups(groups: Iterable[Group]) -> Iterator[str]:

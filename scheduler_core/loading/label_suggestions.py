@@ -9,16 +9,14 @@ import difflib
 import itertools
 from collections.abc import Iterable, Iterator
 
-from scheduler_core.loading.gather import label
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.field import is_slip
 from validators.model.group import Group
 from validators.model.objects import namespace_of
 
-DID_YOU_MEAN = "did you mean"
-"""Part of each of these problems."""
 _COMPARED = 1000
 """Maximum number of labels that are compared with one."""
 _SEARCHES = 50
@@ -40,17 +38,20 @@ def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord
         constraints = group.spec.scheduling_constraints
         for each in (constraints and constraints.topology) or ():
             if near := suggestions.key(each.key):
-                name = label(group.kind, (namespace_of(group), group.metadata.name))
-                yield Problem(name, f'no node has the topology key "{each.key}"; {DID_YOU_MEAN} "{near}"?')
+                name = Name(group.kind, namespace_of(group), group.metadata.name)
+                message = f'no node has the topology key "{each.key}"; did you mean "{near}"?'
+                yield Problem.about(name, ProblemKind.UNKNOWN_TOPOLOGY_KEY, message)
     pending = {id(pod.shape): pod for pod in reversed([*pods]) if pod.node < 0}
     for pod in pending.values():
-        name = label("Pod", (pod.namespace, pod.name))
         for source, key, values in _required(pod.shape):
             if near := suggestions.key(key):
-                yield Problem(name, f'no node has the label "{key}" of its {source}; {DID_YOU_MEAN} "{near}"?')
+                listed = f'"{key}"'
             elif not any(suggestions.has(key, value) for value in values) and (near := suggestions.first_value(key, values)):
                 listed = f"{key}={values[0]}" if len(values) == 1 else f"{key} with one of the values {', '.join(values)}"
-                yield Problem(name, f'no node has the label {listed} of its {source}; {DID_YOU_MEAN} "{near}"?')
+            else:
+                continue
+            message = f'no node has the label {listed} of its {source}; did you mean "{near}"?'
+            yield Problem.about(Name("Pod", pod.namespace, pod.name), ProblemKind.UNKNOWN_LABEL, message)
 
 
 def _required(shape: PodShape) -> Iterator[tuple[str, str, tuple[str, ...]]]:

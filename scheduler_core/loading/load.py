@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler_core.loading import label_case, label_suggestions, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
-from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
 from scheduler_core.loading.gather import CONFIGURATION, DEVICE_KINDS, gather, left_out
 from scheduler_core.loading.gathered import Given, Objects, Unusable
 from scheduler_core.loading.pod_drafts import Draft, requested_rows
@@ -15,7 +15,7 @@ from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_namespaces import missing_namespaces, read_namespaces
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
-from scheduler_core.loading.read_objects import SEVERAL
+from scheduler_core.loading.read_objects import several
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.read_selectors import read_selectors
 from scheduler_core.loading.read_volumes import read_volumes
@@ -151,14 +151,14 @@ def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -
     if not by_text:
         return DEFAULT_PROFILES
     if len(by_text) > 1:
-        problems.append(Problem(CONFIGURATION, SEVERAL))
+        problems.append(several(NAME))
     try:
         configuration = read_configuration(by_text[min(by_text)].content())
     except Unusable as error:
-        problems.append(Problem(CONFIGURATION, left_out(CONFIGURATION, str(error))))
+        problems.append(left_out(CONFIGURATION, ("", ""), str(error)))
         return DEFAULT_PROFILES
     if configuration.errors:
-        problems += [Problem(CONFIGURATION, f"{each.path}: {each}; the configuration is left out") for each in configuration.errors]
+        problems += configuration.refusals
         return DEFAULT_PROFILES
     problems += configuration.problems(nodes)
     return configuration.profiles

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from scheduler_core.loading.gather import label
 from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Draft, Traits
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
 from scheduler_core.loading.priority import Priorities, Rank
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from validators.model.meta import replaced
 
@@ -46,12 +46,14 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
 
 def problems_of(draft: Draft, rank: Rank, nodes: Container[str]) -> Iterator[Problem]:
     """Return problems with fields of *draft*."""
-    messages = list(draft.form.wrong)
+    name = Name("Pod", *draft.name)
+    yield from (Problem.about(name, ProblemKind.INVALID_FIELD, text) for text in draft.form.wrong)
     if not rank.known:
-        messages.append(f'spec.priorityClassName is "{draft.class_name}", which does not exist; priority 0 is used')
+        message = f'spec.priorityClassName is "{draft.class_name}", which does not exist; priority 0 is used'
+        yield Problem.about(name, ProblemKind.UNKNOWN_PRIORITY_CLASS, message)
     if draft.nominated and not draft.node and draft.nominated not in nodes:
-        messages.append(f'status.nominatedNodeName is "{draft.nominated}", which is not among the nodes; the nomination is ignored')
-    yield from (Problem(label("Pod", draft.name), text) for text in messages)
+        message = f'status.nominatedNodeName is "{draft.nominated}", which is not among the nodes; the nomination is ignored'
+        yield Problem.about(name, ProblemKind.UNKNOWN_NOMINATED_NODE, message)
 
 
 class Records:

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
 from scheduler_core.loading import object_errors
-from scheduler_core.loading.gather import Name, label
+from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable
 from scheduler_core.loading.priority import NEVER, Priorities
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.cluster_objects import PodDisruptionBudget
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.names import Name as ObjectName
+from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.snapshot import DisruptionBudget
 from validators import pipeline
 from validators.model import decode
@@ -52,8 +53,8 @@ def read_budgets(objects: Objects, problems: list[Problem]) -> tuple[DisruptionB
 
 def problems_of(budget: DisruptionBudget) -> list[Problem]:
     """Return the errors in the selector of *budget*."""
-    name = label("PodDisruptionBudget", (budget.namespace, budget.name))
-    return [Problem(name, text) for text in object_errors.selector(budget.selector, "spec.selector")]
+    name = ObjectName("PodDisruptionBudget", budget.namespace, budget.name)
+    return [Problem.about(name, ProblemKind.INVALID_FIELD, text) for text in object_errors.selector(budget.selector, "spec.selector")]
 
 
 def completed(groups: Iterable[Group], priorities: Priorities, problems: list[Problem]) -> tuple[Group, ...]:
@@ -63,7 +64,8 @@ def completed(groups: Iterable[Group], priorities: Priorities, problems: list[Pr
         rank = priorities.rank(group.spec.priority, group.spec.priority_class_name, group.spec.preemption_policy)
         if not rank.known:
             why = f'spec.priorityClassName is "{group.spec.priority_class_name}", which does not exist; priority 0 is used'
-            problems.append(Problem(label(group.kind, (group.metadata.namespace, group.metadata.name)), why))
+            name = ObjectName(group.kind, group.metadata.namespace, group.metadata.name)
+            problems.append(Problem.about(name, ProblemKind.UNKNOWN_PRIORITY_CLASS, why))
         # The default is PreemptLowerPriority, so that only Never has to be filled in.
         unset = group.spec.preemption_policy is None and not rank.preempts
         result.append(_with_never(group) if unset else group)

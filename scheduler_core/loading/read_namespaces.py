@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from scheduler_core.loading.gather import Name, label
+from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.cluster_objects import Namespace
+from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 
 Labels = Mapping[str, str]
 _SHOWN = 3
@@ -39,4 +40,5 @@ def missing_namespaces(pods: Iterable[PodRecord], known: Mapping[str, Labels]) -
             continue
         for field in needing_labels(pod.shape.affinity):
             text = f"{field} needs the labels of all namespaces with pods; there is no Namespace {', '.join(missing[:_SHOWN])}{more}"
-            yield Problem(label("Pod", (pod.namespace, pod.name)), f"{text}: add it to the objects")
+            name = ObjectName("Pod", pod.namespace, pod.name)
+            yield Problem.about(name, ProblemKind.MISSING_NAMESPACE, f"{text}: add it to the objects")

@@ -8,14 +8,15 @@ from collections.abc import Container, Iterable, Mapping
 import numpy as np
 
 from scheduler_core.loading import object_errors, pod_requests
-from scheduler_core.loading.gather import Name, label
+from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import cluster_objects, wire
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
 from scheduler_core.model.cluster_objects import ContainerImage
+from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.nodes import OTHERS, Image, NodeTable
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.resource_names import BUILT_IN
 
 
@@ -109,5 +110,6 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
 
 def _taints(name: str, node: cluster_objects.Node, problems: list[Problem]) -> tuple[wire.Taint, ...]:
     taints = node.spec.taints or ()
-    problems += [Problem(label("Node", ("", name)), text) for text in object_errors.taints(taints)]
+    # There are thousands of nodes, and few errors.
+    problems += [Problem.about(ObjectName("Node", "", name), ProblemKind.INVALID_FIELD, text) for text in object_errors.taints(taints)]
     return tuple(each for each in taints if each.effect in object_errors.EFFECTS)

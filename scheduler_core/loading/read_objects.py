@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from scheduler_core.loading import object_errors
-from scheduler_core.loading.gather import Name, label, left_out, written_name
+from scheduler_core.loading.gather import Name, left_out, written_name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
 from scheduler_core.model import wire
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.names import Name as ObjectName
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.model.objects import CLUSTER_SCOPED
 
 T = TypeVar("T")
 K = TypeVar("K", Name, str)
 M = TypeVar("M", bound=wire.Wire)
 
-SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
-"""Message for different objects of the same name."""
+_SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
 
 
 def typed(gathered: GatheredObjects, model: type[M]) -> M:
@@ -109,7 +109,7 @@ def one_each(
         except Unusable as error:
             name, value = _name_of_unusable(each, error, key), error
             if name is None:
-                problems.append(Problem(each.kind, left_out(each.kind, str(error))))
+                problems.append(left_out(each.kind, ("", ""), str(error)))
         names.append(name)
         values.append(value)
     found = dict(zip(names, values, strict=True))
@@ -117,10 +117,10 @@ def one_each(
     if len(found) < len(names):
         places, ambiguous = _places(names, objects)
         found = {name: values[place] for name, place in places.items()}
-        problems += [Problem(_label(kind, name), SEVERAL) for name in ambiguous]
+        problems += [several(ObjectName(kind, *_pair(name))) for name in ambiguous]
     found.pop(None, None)
     failed = {name: value for name, value in found.items() if isinstance(value, Unusable)}
-    problems += [Problem(_label(kind, name), left_out(kind, str(why))) for name, why in failed.items()]
+    problems += [left_out(kind, _pair(name), str(why)) for name, why in failed.items()]
     good = {name: value for name, value in found.items() if not isinstance(value, Unusable)} if failed else found
     return Each(cast("dict[Any, T]", good), tuple(sorted(failed)))
 
@@ -150,8 +150,17 @@ def _places(names: Iterable[Any], objects: Objects) -> tuple[dict[Any, int], set
     return places, ambiguous
 
 
-def _label(kind: str, name: Name | str) -> str:
-    return label(kind, name if isinstance(name, tuple) else ("", name))
+def _pair(name: Name | str) -> Name:
+    """Return the namespace and name of a key; a text is ``namespace/name``, and neither part has a slash."""
+    if isinstance(name, tuple):
+        return name
+    namespace, _, own = name.rpartition("/")
+    return namespace, own
+
+
+def several(name: ObjectName) -> Problem:
+    """Return the problem of different objects of the same name."""
+    return Problem.about(name, ProblemKind.SEVERAL_OBJECTS, _SEVERAL)
 
 
 def attempt(gathered: GatheredObjects, read: Callable[[GatheredObjects], tuple[Name, T]]) -> tuple[Name, T | Unusable]:

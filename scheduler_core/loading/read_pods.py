@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 
 from scheduler_core.loading.extended_requests import Containers
-from scheduler_core.loading.gather import Name, label, left_out
+from scheduler_core.loading.gather import Name, left_out
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.inline_disks import disks_of
 from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Attached, Draft, Traits
@@ -59,7 +59,7 @@ def _shared_claims(drafts: Iterable[Draft]) -> frozenset[Name]:
 def unknown_node(draft: Draft) -> Problem:
     """Return the problem of a pod whose node does not exist."""
     reason = f'spec.nodeName is "{draft.node}", which is not among the nodes'
-    return Problem(label("Pod", draft.name), left_out("Pod", reason))
+    return left_out("Pod", draft.name, reason)
 
 
 class Reader:

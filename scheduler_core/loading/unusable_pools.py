@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core.model.device_pools import PoolName
 from scheduler_core.model.devices import DeviceSlice
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.plugins.devices.device_kinds import slices_by_pool
 
 _LISTED = 10
@@ -17,11 +18,12 @@ _LISTED = 10
 def unusable_pools(slices: Iterable[DeviceSlice]) -> Iterator[Problem]:
     """Yield a problem for each of the first pools that kube-scheduler does not allocate, and one for all others."""
     found = [(pool[0].name, why) for name, pool in slices_by_pool(slices).items() if (why := _fault(name, pool))]
-    yield from (
-        Problem(f"ResourceSlice {first}", f"{why}; kube-scheduler allocates no device of the pool") for first, why in found[:_LISTED]
-    )
+    for first, why in found[:_LISTED]:
+        message = f"{why}; kube-scheduler allocates no device of the pool"
+        yield Problem.about(Name("ResourceSlice", "", first), ProblemKind.UNUSABLE_POOL, message)
     if (more := len(found) - _LISTED) > 0:
-        yield Problem("ResourceSlices", f"{more:,} more {'pool is' if more == 1 else 'pools are'} incomplete or invalid")
+        message = f"{more:,} more {'pool is' if more == 1 else 'pools are'} incomplete or invalid"
+        yield Problem("ResourceSlices", message, ProblemKind.UNUSABLE_POOL)
 
 
 def _fault(name: PoolName, pool: Sequence[DeviceSlice]) -> str:

@@ -5,7 +5,7 @@ wire_texts       parts of objects, the rest of which stays text
 cluster_objects  nodes and disruption budgets as the API encodes them
 snapshot         ClusterSnapshot: the input of a cycle
 resource_names   kinds of resource names
-problem          Problem: an input object that cannot be used
+problem          Problem: an input object that cannot be used; ProblemKind
 nodes            node table: arrays with one column for each node
 pods             pods: constraints and requests (PodShape), identity and state (PodRecord)
 pod_ranks        ranks of pods, as their controllers number them in labels
@@ -40,6 +40,7 @@ options          options of a cycle
 scheduler_profile  profile of a scheduler: enabled plugins, weights and arguments
 names            names of objects, and of domains of nodes
 nouns            counts with nouns, lists in words, nouns for topology levels
+status           status of a root or group after a cycle
 decision         result of a cycle
 conditions       conditions of groups
 wording          truncation of long messages

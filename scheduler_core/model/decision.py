@@ -3,48 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scheduler_core.causes.attempts import AttemptReason, PreemptionReason
+from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.changes import Change, SearchLimit, TakenAhead
 from scheduler_core.causes.constraints import Constraint
-from scheduler_core.causes.groups import GroupCause, PodCause
-from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.names import Domain, Name
-
-__all__ = [
-    "IN_ORDER",
-    "MOST_PODS",
-    "Decision",
-    "Domain",
-    "Eviction",
-    "GroupCondition",
-    "GroupDecision",
-    "Name",
-    "RankLevel",
-    "RankedGroup",
-    "Remedy",
-    "Search",
-    "Status",
-    "Step",
-    "VolumeChoice",
-    "latest",
-    "unplaced_pods",
-]
-
-
-class Status(enum.StrEnum):
-    """Result for a root, or for a group below it."""
-
-    SUCCESS = "Success"
-    WAIT = "Wait"
-    UNSCHEDULABLE = "Unschedulable"
-    UNRESOLVABLE = "UnschedulableAndUnresolvable"
-    INVALID = "Invalid"
-    ERROR = "Error"
+from scheduler_core.model.status import Status
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,11 +32,15 @@ class GroupDecision:
 
     group: Name
     status: Status
-    message: str = ""
+    causes: tuple[Cause, ...] = ()
+    """Why it is not placed, or not all of it."""
     domain: Domain | None = None
-    conditions: tuple[GroupCondition, ...] = ()
-    cause: GroupCause | None = None
-    """Why it is not placed, or not all of it; None in the library, and if *message* has another source than a diagnosis."""
+    reason: AttemptReason | None = None
+    """How the attempt to place it, or the group above it, failed."""
+    present: GroupCondition | None = None
+    """Its condition before the cycle, as the API has it."""
+    notes: tuple[Cause, ...] = ()
+    """Causes that its condition states after all others."""
 
 
 IN_ORDER, MOST_PODS = "in-order", "most-pods"
@@ -186,14 +159,15 @@ class Decision:
 
     root: Name
     status: Status
-    message: str = ""
+    causes: tuple[Cause, ...] = ()
+    """Why it is not placed, or not all of it, and notes on the attempt, in the order in which they are reported."""
     assignments: Mapping[str, str] = dataclasses.field(default_factory=dict)
     nominations: Mapping[str, str] = dataclasses.field(default_factory=dict)
     victims: tuple[str, ...] = ()
     groups: tuple[GroupDecision, ...] = ()
     search: Search = Search("greedy", "not-searched")
-    pending: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Reason for each pod of the root that is not placed."""
+    pending: Mapping[str, tuple[Cause, ...]] = dataclasses.field(default_factory=dict)
+    """Causes of each pod of the root that is not placed."""
     remedies: tuple[Remedy, ...] = ()
     """Changes that help, the smallest first; only for roots that are not placed, and only if remedies were searched."""
     conflict: tuple[Constraint, ...] = ()
@@ -208,12 +182,8 @@ class Decision:
     """Devices of the claims of the placed pods."""
     ranks: tuple[RankedGroup, ...] = ()
     """Rank order of each PodGroup with ranked pods; only of roots that are placed in rank order."""
-    cause: GroupCause | None = None
-    """Why the root is not placed, or not all of it; None if *message* has another source than a diagnosis."""
-    causes: Mapping[str, PodCause] = dataclasses.field(default_factory=dict)
-    """Cause of pods in *pending*; pods whose reason has another source than a diagnosis are omitted."""
-    limits: tuple[GreedyLimit, ...] = ()
-    """Why greedy may have missed a placement of the root; empty if there is certainly none, or a search has decided it."""
+    post_filter: PreemptionReason | None = None
+    """How the preemption for a root that is not placed ended; None if there was none."""
 
 
 def latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:
@@ -221,8 +191,8 @@ def latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:
     return {decision.root: decision for decision in decisions}
 
 
-def unplaced_pods(decisions: Sequence[Decision], rootless: Sequence[tuple[str, str]] = ()) -> dict[str, str]:
-    """Return the reason for each pod that has no node in the end, by name; *rootless* are pods that no decision is about."""
+def unplaced_pods(decisions: Sequence[Decision], rootless: Sequence[tuple[str, tuple[Cause, ...]]] = ()) -> dict[str, tuple[Cause, ...]]:
+    """Return the causes of each pod that has no node in the end, by name; *rootless* are pods that no decision is about."""
     placed = {pod for decision in decisions for pod in decision.assignments}
     left = dict(rootless)
     for decision in latest(decisions).values():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+HOSTNAME = "kubernetes.io/hostname"
+"""Label with the host name of a node: the topology key of single nodes."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Name:
-    """Identity of a group, or of a pod that is a root."""
+    """Identity of an object.  The namespace of a cluster-scoped object is empty."""
 
     kind: str
     namespace: str

@@ -38,6 +38,15 @@ def size(resource: str, value: int) -> str:
     return str(value)
 
 
+def exact_size(resource: str, value: int) -> str:
+    """Return *value* (cpu in millicores, storage in bytes) as a quantity of Kubernetes, without rounding."""
+    if resource == "cpu":
+        return f"{value}m" if value % 1000 else str(value // 1000)
+    if resource in _STORAGE or resource.startswith("hugepages-"):
+        return next((f"{value // factor}{unit}" for unit, factor in _UNITS if value and value % factor == 0), str(value))
+    return str(value)
+
+
 def at_least(resource: str, value: int) -> str:
     """Return a quantity of at least *value* (cpu in millicores): of storage a whole number of units, rounded up to four digits."""
     if resource == "cpu":

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.nodes import NodeTable
 
 KNOWN = (
@@ -15,7 +16,6 @@ KNOWN = (
 """Last parts of label keys for the location of a machine, as clouds and operators name them."""
 LEGACY = "failure-domain.beta.kubernetes.io/"
 """Prefix of the keys for zone and region before 1.17, which exist in addition to the new ones."""
-HOSTNAME = "kubernetes.io/hostname"
 
 
 def levels(nodes: NodeTable, requested: Iterable[str]) -> tuple[str, ...]:

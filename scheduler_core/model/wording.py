@@ -17,6 +17,11 @@ def cut(text: str, longest: int = LONGEST) -> str:
     return f"{kept} … and {len(text) - len(kept)} more characters"
 
 
+def with_note(text: str, note: str) -> str:
+    """Return *text* with *note* at its end, where a long text is cut and the note is not."""
+    return f"{cut(text, LONGEST - len(note) - 2)}; {note}" if text and note else text or note
+
+
 def listed(parts: Sequence[str], joint: str = "; ", longest: int = LONGEST) -> str:
     """Return *parts* joined: as many as fit whole (at least one, cut if necessary), and the number of those left out."""
     total, shown = 0, 0
@@ -31,9 +36,3 @@ def listed(parts: Sequence[str], joint: str = "; ", longest: int = LONGEST) -> s
         parts, shown = [cut(parts[0], longest - _LEAST_TAIL), *parts[1:]], 1
     more = len(parts) - shown
     return joint.join(parts[:shown]) + (f"{joint}… and {more} more" if more else "")
-
-
-STORAGE_EXCEEDED = (
-    "its claims need more storage together than the CSIStorageCapacities offer, each of which kube-scheduler compares with one claim"
-)
-"""Reason of a root whose claims fit one at a time."""

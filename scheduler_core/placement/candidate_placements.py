@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from scheduler_core.causes.attempts import MembersApart, NodeWithoutKey
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
-NONE_FOUND = "no feasible placements found"
+_NAMED = 3
+"""Domains that an error names."""
 
 
 class PinError(ValueError):
-    """Running members are in different domains, or on nodes without the topology label."""
+    """Running members are in different domains, or on nodes without the topology label: *reason*."""
+
+    def __init__(self, reason: NodeWithoutKey | MembersApart) -> None:
+        super().__init__()
+        self.reason = reason
 
 
 def pinned_value(nodes: NodeTable, key: str, running: Sequence[int]) -> str:
@@ -27,11 +33,10 @@ def pinned_value(nodes: NodeTable, key: str, running: Sequence[int]) -> str:
     values: dict[str, str] = {}
     for node in running:
         if (value := int(column.ids[node])) < 0:
-            raise PinError(f"node {nodes.names[node]!r}, where a member runs, has no label {key!r}")
+            raise PinError(NodeWithoutKey(nodes.names[node], key))
         values.setdefault(column.values[value], nodes.names[node])
     if len(values) > 1:
-        where = ", ".join(f"{value!r} ({node})" for value, node in sorted(values.items())[:3])
-        raise PinError(f"members run in {len(values)} domains of {key!r}: {where}; a group must be in one")
+        raise PinError(MembersApart(key, len(values), tuple(sorted(values.items())[:_NAMED])))
     return next(iter(values))
 
 

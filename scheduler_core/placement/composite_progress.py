@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.model.decision import Status
-from scheduler_core.placement.feasibility import Feasibility, judge, judge_by_document
+from scheduler_core.causes.attempts import Feasibility, MembersMissing
+from scheduler_core.model.status import Status
+from scheduler_core.placement.feasibility import judge, judge_by_document
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 
@@ -43,17 +44,13 @@ class CompositeProgress:
         return judge_by_document(self.minimum, self.scheduled, self.remaining, self.unschedulable, self.unresolvable, composite=True)
 
 
-def inadmissible(request: PlacementRequest) -> str:
-    """Return why the members of a group cannot reach its minimum on any placement; empty if they can (KEP-6012, Inadmissible child
+def inadmissible(request: PlacementRequest) -> MembersMissing | None:
+    """Return why the members of a group cannot reach its minimum on any placement; None if they can (KEP-6012, Inadmissible child
     groups).
     """
     entity = request.entity
     if request.leaf:
         members = len(entity.running) + len(entity.waiting)
-        return "" if members >= entity.minimum else f"minCount ({entity.minimum}) cannot be satisfied: there are {members} members"
-    able = sum(not inadmissible(child) for child in request.children)
-    return (
-        ""
-        if able >= entity.minimum
-        else f"minGroupCount ({entity.minimum}) cannot be satisfied: {able} children have the members they need"
-    )
+    else:
+        members = sum(not inadmissible(child) for child in request.children)
+    return MembersMissing(not request.leaf, entity.minimum, members) if members < entity.minimum else None

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scheduler_core.model.decision import Status
 from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import equal_pods_by_domain, placement_score
 from scheduler_core.placement.lower_bound import DeviceBound, LowerBound, countable

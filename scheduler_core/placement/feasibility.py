@@ -6,50 +6,8 @@ of kube-scheduler 1.37.1, and ``judge_by_document`` with the four statuses of KE
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from scheduler_core.model.decision import Status
-
-
-class Feasibility(NamedTuple):
-    """Feasibility of a group, with the counts it is derived from."""
-
-    status: Status
-    """Success, Wait, Unschedulable, or (by the document only) UnschedulableAndUnresolvable."""
-    minimum: int
-    """minCount or minGroupCount; 1 for basic groups."""
-    scheduled: int
-    remaining: int
-    """Children that were not tried yet."""
-    composite: bool
-    unschedulable: int = 0
-    """Children that did not fit and that preemption could help."""
-    unresolvable: int = 0
-    """Children that preemption cannot help."""
-
-    @property
-    def success(self) -> bool:
-        """Return whether the minimum is met."""
-        return self.status is Status.SUCCESS
-
-    @property
-    def hopeless(self) -> bool:
-        """Return whether the minimum cannot be met any more."""
-        return self.status is Status.UNSCHEDULABLE or self.status is Status.UNRESOLVABLE
-
-    @property
-    def message(self) -> str:
-        """Return the message in kube-scheduler's words; empty for Success."""
-        if self.success:
-            return ""
-        counts = f"{self.scheduled} scheduled, {self.remaining} remaining"
-        bound = f"{'minGroupCount' if self.composite else 'minCount'} ({self.minimum})"
-        if self.status is Status.WAIT:
-            return f"{bound} is not yet satisfied: {counts}"
-        if self.status is Status.UNSCHEDULABLE:
-            return f"{bound} cannot be satisfied: {counts}"
-        failed = f"{self.unschedulable} unschedulable, {self.unresolvable} unresolvable"
-        return f"{bound} cannot be satisfied: {counts}, {failed}: no eviction could help"
+from scheduler_core.causes.attempts import Feasibility
+from scheduler_core.model.status import Status
 
 
 def judge(minimum: int, scheduled: int, remaining: int, *, composite: bool) -> Feasibility:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from scheduler_core.model.conditions import BARE
-from scheduler_core.model.decision import Search, Status
+from scheduler_core.causes.attempts import AttemptReason, AttemptResult, PlacementsUnavailable, PluginReason
+from scheduler_core.model.decision import Search
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import candidate_placements
 from scheduler_core.placement.composite_progress import CompositeProgress, inadmissible
@@ -27,7 +28,6 @@ from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.sibling_volumes import free_volumes
 from scheduler_core.placement.state import PlacementState
 
-NOT_COMPARABLE = "no feasible placement has a pod of the group: the placements cannot be compared"
 _CACHED_RESULTS = 100_000
 _CACHED_DOMAINS = 256
 
@@ -51,7 +51,7 @@ class Greedy:
         """Return the result of a root.  A root whose minimum is met already and that can place no new pod is Unschedulable."""
         outcome = self.evaluate(request, self.state.topology.root)
         if outcome.success and not outcome.placed:
-            outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=BARE, nothing_new=True)
+            outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, reason=AttemptResult.NOTHING_NEW)
         self.search = Search.placed("greedy", leaf=request.leaf) if outcome.success else Search("greedy", "not-searched")
         return outcome
 
@@ -121,7 +121,7 @@ class Greedy:
         try:
             value = candidate_placements.pinned_value(self.state.nodes, key, request.pinned)
         except candidate_placements.PinError as error:
-            return PlacementOutcome(Status.ERROR, placement, 0, str(error))
+            return PlacementOutcome(Status.ERROR, placement, 0, error.reason)
         domain = candidate_placements.in_domain(self.state.topology, placement, key, value)
         if domain is None:
             return self._no_placement(placement)
@@ -140,7 +140,7 @@ class Greedy:
         feasible = self._considered(request, division.domains, feasible)
         row = cache.score.choose(feasible, cache.tight, cache.counts, cache.holds)
         if row < 0:
-            return PlacementOutcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
+            return PlacementOutcome(Status.ERROR, placement, 0, AttemptResult.NOT_COMPARABLE)
         return cache.outcome(request, row)
 
     def _infeasible(self, count: int, outcome: Callable[[int], PlacementOutcome]) -> PlacementOutcome:
@@ -166,7 +166,7 @@ class Greedy:
         try:
             parts = candidate_placements.parts(self.state, request, placement)
         except candidate_placements.PinError as error:
-            return PlacementOutcome(Status.ERROR, placement, 0, str(error))
+            return PlacementOutcome(Status.ERROR, placement, 0, error.reason)
         found = candidate_placements.merged(parts)
         if not found:
             return self._no_placement(placement)
@@ -180,7 +180,7 @@ class Greedy:
             return self._infeasible(len(outcomes), outcomes.__getitem__)
         feasible = self._considered(request, places, able).tolist()
         row = self._choose_scored(request, [places[number] for number in feasible], [outcomes[number] for number in feasible])
-        return outcomes[feasible[row]] if row >= 0 else PlacementOutcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
+        return outcomes[feasible[row]] if row >= 0 else PlacementOutcome(Status.ERROR, placement, 0, AttemptResult.NOT_COMPARABLE)
 
     def _choose_scored(self, request: PlacementRequest, places: list[Placement], outcomes: list[PlacementOutcome]) -> int:
         """Return the index of the best feasible placement by built-in and plugin scores; -1 if they cannot be compared."""
@@ -204,12 +204,12 @@ class Greedy:
     def _checked(self, request: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
         """Return *outcome* after the feasibility checks of plugins."""
         if outcome.success and (reason := self.state.plugins.refusal(request.entity, assigned(request, outcome), self.state.nodes)):
-            return dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=reason, loads=(), placed=0)
+            return dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, reason=PluginReason(reason), loads=(), placed=0)
         return outcome
 
     def _no_placement(self, placement: Placement) -> PlacementOutcome:
         status = Status.UNRESOLVABLE if self.state.options.four_statuses else Status.UNSCHEDULABLE
-        return PlacementOutcome(status, placement, 0, candidate_placements.NONE_FOUND)
+        return PlacementOutcome(status, placement, 0, AttemptResult.NO_PLACEMENT)
 
     def _domain_cache(self, request: PlacementRequest, division: Division) -> DomainCache:
         if not request.memorable:
@@ -230,7 +230,8 @@ class Greedy:
             self._skip_inadmissible(request, placement, progress, outcomes)
         ledger, stateful = self.state.ledger, self.state.stateful
         mark, counted = ledger.mark(), stateful.mark()
-        error, last = "", len(request.children) - 1
+        last = len(request.children) - 1
+        error: AttemptReason | None = None
         for number, child in enumerate(request.children):
             if progress.judged().hopeless:
                 break
@@ -238,7 +239,7 @@ class Greedy:
                 continue
             outcomes[number] = outcome = self.evaluate(child, placement)
             if outcome.status is Status.ERROR:
-                error = outcome.message
+                error = outcome.reason
                 break
             progress.add(outcome)
             if outcome.success and number < last:
@@ -259,13 +260,13 @@ class Greedy:
                 progress.skip()
 
     def _composite_outcome(
-        self, placement: Placement, outcomes: list[PlacementOutcome | None], progress: CompositeProgress, error: str
+        self, placement: Placement, outcomes: list[PlacementOutcome | None], progress: CompositeProgress, error: AttemptReason | None
     ) -> PlacementOutcome:
-        if error:
+        if error is not None:
             return PlacementOutcome(Status.ERROR, placement, 0, error, children=tuple(outcomes))
         judged = progress.judged()
         if not judged.success:
-            return PlacementOutcome(judged.status, placement, 0, judged.message, children=tuple(outcomes))
+            return PlacementOutcome(judged.status, placement, 0, judged, children=tuple(outcomes))
         good = [outcome for outcome in outcomes if outcome is not None and outcome.success]
         return PlacementOutcome(
             Status.SUCCESS,
@@ -284,6 +285,5 @@ def _signatures(state: PlacementState) -> Signatures:
 
 
 def _infeasible_outcome(tried: int, first: PlacementOutcome) -> PlacementOutcome:
-    """Return the result without a feasible placement, with the message of *first*."""
-    message = f"0/{tried} placements are available, first placement status: {first.message}"
-    return dataclasses.replace(first, message=message, tried=tried)
+    """Return the result without a feasible placement, with the reason of *first*."""
+    return dataclasses.replace(first, reason=PlacementsUnavailable(tried, first.reason), tried=tried)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.model.decision import Status
+from scheduler_core.causes.attempts import AttemptReason
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -21,7 +22,7 @@ class PlacementOutcome:
 
     Attributes:
         status: Success, Unschedulable or Error.
-        message: the reason, unless Success.
+        reason: why not, unless Success.
         placement: the chosen domain, or the placement that was tried.
         nodes: of a leaf: shape (waiting,): the node of each pod in order, -1 for none.  Nodes of pods that fit before the group
             failed are kept for the diagnosis.
@@ -38,7 +39,7 @@ class PlacementOutcome:
     status: Status
     placement: Placement
     cause: int
-    message: str = ""
+    reason: AttemptReason | None = None
     nodes: Nodes | None = None
     children: tuple[PlacementOutcome | None, ...] = ()
     loads: tuple[PodLoad, ...] = ()
@@ -50,10 +51,6 @@ class PlacementOutcome:
     """True if the desiredCount of a basic group would fit as well."""
     tried: int = 0
     """Number of candidate placements; 0 for a group without its own constraint."""
-    nothing_new: bool = False
-    """True if a root fails only because its minimum is met already and no further pod has a node."""
-    exceeds_storage: bool = False
-    """True if the claims of a root fit one at a time, but need more storage together than there is."""
 
     @property
     def success(self) -> bool:

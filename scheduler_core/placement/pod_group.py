@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from scheduler_core.model.decision import Status
+from scheduler_core.causes.attempts import AttemptResult, Feasibility
 from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.equal_pods import fill, slots_of
 from scheduler_core.placement.equal_pods_normalized import fill_soft
 from scheduler_core.placement.equal_pods_spread import fill_spread, with_pods
-from scheduler_core.placement.feasibility import Feasibility, judge, judge_by_document
+from scheduler_core.placement.feasibility import judge, judge_by_document
 from scheduler_core.placement.interleaved_shapes import InterleavedShapes, worth_while
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest, Run
@@ -27,11 +28,12 @@ def try_leaf(request: PlacementRequest, placement: Placement, state: PlacementSt
     scheduled, remaining = len(entity.running), len(entity.waiting)
     judged = _judge(state, entity.minimum, scheduled, remaining, 0)
     if judged.hopeless:
-        return PlacementOutcome(judged.status, placement, 0, judged.message)
+        return PlacementOutcome(judged.status, placement, 0, judged)
     one_by_one = request.special or not request.memorable
     nodes, judged = (_pod_by_pod if one_by_one else _run_by_run)(request, placement, state, judged)
     if not judged.success or (state.options.every_pod and (nodes < 0).any()):
-        return PlacementOutcome(Status.UNSCHEDULABLE, placement, 0, judged.message or "a pod of the group fits on no node", nodes=nodes)
+        reason = AttemptResult.POD_WITHOUT_NODE if judged.success else judged
+        return PlacementOutcome(Status.UNSCHEDULABLE, placement, 0, reason, nodes=nodes)
     return succeeded(request, placement, nodes, state)
 
 

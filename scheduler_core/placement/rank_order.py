@@ -17,10 +17,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from scheduler_core.model.decision import RankedGroup, RankLevel
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pod_ranks import INDEX_LABELS, Rank, rank_of
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.topology_levels import HOSTNAME, levels
+from scheduler_core.model.topology_levels import levels
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 

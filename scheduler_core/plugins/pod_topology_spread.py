@@ -14,12 +14,13 @@ from typing import Self
 
 import numpy as np
 
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.model.selectors import admits
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
-from scheduler_core.plugins.default_spread import HOSTNAME, NO_DEFAULTS, SYSTEM_DEFAULTS, DefaultSpread, SpreadTerms
+from scheduler_core.plugins.default_spread import NO_DEFAULTS, SYSTEM_DEFAULTS, DefaultSpread, SpreadTerms
 from scheduler_core.plugins.node_affinity import selected_nodes
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_kinds import PodKind

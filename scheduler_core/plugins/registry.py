@@ -68,6 +68,11 @@ _ORDER = (
 """Plugins in the filter order of kube-scheduler's default profile."""
 
 
+def is_of_kube_scheduler(plugin: str) -> bool:
+    """Return whether kube-scheduler's default profile has a plugin of this name."""
+    return plugin in _ORDER
+
+
 def position(plugin: str) -> int:
     """Return the position of *plugin* in the filter order of kube-scheduler's default profile.
 

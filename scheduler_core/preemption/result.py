@@ -9,12 +9,11 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from scheduler_core.model.decision import Status
+from scheduler_core.causes.attempts import PreemptionReason
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.status import Status
 from scheduler_core.preemption.units.preemption_units import PotentialVictims, Unit, Units
-
-NEVER = "not eligible due to preemptionPolicy=Never."
 
 OutcomeT_co = TypeVar("OutcomeT_co", covariant=True)
 
@@ -25,12 +24,12 @@ class Preemption(Generic[OutcomeT_co]):
 
     status: Status
     """Success if victims were selected, now or in an earlier cycle; UnschedulableAndUnresolvable if there are no potential victims."""
-    message: str
-    """As kube-scheduler words it."""
+    reason: PreemptionReason | None
+    """How it ended; None if a root is placed without its potential victims, and has none."""
     victims: tuple[PodRecord, ...] = ()
     """Pods to evict, by key."""
     being_evicted: tuple[PodRecord, ...] = ()
-    """Victims whose eviction has begun already, by key; the number in the message includes them."""
+    """Victims whose eviction has begun already, by key; ``VictimsFound`` counts them."""
     units: tuple[Unit, ...] = ()
     """Units of all these pods, the more important first."""
     violating: int = 0
@@ -45,8 +44,8 @@ class Preemption(Generic[OutcomeT_co]):
     """Lower bound: no plan has fewer units; 0 if unknown."""
     proved: bool = False
     """True if no plan is better in units, pods, priorities or age."""
-    note: str = ""
-    """What kube-scheduler does not see in this selection, for people."""
+    overlooks: bool = False
+    """True if kube-scheduler 1.37.1 does not see that a pod conflicts with the preemptor."""
     devices: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
     """Devices that the nominated pods are to have, by key of the claim, if requests do not count them."""
 

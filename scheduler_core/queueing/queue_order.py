@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Sequence
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.queueing.creation_time import Age, age
 
 _CANDIDATES = 20_000

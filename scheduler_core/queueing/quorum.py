@@ -7,29 +7,16 @@ Only the root of a tree decides.
 
 from __future__ import annotations
 
-import dataclasses
-
-from scheduler_core.model.decision import Name
+from scheduler_core.causes.pre_enqueue import QuorumAwaited, QuorumShortage
 from scheduler_core.queueing.trees import Tree, Trees, minimum, name_of
 from validators.hierarchy.tree import GroupNode
 from validators.model.group import PodGroup
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QuorumShortage:
-    """A group that lacks members and so prevents its root from being tried."""
-
-    group: Name
-    required: int
-    """minCount or minGroupCount; 1 for basic groups."""
-    available: int
-    """Members, or ready children."""
-
-    def __str__(self) -> str:
-        """Return the group and the number of missing members."""
-        what = "pods" if self.group.kind == "PodGroup" else "ready child groups"
-        missing = self.required - self.available
-        return f'{self.group.kind} "{self.group.name}" has {self.available} of {self.required} {what}, {missing} missing'
+def awaited(tree: Tree, trees: Trees) -> QuorumAwaited | None:
+    """Return the quorum that the root waits for; None if it can be tried.  *tree* has a root."""
+    missing = shortages(tree, trees)
+    return QuorumAwaited(tree.name, tuple(missing)) if missing else None
 
 
 def shortages(tree: Tree, trees: Trees) -> list[QuorumShortage]:
@@ -49,13 +36,6 @@ def shortages(tree: Tree, trees: Trees) -> list[QuorumShortage]:
         result.append(short[id(node)])
         stack.extend(child for child in reversed(node.children) if id(child) in short)
     return result
-
-
-def waiting_for(tree: Tree) -> str:
-    """Return kube-scheduler's message for the pods of a root without its quorum."""
-    if isinstance(tree.top.group, PodGroup):
-        return "waiting for minCount pods from a gang to appear in scheduling queue"
-    return f'waiting for composite pod group "{tree.name.name}" tree to meet quorum'
 
 
 def _available(node: GroupNode, trees: Trees, short: dict[int, QuorumShortage]) -> int:

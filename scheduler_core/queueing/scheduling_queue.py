@@ -9,13 +9,16 @@ import dataclasses
 from collections.abc import Iterator
 from itertools import chain
 
+from scheduler_core.causes.cause import Cause
 from scheduler_core.model.conditions import Conditions
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.queueing.pre_enqueue import decision, gate_message, refusal, stray
+from scheduler_core.model.status import Status
+from scheduler_core.queueing.pre_enqueue import decision, gate_causes, refusal, stray
 from scheduler_core.queueing.queue_order import Order, OrderError, Place, spellings
 from scheduler_core.queueing.trees import Trees, name_of, pod_entity
 from validators.gates import Gates
@@ -52,8 +55,8 @@ class Forest:
 
     roots: tuple[Entity | Decision, ...]
     """Roots with pending pods in the order of their cycles: entities to try, and decisions on roots with status Invalid, Wait or Error."""
-    pending: tuple[tuple[str, str], ...]
-    """Pods that belong to no root, as ``namespace/name``, and the reason."""
+    pending: tuple[tuple[str, tuple[Cause, ...]], ...]
+    """Pods that belong to no root, as ``namespace/name``, and the causes."""
     conditions: Conditions
     """Present conditions of the groups, for decisions still to come."""
 
@@ -106,7 +109,7 @@ def _pods(trees: Trees, order: Order, options: QueueOptions) -> Iterator[tuple[P
     for pod in trees.alone:
         if _is_pending(pod) and options.wants(pod):
             entity = pod_entity(pod)
-            why = gate_message(pod)
+            why = gate_causes(pod)
             refused = Decision(entity.name, Status.WAIT, why, pending={pod.key: why}) if why else None
             yield order.place(entity.name, pod.priority, pod.created), refused or entity
 

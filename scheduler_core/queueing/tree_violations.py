@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from scheduler_core.model.decision import Name
+from scheduler_core.causes.pre_enqueue import GroupViolations, PriorityMismatch, RuleViolation, TreeViolation
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from validators.gates import Gates
 from validators.hierarchy.tree import GroupNode
@@ -39,19 +39,19 @@ Excluded are violations that a later object can fix (``parent-exists``), those t
 """
 
 
-def find_violations(tree: Tree, trees: Trees, gates: Gates) -> dict[Name, list[str]]:
-    """Return the violations of each group as ``field: what must hold (rule id)``; empty for a valid tree."""
+def find_violations(tree: Tree, trees: Trees, gates: Gates) -> tuple[GroupViolations, ...]:
+    """Return the violations of each group; none for a valid tree."""
     # As in the linter all objects are known, so that each group reports its own violations, not those below it.
     settings = Settings(gates=gates, linting=True)
-    violations: dict[Name, list[str]] = {}
+    found = []
     for node in tree.nodes:
-        messages = [*_by_rules(node, trees, settings), *_by_pods(node, tree, trees)]
-        if messages:
-            violations[name_of(node.group)] = messages
-    return violations
+        violations: tuple[TreeViolation, ...] = (*_by_rules(node, trees, settings), *_by_pods(node, tree, trees))
+        if violations:
+            found.append(GroupViolations(name_of(node.group), violations))
+    return tuple(found)
 
 
-def _by_rules(node: GroupNode, trees: Trees, settings: Settings) -> Iterator[str]:
+def _by_rules(node: GroupNode, trees: Trees, settings: Settings) -> Iterator[RuleViolation]:
     lookup = trees.snapshot.known
     context = Context(node.group, None, Operation.CREATE, settings=settings, lookup=lookup, tree=trees.joined)
     for rule in RULES:
@@ -61,7 +61,7 @@ def _by_rules(node: GroupNode, trees: Trees, settings: Settings) -> Iterator[str
                 continue
             check = tree_matches_templates.at_run_time
         for error in check(context):
-            yield f"{error.path}: {error} ({rule.id})"
+            yield RuleViolation(str(error.path), str(error), rule.id)
 
 
 def _workload_known(node: GroupNode, trees: Trees) -> bool:
@@ -70,18 +70,11 @@ def _workload_known(node: GroupNode, trees: Trees) -> bool:
     return reference is not None and trees.snapshot.known.get("Workload", name.namespace, reference.workload_name) is not None
 
 
-def _by_pods(node: GroupNode, tree: Tree, trees: Trees) -> Iterator[str]:
-    """Return pods with a priority other than the root's, in kube-scheduler's wording; not checked without the root."""
+def _by_pods(node: GroupNode, tree: Tree, trees: Trees) -> Iterator[PriorityMismatch]:
+    """Return the pods with a priority other than the root's; not checked without the root."""
     if tree.cyclic or tree.top.orphan:
         return
     expected, members = trees.priority(tree.top.group), trees.members(node)
     unlike = [pod for pod in chain(members.waiting, members.running) if pod.priority != expected]
     if unlike:
-        yield (
-            "all pods in a single pod group should have the same priority as the pod group's priority, "
-            f"got {unlike[0].priority} and {expected}: {_and_more([pod.key for pod in unlike])} ({pod_priority_matches.RULE.id})"
-        )
-
-
-def _and_more(keys: list[str]) -> str:
-    return keys[0] if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1} more"
+        yield PriorityMismatch(tuple(pod.key for pod in unlike), unlike[0].priority, expected, pod_priority_matches.RULE.id)

@@ -1,7 +1,6 @@
 """Text for people from the values of ``causes``; imports ``model`` and ``causes`` only.
 
-Only the facade, ``sidecar`` and ``muster`` import it, and the decider until its decisions have no text.  A parameter *shown* turns the
-name of an object into text.
+Only the facade, ``sidecar`` and ``muster`` import it.  A parameter *shown* turns the name of an object into text.
 
 titles            names of objects, domains and taints
 phrases           amounts, numbers of nodes, numbers of pods that domains hold
@@ -14,9 +13,14 @@ node_words        causes why nodes refuse a pod
 domain_words      causes in one domain, and of several domains
 group_words       causes of groups
 greedy_words      reasons why greedy may have missed a placement
-kube_scheduler    causes of single pods, in the words of kube-scheduler
+kube_scheduler    results of attempts and preemptions, in the words of kube-scheduler
+pre_enqueue_words causes that keep a root out of the queue
+claim_words       causes about claims to devices
+live_words        causes that only a live cluster has
+decision_words    messages of decisions, groups and pods
+conditions        conditions of groups
+sentences         sentences and their clauses
 verdict_line      first sentence of the cause of a root, in one line
-report            whole diagnosis of a root
 changes           changes, remedies, and limits of the search for them
 constraints       conflicting constraints
 """

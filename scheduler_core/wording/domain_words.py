@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
 
@@ -12,33 +11,13 @@ from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, Un
 from scheduler_core.model.nouns import listed
 from scheduler_core.wording import phrases
 from scheduler_core.wording.node_words import node_words, without_filter
+from scheduler_core.wording.sentences import Clause
 from scheduler_core.wording.titles import taint_text
 
 _REASONS = 3
 """Maximum number of reasons for a domain, and of taints in one reason."""
 _TAINTS = 2
 """More taints than this share one reason."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Clause:
-    """Clause of a sentence.
-
-    Attributes:
-        text: the clause.
-        nodes: the nodes that it is about; None if it is not about some of the nodes.
-        is_condition: True if it is no reason, but says what would help.
-
-    """
-
-    text: str
-    nodes: NodeCount | None = None
-    is_condition: bool = False
-
-    @property
-    def part(self) -> float:
-        """Return the part of the nodes that it is about, 1 for all."""
-        return self.nodes.count / self.nodes.total if self.nodes is not None else 1.0
 
 
 def domains_words(causes: Sequence[DomainCause]) -> list[str]:
@@ -50,13 +29,8 @@ def domains_words(causes: Sequence[DomainCause]) -> list[str]:
     return texts
 
 
-def domain_words(cause: DomainCause) -> str:
-    """Return the clause of a placement that holds no pod, and that the message has named already."""
-    return "; ".join(each.text for each in domain_clauses(cause))
-
-
 def domain_clauses(cause: DomainCause) -> list[Clause]:
-    """Return the clauses of ``domain_words``: the reasons, and the filter without which pods would fit."""
+    """Return the clauses about a domain that the sentence has named already: the reasons, and the filter without which pods would fit."""
     clauses = _reasons(cause)
     if cause.relaxation is not None:
         instead = _instead(cause)
@@ -91,13 +65,18 @@ def _reasons(cause: DomainCause) -> list[Clause]:
     together = []
     taints = [each for each in cause.causes if isinstance(each, UntoleratedTaint)]
     if len(taints) > _TAINTS:
-        nodes = NodeCount(sum(each.nodes.count for each in taints), taints[0].nodes.total)
-        listing = listed([taint_text(each.taint) for each in taints], _REASONS)
-        together.append(Clause(f"{phrases.verb(nodes, 'has', 'have')} untolerated taints: {listing}", nodes))
+        together.append(taints_clause(taints))
         others = [each for each in others if not isinstance(each, UntoleratedTaint)]
     return [*map(_reason, cause.decisive), *together, *map(_reason, others)][:_REASONS]
 
 
+def taints_clause(taints: Sequence[UntoleratedTaint]) -> Clause:
+    """Return one clause about several taints."""
+    nodes = NodeCount(sum(each.nodes.count for each in taints), taints[0].nodes.total)
+    listing = listed([taint_text(each.taint) for each in taints], _REASONS)
+    return Clause(f"{phrases.verb(nodes, 'has', 'have')} untolerated taints: {listing}", nodes)
+
+
 def _reason(cause: NodeCause | AttemptFailed) -> Clause:
     nodes = getattr(cause, "nodes", None)
-    return Clause(node_words(cause), nodes if isinstance(nodes, NodeCount) else None)
+    return Clause(node_words(cause), nodes if isinstance(nodes, NodeCount) else None, cause=cause)

@@ -17,6 +17,7 @@ from scheduler_core.causes.missed_placements import (
     UnsharedClaims,
 )
 from scheduler_core.model.nouns import counted, level, listed
+from scheduler_core.wording.sentences import Clause, Sentence
 
 _DEPENDENCIES = {
     Dependency.TAKEN_VOLUMES: "the volumes that they take",
@@ -29,10 +30,9 @@ _DEPENDENCIES = {
 }
 
 
-def greedy_words(limits: Sequence[GreedyLimit]) -> str:
-    """Return why greedy may have missed a placement; empty without *limits*."""
-    texts = dict.fromkeys(map(_limit, limits))
-    return f"The greedy algorithm may have missed a placement: {'; '.join(texts)}" if texts else ""
+def greedy_sentence(limits: Sequence[GreedyLimit]) -> Sentence:
+    """Return why greedy may have missed a placement: *limits*, at least one."""
+    return Sentence("The greedy algorithm may have missed a placement", tuple(map(Clause, dict.fromkeys(map(_limit, limits)))))
 
 
 def _limit(limit: GreedyLimit) -> str:  # noqa: PLR0911 - one case for each kind of cause

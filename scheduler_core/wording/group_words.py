@@ -32,64 +32,77 @@ from scheduler_core.causes.groups import (
 )
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.model.nouns import SHOWN, counted, level, listed
-from scheduler_core.model.wording import STORAGE_EXCEEDED, cut
+from scheduler_core.model.wording import cut
 from scheduler_core.wording import phrases, volume_words
-from scheduler_core.wording.domain_words import Clause, domain_clauses, domain_words, domains_words
+from scheduler_core.wording.domain_words import domain_clauses, domains_words
+from scheduler_core.wording.kube_scheduler import STORAGE_EXCEEDED, VICTIMS_AWAITED, attempt_words
 from scheduler_core.wording.phrases import LONGEST
+from scheduler_core.wording.sentences import Clause, Sentence
 from scheduler_core.wording.titles import domain_text
 
-_Leaf = TooFewMembers | NoPlacement | NoDomain | MinimumOutOfReach | PodsDoNotFit | PodsLeftOver | InsufficientCapacity | ChildFails
-"""Causes that one sentence states, which begins with the name of the group."""
+_Leaf = TooFewMembers | NoPlacement | NoDomain | MinimumOutOfReach | InsufficientCapacity | ChildFails
+"""Causes whose sentence begins with the name of the group."""
 
 
 def group_words(cause: GroupCause) -> str:
     """Return *cause* in words, the innermost group first."""
-    text = ". ".join(_sentences(cause))
+    text = ". ".join(each.text for each in sentences(cause))
     return text if isinstance(cause, PluginFailed | StorageExceeded) else cut(text, LONGEST)
 
 
-def _sentences(cause: GroupCause) -> list[str]:  # noqa: PLR0911 - one case for each kind of cause
+def sentences(cause: GroupCause) -> list[Sentence]:
     """Return the sentences about a group."""
     match cause:
         case PartlyPlaced():
-            sentences = [sentence for each in cause.groups for sentence in _sentences(each)]
-            if more := len(sentences[SHOWN:]):
-                sentences[SHOWN:] = [f"{counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node"]
-            return sentences
+            found = [sentence for each in cause.groups for sentence in sentences(each)]
+            if more := len(found[SHOWN:]):
+                found[SHOWN:] = [Sentence(f"{counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node")]
+            return found
         case ChildrenDoNotFit():
             return [*_first_domain(cause), _by_domain(cause)]
+        case PluginFailed():
+            return [Sentence(cause.reason), *map(Sentence, cause.explanations)]
+        case PodsDoNotFit():
+            return [Sentence(f"{_subject(cause.path)} {_head(cause)}", tuple(_domains(cause)))]
+        case PodsLeftOver():
+            return [Sentence(f"{_subject(cause.path)} {_left_over(cause)}", tuple(domain_clauses(cause.domain)))]
+    return [Sentence(_statement(cause))]
+
+
+_Stated = (
+    TooFewMembers
+    | NoPlacement
+    | NoDomain
+    | MinimumOutOfReach
+    | InsufficientCapacity
+    | ChildFails
+    | StorageExceeded
+    | AttemptError
+    | VictimsAwaited
+    | FitsAlone
+    | NotTried
+)
+"""Causes that one sentence states."""
+
+
+def _statement(cause: _Stated) -> str:
+    match cause:
         case StorageExceeded():
             figures = volume_words.storage_exceeded(cause.classes)
-            return [f"{_subject(cause.path)} does not fit: {STORAGE_EXCEEDED}{figures and ': '}{figures}"]
+            return f"{_subject(cause.path)} does not fit: {STORAGE_EXCEEDED}{figures and ': '}{figures}"
         case AttemptError():
-            return [f"{_subject(cause.path)}: {cause.reason}"]
-        case PluginFailed():
-            return [cause.reason, *cause.explanations]
+            return f"{_subject(cause.path)}: {attempt_words(cause.reason)}"
         case VictimsAwaited():
-            return ["waiting for pods that terminate on the nominated nodes"]
+            return VICTIMS_AWAITED
         case FitsAlone():
             where = f" in {domain_text(cause.domain)}" if cause.domain is not None else ""
-            return [f"fits by itself{where}, but {f'group {cause.but.name}' if cause.but is not None else 'its parent'} does not"]
+            return f"fits by itself{where}, but {f'group {cause.but.name}' if cause.but is not None else 'its parent'} does not"
         case NotTried():
-            return [f"not tried: {cause.because.path[-1].name} {_predicate(cause.because)}"]
-    return [f"{_subject(cause.path)} {_predicate(cause)}"]
+            return f"not tried: {cause.because.path[-1].name} {_predicate(cause.because)}"
+    return f"{_subject(cause.path)} {_predicate(cause)}"
 
 
-def first_sentence(cause: GroupCause) -> tuple[str, Sequence[Clause]]:
-    """Return the first sentence of *cause*: its beginning, and its clauses if it has any."""
-    match cause:
-        case PodsDoNotFit():
-            return f"{_subject(cause.path)} {_head(cause)}", _domains(cause)
-        case PodsLeftOver():
-            return f"{_subject(cause.path)} {_left_over(cause)}", domain_clauses(cause.domain)
-        case PartlyPlaced() if cause.groups:
-            return first_sentence(cause.groups[0])
-        case ChildrenDoNotFit() if failing := cause.domains[0].failing:
-            return first_sentence(failing[0])
-    return next(iter(_sentences(cause)), ""), ()
-
-
-def _predicate(cause: _Leaf) -> str:  # noqa: PLR0911 - one case for each kind of cause
+def _predicate(cause: _Leaf) -> str:
     """Return the rest of a sentence that begins with the name of a group or pod."""
     match cause:
         case TooFewMembers():
@@ -100,10 +113,6 @@ def _predicate(cause: _Leaf) -> str:  # noqa: PLR0911 - one case for each kind o
             return _no_domain(cause)
         case MinimumOutOfReach():
             return f"can no longer place {_groups(cause.children, cause.minimum)}"
-        case PodsDoNotFit():
-            return f"{_head(cause)}: {'; '.join(each.text for each in _domains(cause))}"
-        case PodsLeftOver():
-            return f"{_left_over(cause)}: {domain_words(cause.domain)}"
         case InsufficientCapacity():
             where = f" in one {level(cause.key)}" if cause.key else ""
             ordered = ", placed in the order of the queue" if cause.pods and cause.in_order else ""
@@ -196,32 +205,32 @@ def _left_over(cause: PodsLeftOver) -> str:
     return f"has its minimum, but no node for {more} in {domain_text(cause.domain.domain)}"
 
 
-def _first_domain(cause: ChildrenDoNotFit) -> list[str]:
+def _first_domain(cause: ChildrenDoNotFit) -> list[Sentence]:
     """Return sentences about the domain in which the most children fit: the child that fails first, and its siblings."""
     first = cause.domains[0]
     if not first.failing:
-        return [f"{_subject(cause.path)}: {cause.failure.reason if cause.failure is not None else ''}"]
-    sentences = _sentences(first.failing[0])
+        return [Sentence(f"{_subject(cause.path)}: {attempt_words(cause.failure.reason) if cause.failure is not None else ''}")]
+    found = sentences(first.failing[0])
     if first.taken:
-        sentences.append(f"It would fit by itself, but earlier {_taken(first.taken)}")
+        found.append(Sentence(f"It would fit by itself, but earlier {_taken(first.taken)}"))
     if others := [each.path[-1].name for each in first.failing[1:]]:
-        sentences.append(f"{listed(others)} {'does' if len(others) == 1 else 'do'} not fit either")
-    return sentences
+        found.append(Sentence(f"{listed(others)} {'does' if len(others) == 1 else 'do'} not fit either"))
+    return found
 
 
-def _by_domain(cause: ChildrenDoNotFit) -> str:
+def _by_domain(cause: ChildrenDoNotFit) -> Sentence:
     """Return how many children of a composite fit in each domain."""
     name, groups, first = cause.path[-1].name, _groups(cause.children, cause.minimum), cause.domains[0]
     if not cause.key:
-        return f"{name} needs {groups}: {first.fitting or 'none'} {'fits' if first.fitting <= 1 else 'fit'}"
+        return Sentence(f"{name} needs {groups}", (Clause(f"{first.fitting or 'none'} {'fits' if first.fitting <= 1 else 'fit'}"),))
     reasons = ["", *(_brief(each.failing[0], len(cause.path)) if each.failing else "" for each in cause.domains[1:])]
     clauses = []
     pairs: zip[tuple[ChildrenInDomain, str]] = zip(cause.domains, reasons, strict=True)
     for (fitting, why), equal in itertools.groupby(pairs, key=lambda pair: (pair[0].fitting, pair[1])):
-        clauses.append(phrases.holds_phrase([each.domain for each, _ in equal], fitting) + _in_brackets(why))
+        clauses.append(Clause(phrases.holds_phrase([each.domain for each, _ in equal], fitting) + _in_brackets(why)))
     if cause.further:
-        clauses.append(phrases.further(cause.further, cause.key))
-    return f"{name} needs {groups} in one {level(cause.key)}: {'; '.join(clauses)}"
+        clauses.append(Clause(phrases.further(cause.further, cause.key)))
+    return Sentence(f"{name} needs {groups} in one {level(cause.key)}", tuple(clauses))
 
 
 def _groups(total: int, minimum: int) -> str:

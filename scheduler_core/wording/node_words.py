@@ -19,9 +19,11 @@ from scheduler_core.causes.node_states import (
 from scheduler_core.causes.other_pods import OtherPodsCause
 from scheduler_core.causes.resources import ResourceCause
 from scheduler_core.causes.volume_causes import VolumeCause
-from scheduler_core.model.nouns import listed
+from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
+from scheduler_core.model.nouns import counted, listed
 from scheduler_core.wording import phrases
 from scheduler_core.wording.device_words import device_words
+from scheduler_core.wording.kube_scheduler import attempt_words
 from scheduler_core.wording.pod_rule_words import pod_rule_words
 from scheduler_core.wording.resource_words import resource_words
 from scheduler_core.wording.titles import taint_text
@@ -31,6 +33,7 @@ _OF_KUBERNETES = "node.kubernetes.io/"
 """Prefix of the taints that Kubernetes sets by the conditions of a node."""
 _OF_NODES = "node(s) "
 """Beginning of kube-scheduler's reasons that it counts by node."""
+_OF_DEVICES = {CANNOT_ALLOCATE: "without devices for a claim", UNAVAILABLE: "cannot use the devices of a claim"}
 _RULES = {
     PodRule.SPREAD: "its topology spread constraints were dropped",
     PodRule.AFFINITY: "its pod affinity were dropped",
@@ -50,7 +53,7 @@ def node_words(cause: NodeCause | AttemptFailed) -> str:
         return volume_words(cause)
     if isinstance(cause, DeviceRefusal):
         return device_words(cause)
-    return cause.reason if isinstance(cause, AttemptFailed) else _state_words(cause)
+    return attempt_words(cause.reason) if isinstance(cause, AttemptFailed) else _state_words(cause)
 
 
 def _state_words(cause: NodeStateCause) -> str:
@@ -61,9 +64,27 @@ def _state_words(cause: NodeStateCause) -> str:
             return f"{phrases.verb(cause.nodes, 'does', 'do')} not match its {_selection(cause)}"
         case UntoleratedTaint():
             return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_text(cause.taint)}"
-        case NodesRefused():
+        case NodesRefused(plugin=""):
             known = cause.reason.startswith(_OF_NODES)
             return f"{phrases.some_of(cause.nodes)} {cause.reason.removeprefix(_OF_NODES)}" if known else cause.reason
+        case NodesRefused():
+            return f"{phrases.verb(cause.nodes, 'is', 'are')} refused by plugin {cause.plugin}: {cause.reason}"
+        case UnmodelledField() | PodRefused():
+            return cause.reason
+    assert_never(cause)
+
+
+def closed_nodes(cause: NodeStateCause) -> str:
+    """Return the nodes that pods cannot use, with the cause: ``2 nodes, cordoned``."""
+    match cause:
+        case UntoleratedTaint():
+            return f"{counted(cause.nodes.count, 'node')} with the taint {{{cause.taint.key}: {cause.taint.value}}}"
+        case Cordoned():
+            return f"{counted(cause.nodes.count, 'node')}, cordoned"
+        case NodeAffinityMismatch():
+            return f"{counted(cause.nodes.count, 'node')}, not selected by the pods"
+        case NodesRefused():
+            return f"{counted(cause.nodes.count, 'node')}, {_OF_DEVICES.get(cause.reason, cause.reason)}"
         case UnmodelledField() | PodRefused():
             return cause.reason
     assert_never(cause)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.model.attach_limits import driver_of
-from scheduler_core.model.decision import Domain
+from scheduler_core.model.names import Domain
 from scheduler_core.model.nouns import SHOWN, level, listed
 from scheduler_core.model.resource_names import size
 from scheduler_core.wording.titles import domain_text
@@ -17,12 +17,17 @@ LONGEST = 1000
 
 def amount(resource: str, value: int) -> str:
     """Return a size with its resource: ``1.5 cpu``, ``16Gi memory``, ``8 nvidia.com/gpu``, ``3 pod slots``."""
+    return f"{size(resource, value)} {noun_of(resource, value)}"
+
+
+def noun_of(resource: str, value: int) -> str:
+    """Return the noun after a size: ``memory``, ``pod slots``, ``volume of class fast``."""
     name = ("pod slot" if value == 1 else "pod slots") if resource == "pods" else resource
     if value == 1 and driver_of(resource):
         name = name.replace("volumes", "volume", 1)
     if value != 1 and name.startswith("volume of class "):
         name = name.replace("volume", "volumes", 1)
-    return f"{size(resource, value)} {name}"
+    return name
 
 
 def amounts(several: Iterable[Amount], most: int = SHOWN) -> str:

@@ -13,17 +13,21 @@ from tests.architecture.modules import Module, called, matches
 from tests.architecture.naming import (
     API_VERSION,
     BARE_NAMES,
+    CUTS_OTHER_TEXT,
     CUTS_TEXT,
     FOR_ALL_PLUGINS,
     NAMES_A_PLUGIN,
+    OF_THE_API,
     REGISTRIES,
     SHARED_MODULES,
     SHARED_NAMES,
     TEXTS_IN_CAUSES,
+    TEXTS_IN_DECISIONS,
 )
 from tests.architecture.tables import (
     EDGES,
     FEWEST_LINES,
+    HAS_CAUSES,
     IMPURE,
     IMPURE_CALLS,
     IMPURE_MODULES,
@@ -112,6 +116,47 @@ def text_in_causes(modules: Sequence[Module]) -> Iterator[str]:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id not in TEXTS_IN_CAUSES:
                 if any(isinstance(part, ast.Name) and part.id == "str" for part in ast.walk(node.annotation)):
                     yield module.at(node.lineno, f"{node.target.id} must be a value: only names, keys and text of other programs are texts")
+
+
+def causes_in_the_model(modules: Sequence[Module]) -> Iterator[str]:
+    for module in modules:
+        for each in module.imports:
+            if part_of(module.name, "scheduler_core") == "model" and part_of(each.target, "scheduler_core") == "causes":
+                if module.name != HAS_CAUSES:
+                    yield module.at(each.line, f"{module.name} must not import causes: only {HAS_CAUSES} has them")
+
+
+def words_are_read(modules: Sequence[Module]) -> Iterator[str]:
+    for module in modules:
+        words = any(each.target.startswith("scheduler_core.wording") for each in module.imports)
+        if not words or module.package not in {"muster", "scheduler_core"} or part_of(module.name, "scheduler_core") == "wording":
+            continue
+        for node in module.nodes:
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr in CUTS_TEXT | {"partition", "rpartition"}
+                and ast.unparse(node.value) not in CUTS_OTHER_TEXT
+            ):
+                yield module.at(node.lineno, f"{node.attr} may read words of ours: compare values")
+        for each in module.imports:
+            if each.target == "re":
+                yield module.at(each.line, "re may read words of ours: compare values")
+
+
+def text_in_decisions(modules: Sequence[Module]) -> Iterator[str]:
+    for module in modules:
+        for owner in module.tree.body if module.name == HAS_CAUSES else ():
+            if not isinstance(owner, ast.ClassDef) or owner.name in OF_THE_API:
+                continue
+            for node in owner.body:
+                if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+                    continue
+                field, named = (
+                    f"{owner.name}.{node.target.id}",
+                    {each.id for each in ast.walk(node.annotation) if isinstance(each, ast.Name)},
+                )
+                if named & {"str", "object"} and field not in TEXTS_IN_DECISIONS:
+                    yield module.at(node.lineno, f"{field} must be a value: decisions have causes, which wording turns into text")
 
 
 def between_rules(modules: Sequence[Module]) -> Iterator[str]:
@@ -268,6 +313,9 @@ CONTRACTS = {
     "values are worded for people only": worded_at_the_end,
     "values and changes have no text for people": values_without_text,
     "texts in values are names, keys and text of other programs": text_in_causes,
+    "of the model, only decisions have causes": causes_in_the_model,
+    "texts in decisions are names and keys": text_in_decisions,
+    "words are for people": words_are_read,
     "a rule never imports another rule": between_rules,
     "a check of the doctor never imports another check": between_checks,
     "placement names no plugin": placement_and_plugins,

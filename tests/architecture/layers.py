@@ -36,20 +36,21 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"sidecar", "facade"}),
     ),
     "scheduler_core.causes": (
-        frozenset({"node_count", "missed_placements"}),
-        frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "changes"}),
+        frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live"}),
+        frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "changes", "searches"}),
         frozenset({"domains", "constraints"}),
         frozenset({"groups"}),
+        frozenset({"cause"}),
     ),
     "scheduler_core.wording": (
-        frozenset({"titles", "selector_phrases"}),
+        frozenset({"titles", "selector_phrases", "sentences", "kube_scheduler", "pre_enqueue_words", "claim_words", "live_words"}),
         frozenset({"phrases"}),
         frozenset({"resource_words", "pod_rule_words", "volume_words", "device_words", "greedy_words", "changes"}),
         frozenset({"node_words", "constraints"}),
         frozenset({"domain_words"}),
         frozenset({"group_words"}),
-        frozenset({"kube_scheduler"}),
-        frozenset({"report", "verdict_line"}),
+        frozenset({"decision_words"}),
+        frozenset({"conditions", "verdict_line"}),
     ),
     "scheduler_core.exact": (
         frozenset({"step_budget", "needs"}),
@@ -195,7 +196,6 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
                 "published_slices",
                 "selector_cache",
                 "shape_cache",
-                "unlisted_kinds",
             }
         ),
         frozenset({"device_cache", "group_cache", "object_head", "pod_cache", "volume_cache"}),
@@ -237,7 +237,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"main"}),
     ),
     "muster.render": (
-        frozenset({"answer", "phrases", "tree_rows", "yaml_text"}),
+        frozenset({"answer", "cause_json", "phrases", "tree_rows", "yaml_text"}),
         frozenset({"answer_json", "root_text"}),
         frozenset({"answer_text"}),
     ),

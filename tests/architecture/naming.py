@@ -36,6 +36,7 @@ BARE_NAMES = frozenset(
 SHARED_NAMES: dict[str, str] = {
     "Capacity": "wire type",
     "Decision": "the library's form has text in place of values",
+    "GroupDecision": "the library's form has text in place of values",
     "ClaimSpec": "wire type",
     "Device": "wire type",
     "DeviceClaim": "wire type",
@@ -49,7 +50,9 @@ SHARED_NAMES: dict[str, str] = {
 SHARED_MODULES: dict[str, str] = {
     "changes": "values, and their text",
     "command": "options of a subcommand",
+    "conditions": "values, and their text",
     "constraints": "values, and their text; those of volumes in a search",
+    "pre_enqueue": "values, and the decisions that have them",
     "__main__": "what ``python -m`` looks for",
 }
 """Names of several modules in a top-level package, each with the reason."""
@@ -70,6 +73,21 @@ NAMES_A_PLUGIN: dict[str, str] = {
 
 CUTS_TEXT = frozenset({"split", "rsplit", "splitlines", "replace", "startswith", "endswith", "removeprefix", "removesuffix", "format"})
 """Methods of texts with which modules of ``WITHOUT_TEXT`` would read or change text."""
+CUTS_OTHER_TEXT: dict[str, str] = {
+    "dataclasses": "no text",
+    "cache": "no text",
+    "json.dumps(target, ensure_ascii=False, indent=2)": "JSON",
+    "resource": "a resource",
+    "each": "a resource",
+    "member.value": "a word",
+    "name": "a field",
+    "inspect.cleandoc(kind.__doc__ or '')": "a docstring",
+    "label": "a claim",
+    "pod": "a pod",
+    "UNSERVED": "a constant",
+    "condition.message": "a condition that the API server has, by whose beginning a controller knows its own",
+}
+"""Expressions in modules that word causes whose text is not that of a cause."""
 TEXTS_IN_CAUSES: dict[str, str] = {
     "after": "a node, or a device class",
     "attribute": "a device attribute",
@@ -78,19 +96,28 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "claims": "claims",
     "classes": "storage classes",
     "confined": "values of a label",
+    "detail": "text of a rule",
     "device_class": "a device class",
     "domains": "values of a topology key",
     "driver": "a CSI driver",
+    "error": "text of the API server",
     "exhausted": "resources",
+    "expected": "a scheduler name, or a preemption policy",
     "explanations": "text of a plugin",
     "field": "a field of a pod",
+    "gates": "scheduling gates",
+    "group": "a PodGroup",
     "key": "a label key",
     "keys": "topology keys",
+    "kinds": "kinds of objects",
     "like": "a node, or a storage class",
     "node": "a node",
     "node_selector": "labels and values",
     "nodes": "nodes",
     "own_node": "a node",
+    "parent": "a CompositePodGroup",
+    "plugin": "a plugin",
+    "pod": "a pod",
     "pods": "values of a topology key, or pods",
     "ports": "protocols",
     "pre_filter": "text of kube-scheduler or of a plugin",
@@ -99,10 +126,33 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "reasons": "texts of kube-scheduler or of plugins",
     "request": "a request of a claim",
     "resource": "a resource",
+    "rule": "the id of a rule",
+    "selectors": "texts of a plugin",
     "shared": "volumes and claims",
     "storage_class": "a storage class",
     "taints": "keys of taints",
+    "text": "text of a plugin",
+    "value": "a scheduler name, or a preemption policy",
     "values": "values of a label",
     "volume": "a volume",
 }
 """Fields of ``scheduler_core.causes`` that are texts: names, keys, and text of other programs.  All other fields are values of ``model``, or numbers."""
+OF_THE_API = frozenset({"GroupCondition"})
+"""Classes of ``scheduler_core.model.decision`` that are the API's, with its texts."""
+TEXTS_IN_DECISIONS: dict[str, str] = {
+    "Decision.assignments": "pods, and their nodes",
+    "Decision.nominations": "pods, and their nodes",
+    "Decision.pending": "pods, with their causes",
+    "Decision.victims": "pods",
+    "Decision.volumes": "claims, with their volumes",
+    "RankLevel.key": "a topology key",
+    "Search.objective": "one of two constants",
+    "Search.outcome": "one of four constants",
+    "Search.strategy": "one of two constants",
+    "Step.apply": "an object, by field",
+    "Step.delete": "an object, by field",
+    "VolumeChoice.node": "a node",
+    "VolumeChoice.volume": "a volume",
+}
+"""Fields of the classes in ``scheduler_core.model.decision`` that are or contain texts.  All other fields are values: decisions have causes, which
+``wording`` turns into text."""

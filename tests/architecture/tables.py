@@ -34,6 +34,7 @@ EDGES: dict[str, tuple[str, ...]] = {
         "webhooks/lookup/watched.py",
         "apiserver/*",
         "scheduler_core/sidecar/*",
+        "muster/render/cause_json.py",
     ),
     "jsonschema_rs": ("validators/schema.py",),
     "pygls": ("muster/commands/lsp/*",),
@@ -124,10 +125,12 @@ VALUES: dict[str, tuple[str, ...]] = {
     "wording": ("scheduler_core.model.", "scheduler_core.causes.", "scheduler_core.exact.certificate."),
 }
 """Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts that it may import."""
-WORDED_BY = frozenset({"wording", "cycle", "facade", "sidecar"})
+WORDED_BY = frozenset({"wording", "facade", "sidecar"})
 """Parts of ``scheduler_core`` that may import ``wording``, in addition to ``muster``."""
 WITHOUT_TEXT = frozenset({"causes", "diagnosis", "whatif"})
 """Parts of ``scheduler_core`` that neither build nor read text for people, except in errors of their callers."""
+HAS_CAUSES = "scheduler_core.model.decision"
+"""Only module of ``model`` that imports ``causes``, which import ``model`` themselves."""
 
 METHODS_OF_A_PROTOCOL = 3
 

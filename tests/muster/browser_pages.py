@@ -10,7 +10,7 @@ from muster.commands.fit.verdict import Kind, Verdict
 from muster.commands.fit.verdict_report import with_headline
 from muster.html import cluster_map, page, unplaced_roots
 from muster.html.page_content import Origin
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from tests.muster import paged
 from tests.muster.paged import gang, machine, member, racks
 from tests.muster.test_page import hostile

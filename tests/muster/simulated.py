@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from muster.render.tree_rows import Kinship
-from scheduler_core.model.decision import Decision, Domain, GroupCondition, GroupDecision, Name, Status
+from scheduler_core.causes.attempts import VictimsFound
+from scheduler_core.causes.groups import GroupUnschedulable, PluginFailed
+from scheduler_core.model.decision import Decision, GroupDecision
+from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.status import Status
 
 NAMESPACE = "default"
 RACK = "topology.example/rack"
@@ -33,14 +37,14 @@ def kinship(parents=(), **groups):
     return Kinship(above, {pod: name.replace("_", "-") for name, count in groups.items() for pod in members(name.replace("_", "-"), count)})
 
 
-def told(name, status=Status.SUCCESS, message="", domain="", key=RACK, by_scheduler=""):
-    initially = GroupCondition(
-        f"{name.kind}InitiallyScheduled",
-        str(status is Status.SUCCESS),
-        "Scheduled",
-        f"{by_scheduler}; {message}" if by_scheduler else message,
-    )
-    return GroupDecision(name, status, message, Domain(key, domain) if domain else None, (initially,))
+def stated(*texts):
+    """Causes with these messages, each one whole sentence."""
+    return tuple(PluginFailed(text) for text in texts if text)
+
+
+def told(name, status=Status.SUCCESS, message="", domain="", key=RACK, reason=None):
+    """*reason* is the result of the attempt."""
+    return GroupDecision(name, status, stated(message), Domain(key, domain) if domain else None, reason)
 
 
 def placed_tree():
@@ -56,22 +60,23 @@ def placed_tree():
 
 def failed_gang(message="no feasible placements found", reason="0/3 nodes are available: 3 Insufficient cpu."):
     """A gang of which one fits and two do not."""
-    pending = {"default/g-0": message, "default/g-1": reason, "default/g-2": reason}
-    return Decision(leaf("g"), Status.UNSCHEDULABLE, message, groups=(told(leaf("g"), Status.UNSCHEDULABLE, message),), pending=pending)
+    pending = {"default/g-0": stated(message), "default/g-1": stated(reason), "default/g-2": stated(reason)}
+    groups = (told(leaf("g"), Status.UNSCHEDULABLE, message),)
+    return Decision(leaf("g"), Status.UNSCHEDULABLE, stated(message), groups=groups, pending=pending)
 
 
 def preempting():
     """A gang of two for which a gang of two and a pod leave."""
-    by_scheduler = "pod group is unschedulable, pod group preemption: found a placement for podgroup, preempting 3 victims"
     message = "group urgent does not fit in any rack (2 pods)"
     return Decision(
         leaf("urgent"),
         Status.UNSCHEDULABLE,
-        message,
+        stated(message),
         nominations={"default/urgent-0": "n1", "default/urgent-1": "n2"},
         victims=("default/low-0", "default/low-1", "default/web"),
-        groups=(told(leaf("urgent"), Status.UNSCHEDULABLE, message, by_scheduler=by_scheduler),),
-        pending=dict.fromkeys(members("urgent", 2), by_scheduler),
+        groups=(told(leaf("urgent"), Status.UNSCHEDULABLE, message),),
+        pending=dict.fromkeys(members("urgent", 2), (GroupUnschedulable(),)),
+        post_filter=VictimsFound(3),
     )
 
 
@@ -80,7 +85,7 @@ def single(name, node):
 
 
 def single_left(name, reason="0/3 nodes are available: 3 Insufficient cpu.", status=Status.UNSCHEDULABLE):
-    return Decision(lone(name), status, reason, pending={f"{NAMESPACE}/{name}": reason})
+    return Decision(lone(name), status, stated(reason), pending={f"{NAMESPACE}/{name}": stated(reason)})
 
 
 def node(name, cpu="4", **labels):

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.commands.fit import verdict
 from muster.commands.simulate import simulation
 from tests.muster.simulated import gang, node, pod
 from tests.muster.test_simulate_controllers import FALSE_GREENS, TEMPLATE, deployment, job, manifest, owned
@@ -411,41 +410,6 @@ NO_PODS = {
 def test_an_object_without_pods_is_named(mine, why):
     assert f"○ nothing to judge: {why}" == first_line([mine], NODES)
     assert [why] == [f"{each['object']}: {each['message']}" for each in judged([mine, pod("p")], NODES)[1]["notes"]]
-
-
-AFFINITY = "5 of 6 nodes didn't match pod affinity rules"
-WHOLE = "rack a can hold none (1 of 2 nodes has less than 2 cpu free; 1 of 2 nodes is full. Full), or both without rules"
-CLAUSES = {
-    "the only one": ("pod p does not fit: short of 2 cpu", "pod p does not fit: short of 2 cpu"),
-    "without a colon": ("waiting for its group", "waiting for its group"),
-    "parts that are all nodes together": (
-        f"group g does not fit: 1 of 6 nodes is full; {AFFINITY}",
-        f"group g does not fit: {AFFINITY}; 1 of 6 nodes is full",
-    ),
-    "the largest parts of the nodes": (
-        "group g does not fit: 4 of 6 nodes are full; 3 of 6 nodes are cordoned; 1 of 6 nodes has a taint",
-        "group g does not fit: 4 of 6 nodes are full; 3 of 6 nodes are cordoned",
-    ),
-    "with what would help": (
-        f"group g does not fit: 1 of 6 nodes is full; {AFFINITY}; it would fit if its pod affinity were dropped. Proved",
-        f"group g does not fit: {AFFINITY}; 1 of 6 nodes is full; it would fit if its pod affinity were dropped",
-    ),
-    "only what would help": (
-        "group g does not fit: it would fit if 1 node was uncordoned",
-        "group g does not fit: it would fit if 1 node was uncordoned",
-    ),
-    "all nodes before a part": ("group g does not fit: short of 2 cpu; 1 of 6 nodes is cordoned", "group g does not fit: short of 2 cpu"),
-    "nothing in parentheses is cut": (
-        f"group g (1 pod: main) does not fit: {WHOLE}. Proved",
-        f"group g (1 pod: main) does not fit: {WHOLE}",
-    ),
-    "no room": (f"group g does not fit: short of 2 cpu; {'x' * 240}", "group g does not fit: short of 2 cpu"),
-}
-
-
-@pytest.mark.parametrize(("text", "want"), CLAUSES.values(), ids=CLAUSES)
-def test_the_line_has_the_main_clauses_of_a_reason(text, want):
-    assert want == verdict._main_clauses(text)
 
 
 def test_an_attribute_that_no_device_has_is_reported():

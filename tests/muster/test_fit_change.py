@@ -227,10 +227,11 @@ NAMES = st.builds(Name, st.sampled_from(["PodGroup", "Pod"]), st.sampled_from(["
 
 @given(evicted=st.lists(NAMES, min_size=1, max_size=4, unique=True), created=st.sets(NAMES))
 def test_only_the_groups_that_were_created_for_an_object_are_shown_as_it(evicted, created):
-    origins = {name: f"Job {name.namespace}/x{number}" for number, name in enumerate(sorted(created, key=str))}
+    origins = {name: Name("Job", name.namespace, f"x{number}") for number, name in enumerate(sorted(created, key=str))}
     found = clause(SmallestChange(Remedy(EvictedUnits(9, tuple(evicted)), ()), proven=True), origins)
 
-    want = [origins[each] if each in created and each.kind != "Pod" else f"{each.kind} {each.namespace}/{each.name}" for each in evicted]
+    shown = [origins[each] if each in created and each.kind != "Pod" else each for each in evicted]
+    want = [f"{each.kind} {each.namespace}/{each.name}" for each in shown]
     named = found.removeprefix("; the smallest change that helps: ").removesuffix(" evicted (9 running pods)")
     assert want == [each for part in named.split(" and ") for each in part.split(", ")]
 

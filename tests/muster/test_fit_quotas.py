@@ -173,7 +173,7 @@ def test_objects_that_may_exist_already_are_a_note():
     """A snapshot has no ConfigMaps, but the quota counts some."""
     status, answer = fit([job(1), named("ConfigMap", "c")], [*CLUSTER, quota({"configmaps": "2"}, configmaps="2")])
     want = "quota default/team-a leaves 0 configmaps, 1 needed, unless some of them exist already: they are not in the input"
-    assert (0, [{"object": "ConfigMap default/c", "message": want}]) == (status, answer["notes"])
+    assert (0, [{"object": "ConfigMap default/c", "message": want, "reason": "QuotaUnknown"}]) == (status, answer["notes"])
 
 
 SURE = {
@@ -209,7 +209,7 @@ def test_objects_in_an_unknown_number_are_a_note():
     mine = manifest("PyTorchJob", "kubeflow.org/v1", **spec)
     _, answer = fit([mine], [*CLUSTER, quota(services="5")])
     want = "quota default/team-a limits services; how many its controller creates is not considered"
-    assert {"object": "PyTorchJob default/web", "message": want} in answer["notes"]
+    assert {"object": "PyTorchJob default/web", "message": want, "reason": "QuotaUnknown"} in answer["notes"]
 
 
 def device_objects(count):

@@ -20,6 +20,7 @@ from muster.render.answer import Answer
 from scheduler_core.loading.load import load
 from tests.muster import paged
 from tests.muster.paged import RACK, ZONE, gang, group, machine, member, racks
+from tests.muster.simulated import stated
 
 LARGEST = 5_000_000
 HOSTILE = """"><script>alert('x')</script><b title='&quot;' onclick=alert(1)>&amp;</style>{{7*7}}"""
@@ -173,7 +174,7 @@ def test_names_mean_nothing_to_a_browser(options):
     ],
 )
 def test_what_is_not_visible_is_reported(name, want):
-    answer = Answer.from_decisions([], [(f"default/{name}", "no reason")])
+    answer = Answer.from_decisions([], [(f"default/{name}", stated("no reason"))])
     text = page.render(answer, load([]))
 
     assert want in paged.read(text).text

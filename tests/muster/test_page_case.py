@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muster.html.page_data import Listed
-from scheduler_core.model.decision import Domain
+from scheduler_core.model.names import Domain
 from tests.muster import paged
 from tests.muster.paged import RACK, ZONE, gang, group, machine, racks
 

@@ -7,6 +7,7 @@ import pytest
 from muster.html.failure_figure import ROWS, Segment, figures
 from muster.html.free_capacity import attempts
 from scheduler_core.model.topology import Topology
+from scheduler_core.wording.node_words import closed_nodes
 from tests.muster import paged
 from tests.muster.paged import GPU, RACK, ZONE, gang, group, machine, member, racks
 
@@ -43,7 +44,7 @@ def test_a_figure_of_a_gang_and_its_racks():
     assert ("rack", GPU, 4, "1 cpu, 4 nvidia.com/gpu") == (figure.level, figure.resource, figure.unit, figure.each)
     assert [(("job",), 4, 16)] == [(need.names, need.pods, need.amount) for need in figure.needs]
     assert [("rack r1", 2, 8, 0), ("rack r2", 1, 4, 8)] == [(row.title, row.capacity, row.free, row.closed) for row in figure.rows]
-    assert ["", "1 node with the taint {maintenance: yes}"] == [row.why for row in figure.rows]
+    assert [[], ["1 node with the taint {maintenance: yes}"]] == [[*map(closed_nodes, row.why)] for row in figure.rows]
     assert [(Segment(8, 0, 0),), (Segment(4, 0, 0), Segment(0, 0, 8))] == [row.segments for row in figure.rows]
     assert (20, 12, 2, 0) == (figure.free, figure.usable, figure.most, figure.others)
 

@@ -7,7 +7,9 @@ import dataclasses
 import pytest
 
 from muster.html.root_index import RootResult, index_roots, result_of
-from scheduler_core.model.decision import Decision, Name, Search, Status
+from scheduler_core.model.decision import Decision, Search
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from tests.muster import paged
 from tests.muster.paged import gang, racks
 

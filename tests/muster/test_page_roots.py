@@ -8,10 +8,15 @@ import pytest
 
 from muster.html import root_cards
 from muster.html.sentences import CountedSentence
+from scheduler_core.causes.attempts import AttemptResult
 from scheduler_core.causes.changes import AddedNodes, SearchLimit, UncordonedNodes
 from scheduler_core.causes.constraints import EarlierRoots, NominatedPodsKeepCapacity
-from scheduler_core.model.decision import Decision, Domain, Eviction, GroupDecision, Remedy, Search, Status, Step
-from tests.muster.simulated import composite, failed_gang, kinship, leaf, members, placed_tree, preempting, single_left, told
+from scheduler_core.causes.missed_placements import FeasibilityChecks, UnequalPods
+from scheduler_core.causes.searches import PlacementMissed
+from scheduler_core.model.decision import Decision, Eviction, GroupDecision, Remedy, Search, Step
+from scheduler_core.model.names import Domain
+from scheduler_core.model.status import Status
+from tests.muster.simulated import composite, failed_gang, kinship, leaf, members, placed_tree, preempting, single_left, stated, told
 
 KIN = kinship({"a": "run", "b": "run"}, a=2, b=2, g=3, urgent=2, low=2)
 
@@ -43,7 +48,7 @@ def test_a_pod_has_no_count():
 
 
 def test_leftover_pods_are_reported_with_their_reasons():
-    decision = dataclasses.replace(placed_tree(), pending={"default/a-9": "no room"})
+    decision = dataclasses.replace(placed_tree(), pending={"default/a-9": stated("no room")})
     assert [(), (), ()] == [line.why for line in root_cards.lines(placed_tree(), KIN, nowhere)]
     assert "a-9: no room" in [why for line in root_cards.lines(decision, KIN, nowhere) for why in line.why]
 
@@ -54,16 +59,19 @@ def test_a_group_of_a_tree_says_what_the_root_does_not():
         told(leaf("a"), Status.UNSCHEDULABLE, "fits by itself, but group b does not"),
         told(leaf("b"), Status.UNSCHEDULABLE, "group b does not fit in any rack"),
     )
-    decision = Decision(composite("run"), Status.UNSCHEDULABLE, "group b does not fit in any rack: r1 can hold 1", groups=groups)
+    decision = Decision(composite("run"), Status.UNSCHEDULABLE, stated("group b does not fit in any rack: r1 can hold 1"), groups=groups)
     assert [(), ("fits by itself, but group b does not",), ()] == [line.why for line in root_cards.lines(decision, KIN, nowhere)]
 
 
 def test_card_of_a_gang_that_does_not_fit():
-    found = card(failed_gang("group g does not fit in any rack: r1 can hold 2; r2 can hold none"), headline="No room")
+    limit = PlacementMissed((UnequalPods(leaf("g")), FeasibilityChecks()))
+    found = card(dataclasses.replace(failed_gang("group g does not fit: x; y"), causes=(*stated("no: a; b"), limit)), headline="No room")
     assert ("✗", "Unschedulable", "", "0 of 3 pods placed", "No room", ()) == (
         *(found.mark, found.word, found.waits, found.count, found.headline, found.lines),
     )
-    assert (CountedSentence("group g does not fit in any rack", ("r1 can hold 2", "r2 can hold none")),) == found.sentences
+    missed = "The greedy algorithm may have missed a placement"
+    unequal = "the pods of group g are not equal (KEP-4671, Algorithm Limitations: heterogeneous pod groups)"
+    assert (CountedSentence("no: a; b"), CountedSentence(missed, (unequal, "a plugin decides what is feasible"))) == found.sentences
     assert ("g-1, g-2", "g-0") == tuple(pods for pods, _ in found.reasons)
     assert "" == found.search
 
@@ -74,8 +82,12 @@ def test_what_is_not_counted_up_stays_in_one_piece(status):
     assert (CountedSentence("wrong: a; b"),) == card(decision).sentences
 
 
-def test_words_of_the_scheduler_are_not_the_reason():
-    assert () == card(failed_gang("pod group is unschedulable, 0/4 placements are available")).sentences
+def test_words_of_the_scheduler_are_not_the_reason_of_a_group():
+    bare = GroupDecision(leaf("a"), Status.UNSCHEDULABLE, (AttemptResult.NOTHING_NEW,))
+    groups = (told(composite("run"), Status.UNSCHEDULABLE, "m"), bare)
+    decision = Decision(composite("run"), Status.UNSCHEDULABLE, stated("m"), groups=groups)
+
+    assert [(), ()] == [line.why for line in root_cards.lines(decision, KIN, nowhere)]
 
 
 def test_card_of_a_root_for_which_others_leave():

@@ -9,30 +9,22 @@ import pytest
 from muster.html import sentences
 from muster.html.sentences import CountedSentence
 from muster.render.answer import Answer, Share
-from scheduler_core.model.decision import Status
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.status import Status
+from scheduler_core.wording.sentences import Clause, Sentence
 from tests.muster import simulated
 
 
 @pytest.mark.parametrize(
-    ("text", "want"),
+    ("clauses", "want"),
     [
-        pytest.param("", [], id="nothing"),
-        pytest.param("one thing", [CountedSentence("one thing")], id="one sentence"),
-        pytest.param("it fits. so what", [CountedSentence("it fits"), CountedSentence("so what")], id="two"),
-        pytest.param("no rack: r1 holds 2; r2 holds 1", [CountedSentence("no rack", ("r1 holds 2", "r2 holds 1"))], id="counted up"),
-        pytest.param("no rack: r1 holds 2", [CountedSentence("no rack: r1 holds 2")], id="one after a colon"),
-        pytest.param(
-            "no rack (a: b; c. d): r1 (x; y); r2",
-            [CountedSentence("no rack (a: b; c. d)", ("r1 (x; y)", "r2"))],
-            id="inside brackets all stays",
-        ),
-        pytest.param("a) b: c; d", [CountedSentence("a) b", ("c", "d"))], id="a bracket that nobody opened"),
-        pytest.param("why: x: 1; y: 2", [CountedSentence("why", ("x: 1", "y: 2"))], id="colons in the points"),
+        pytest.param((), CountedSentence("no rack: a. b; c"), id="nothing after a colon"),
+        pytest.param(("r1 holds 2",), CountedSentence("no rack: a. b; c: r1 holds 2"), id="one clause"),
+        pytest.param(("r1 (x; y)", "r2: 3. z"), CountedSentence("no rack: a. b; c", ("r1 (x; y)", "r2: 3. z")), id="several"),
     ],
 )
-def test_sentences(text, want):
-    assert want == sentences.sentences(text)
+def test_several_clauses_are_points_whatever_they_contain(clauses, want):
+    assert want == sentences.counted_sentence(Sentence("no rack: a. b; c", tuple(map(Clause, clauses))))
 
 
 @pytest.mark.parametrize(

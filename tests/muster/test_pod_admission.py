@@ -15,6 +15,7 @@ from muster.commands.simulate.admission.admit import Rules
 from muster.commands.simulate.admission.limit_ranges import LimitRanges
 from muster.commands.simulate.admission.quotas import Charge, Charges
 from scheduler_core.loading.gather import gather
+from scheduler_core.model.names import Name
 from tests.muster.simulated import node, pod
 from tests.muster.test_simulate_controllers import RUN_ONCE, deployment, job, owned
 
@@ -41,7 +42,7 @@ def test_new_objects_are_admitted_as_by_the_api_server(case):
         ranges = rules.limits.get("default") or LimitRanges()
         of_claim = ranges.claim_violations(new) if new["kind"] == "PersistentVolumeClaim" else ()
         reasons = rules.admit(new) if is_pod else [*of_claim]
-        charges = Charges([Charge(each, "") for each in (*admitted, new)])
+        charges = Charges([Charge(each, Name("Job", "default", "train")) for each in (*admitted, new)])
         refused = reasons or [each for namespace in rules.quotas for each in quotas.shortages(rules.quotas[namespace], charges)]
         name = given["metadata"]["name"]
 
@@ -101,6 +102,13 @@ def test_the_verdict_says_that_nodes_have_capacity_for_several_refused_objects()
     _, answer = fit([job(2), deployment(2)], [*NODES, quota({"cpu": "0"}, cpu="6")])
     named = "Job default/train, Deployment default/web"
     assert f"does not fit: {named}: quota default/team-a leaves 6 cpu, 8 needed; the nodes have capacity" == answer["message"]
+
+
+def test_the_verdict_says_that_nodes_have_capacity_for_more_objects_than_it_names():
+    mine = [job(1, name=f"j{number}") for number in range(5)]
+    _, answer = fit(mine, [*NODES, quota({"cpu": "0"}, cpu="6")])
+    named = "Job default/j0, Job default/j1, Job default/j2, Job default/j3 and 1 more"
+    assert f"does not fit: {named}: quota default/team-a leaves 6 cpu, 10 needed; the nodes have capacity" == answer["message"]
 
 
 def test_the_verdict_names_a_shortage_of_nodes_besides_the_quota():

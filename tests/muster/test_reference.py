@@ -13,6 +13,7 @@ from muster import cli, document, reference
 from scheduler_core.model import conditions
 from scheduler_core.sidecar.controllers import validity
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from scheduler_core.wording import conditions as wording
 from webhooks import settings
 from webhooks.server.metrics import Telemetry
 
@@ -66,10 +67,10 @@ def test_every_condition_is_on_the_page() -> None:
     """By the constants that the sidecar takes its types and reasons from."""
     types = {*conditions.INITIALLY_SCHEDULED.values(), conditions.DISRUPTION_TARGET, validity.VALID, "PodScheduled"}
     groups = {
-        *conditions._REASONS.values(),
+        *wording._REASONS.values(),
         *validity._OUR_REASONS,
         conditions.WAITING,
-        conditions.disruption_target("").reason,
+        wording.disruption_target("").reason,
         "Scheduled",
     }
 

@@ -7,8 +7,9 @@ import dataclasses
 import pytest
 
 from muster.render.answer import Answer
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.status import Status
 from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting, single, single_left, told
 
 PROBLEM = Problem("Node n", "status.allocatable is missing; the node is left out")

@@ -134,7 +134,8 @@ def test_text_that_is_not_yaml_is_skipped(folder):
 
 def test_skipped_objects_are_problems_with_their_reasons():
     status, answer = simulated([job(), manifest("Sandbox", "agents.example/v1", template=TEMPLATE)], NODES)
-    want = {"object": "Sandbox default/web", "message": "Sandbox (agents.example) is not supported; its pods are not simulated"}
+    message = "Sandbox (agents.example) is not supported; its pods are not simulated"
+    want = {"object": "Sandbox default/web", "message": message, "reason": "NotSimulated"}
     assert (2, [want]) == (status, answer["problems"])
 
 

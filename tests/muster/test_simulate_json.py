@@ -8,8 +8,8 @@ import json
 from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.model.decision import Eviction, RankedGroup, RankLevel
-from scheduler_core.model.problem import Problem
-from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting
+from scheduler_core.model.problem import Problem, ProblemKind
+from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting, stated
 
 
 def rendered(*decisions, **rest):
@@ -17,12 +17,14 @@ def rendered(*decisions, **rest):
 
 
 def test_shape_of_a_whole_answer():
-    answer = rendered(placed_tree(), rootless=[("default/lonely", "why")], problems=[Problem("Node n", "told")])
+    answer = rendered(
+        placed_tree(), rootless=[("default/lonely", stated("why"))], problems=[Problem("Node n", "told", ProblemKind.OBJECT_LEFT_OUT)]
+    )
 
     assert list(answer) == ["version", "decisions", "pending", "problems", "summary"]
     assert answer["version"] == 1
-    assert answer["pending"] == [{"pod": "default/lonely", "reason": "why"}]
-    assert answer["problems"] == [{"object": "Node n", "message": "told"}]
+    assert answer["pending"] == [{"pod": "default/lonely", "reason": "why", "causes": [{"reason": "PluginFailed", "message": "why"}]}]
+    assert answer["problems"] == [{"object": "Node n", "message": "told", "reason": "ObjectLeftOut"}]
     assert answer["summary"] == {"roots": 1, "placed": 1, "pods": 4}
 
 

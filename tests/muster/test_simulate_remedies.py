@@ -15,9 +15,10 @@ from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
 from scheduler_core.causes.changes import EvictedUnits, SearchLimit
 from scheduler_core.causes.constraints import RunningPodsKeepNodes, TakesCapacity
-from scheduler_core.model.decision import Decision, Remedy, Status, Step
+from scheduler_core.model.decision import Decision, Remedy, Step
 from scheduler_core.model.names import Name
-from tests.muster.simulated import failed_gang, gang, lone, node, pod
+from scheduler_core.model.status import Status
+from tests.muster.simulated import failed_gang, gang, lone, node, pod, stated
 
 OBJECTS = [
     node("n1", cpu="2"),
@@ -58,7 +59,8 @@ def test_a_limit_of_roots_is_a_note():
     def notes(*arguments):
         return json.loads(simulated("--format", "json", *arguments).stdout).get("notes", [])
 
-    want = {"object": "Remedies", "message": "searched for 3 of the 4 roots that are not placed; set --remedies 4 for all of them"}
+    message = "searched for 3 of the 4 roots that are not placed; set --remedies 4 for all of them"
+    want = {"object": "Remedies", "message": message, "reason": "RemediesLimited"}
     assert [want] == notes()
     assert [] == notes("--remedies", "4")
     assert [] == notes("--remedies", "0")
@@ -109,7 +111,7 @@ def test_text_reports_conflicting_constraints_and_remedies():
 
 
 def test_a_single_pod_that_preemption_can_help_is_distinguished_from_many():
-    pods = [Decision(lone(f"p{number}"), Status.UNSCHEDULABLE, pending={f"default/p{number}": "why"}) for number in range(20)]
+    pods = [Decision(lone(f"p{number}"), Status.UNSCHEDULABLE, pending={f"default/p{number}": stated("why")}) for number in range(20)]
     text = answer_text.render(Answer.from_decisions([dataclasses.replace(pods[0], remedies=(REMEDY,)), *pods[1:]]), Kinship())
 
     assert (f"- {EVICTED}" in text, "✗ 19 pods without a group" in text) == (True, True)

@@ -10,10 +10,12 @@ import pytest
 
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
-from scheduler_core.model.decision import Decision, RankedGroup, RankLevel, Status, VolumeChoice
+from scheduler_core.causes.attempts import PluginReason
+from scheduler_core.model.decision import Decision, RankedGroup, RankLevel, VolumeChoice
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation, GivenDevice
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.status import Status
 from tests.muster.simulated import (
     composite,
     failed_gang,
@@ -24,6 +26,7 @@ from tests.muster.simulated import (
     preempting,
     single,
     single_left,
+    stated,
     told,
 )
 
@@ -48,6 +51,7 @@ def test_a_gang_that_is_not_placed_has_reasons_with_their_pods():
     assert shown(failed_gang()) == [
         "✗ PodGroup default/g  0/3 pods  Unschedulable",
         "     no feasible placements found",
+        "     kube-scheduler's message: pod group is unschedulable",
         "     g-1, g-2: 0/3 nodes are available: 3 Insufficient cpu.",
         "     1 more pod fits or was not tried",
         "",
@@ -147,12 +151,13 @@ def test_a_message_is_reported_once_in_a_tree():
         told(leaf("a"), Status.UNSCHEDULABLE, "minCount (2) cannot be satisfied"),
     )
     groups += (told(leaf("b"), Status.UNSCHEDULABLE, message),)
-    pending = {**dict.fromkeys(members("a", 2), "3 Insufficient cpu"), **dict.fromkeys(members("b", 2), message)}
-    decision = Decision(composite("run"), Status.UNSCHEDULABLE, message, groups=groups, pending=pending)
+    pending = {**dict.fromkeys(members("a", 2), stated("3 Insufficient cpu")), **dict.fromkeys(members("b", 2), stated(message))}
+    decision = Decision(composite("run"), Status.UNSCHEDULABLE, stated(message), groups=groups, pending=pending)
 
-    assert shown(decision)[:7] == [
+    assert shown(decision)[:8] == [
         "✗ CompositePodGroup default/run  0/4 pods  Unschedulable",
         f"│    {message}",
+        "│    kube-scheduler's message: pod group is unschedulable",
         "├─ ✗ PodGroup a                  0/2 pods",
         "│       minCount (2) cannot be satisfied",
         "│       a-0, a-1: 3 Insufficient cpu",
@@ -163,11 +168,11 @@ def test_a_message_is_reported_once_in_a_tree():
 
 def test_messages_of_the_scheduler_are_at_the_root_and_where_there_are_no_others():
     groups = (
-        told(composite("run"), Status.UNSCHEDULABLE, "group a of run does not fit", by_scheduler="pod group is unschedulable, outer"),
-        told(leaf("a"), Status.UNSCHEDULABLE, "it is too large", by_scheduler="pod group is unschedulable, inner"),
-        told(leaf("b"), Status.UNSCHEDULABLE, "pod group is unschedulable, other"),
+        told(composite("run"), Status.UNSCHEDULABLE, "group a of run does not fit", reason=PluginReason("outer")),
+        told(leaf("a"), Status.UNSCHEDULABLE, "it is too large", reason=PluginReason("inner")),
+        told(leaf("b"), Status.UNSCHEDULABLE, reason=PluginReason("other")),
     )
-    decision = Decision(composite("run"), Status.UNSCHEDULABLE, "group a of run does not fit", groups=groups)
+    decision = Decision(composite("run"), Status.UNSCHEDULABLE, stated("group a of run does not fit"), groups=groups)
 
     assert [line.lstrip("│ ") for line in shown(decision)[:7] if not line.startswith("✗")] == [
         "group a of run does not fit",
@@ -187,7 +192,7 @@ def test_what_the_root_quotes_of_its_groups_is_not_repeated():
         told(leaf("a"), Status.INVALID, own["a"]),
         told(leaf("b"), Status.INVALID, whole),
     )
-    lines = shown(Decision(composite("run"), Status.INVALID, whole, groups=groups))
+    lines = shown(Decision(composite("run"), Status.INVALID, stated(whole), groups=groups))
 
     assert "".join(line.lstrip("│ ") for line in lines[1:3]).replace(" ", "") == whole.replace(" ", "")
     assert lines[3:6] == ["├─ ✗ PodGroup a                  0/0 pods", "└─ ✗ PodGroup b                  0/0 pods", ""]
@@ -195,14 +200,18 @@ def test_what_the_root_quotes_of_its_groups_is_not_repeated():
 
 def test_a_status_that_differs_from_that_of_the_parent_is_reported():
     groups = (told(composite("run"), Status.UNSCHEDULABLE, "m"), told(leaf("a"), Status.ERROR, "e"))
-    lines = shown(Decision(composite("run"), Status.UNSCHEDULABLE, "m", groups=groups))
-    assert lines[2] == "└─ ✗ PodGroup a                  0/0 pods  Error"
+    lines = shown(Decision(composite("run"), Status.UNSCHEDULABLE, stated("m"), groups=groups))
+    assert "└─ ✗ PodGroup a                  0/0 pods  Error" in lines
 
 
 def test_waiting_has_a_sign_of_its_own():
     why = 'waiting for CompositePodGroup "run"'
     decision = Decision(
-        leaf("a"), Status.WAIT, why, groups=(told(leaf("a"), Status.WAIT, why),), pending=dict.fromkeys(members("a", 2), why)
+        leaf("a"),
+        Status.WAIT,
+        stated(why),
+        groups=(told(leaf("a"), Status.WAIT, why),),
+        pending=dict.fromkeys(members("a", 2), stated(why)),
     )
     assert shown(decision)[:3] == ["○ PodGroup default/a  0/2 pods  Wait", f"     {why}", ""]
 
@@ -210,9 +219,8 @@ def test_waiting_has_a_sign_of_its_own():
 def test_a_circle_of_parents_is_drawn():
     kin = kinship({"loop-a": "loop-b", "loop-b": "loop-a", "g": "loop-b"}, g=3)
     groups = tuple(told(name, Status.INVALID, "in a circle") for name in (composite("loop-a"), composite("loop-b"), leaf("g")))
-    decision = Decision(
-        composite("loop-a"), Status.INVALID, "in a circle", groups=groups, pending=dict.fromkeys(members("g", 3), "in a circle")
-    )
+    circle = stated("in a circle")
+    decision = Decision(composite("loop-a"), Status.INVALID, circle, groups=groups, pending=dict.fromkeys(members("g", 3), circle))
 
     assert [line.partition("  0/")[0].rstrip() for line in shown(decision, kin=kin)[:4]] == [
         "✗ CompositePodGroup default/loop-a",
@@ -250,11 +258,11 @@ def test_every_pod_is_named_on_request():
 
 
 def test_reasons_are_cut_to_the_commonest():
-    pending = {f"default/g-{number}": f"reason {min(number, 6)}" for number in range(9)}
-    decision = Decision(leaf("g"), Status.UNSCHEDULABLE, "m", groups=(told(leaf("g"), Status.UNSCHEDULABLE, "m"),), pending=pending)
+    pending = {f"default/g-{number}": stated(f"reason {min(number, 6)}") for number in range(9)}
+    decision = Decision(leaf("g"), Status.UNSCHEDULABLE, stated("m"), groups=(told(leaf("g"), Status.UNSCHEDULABLE, "m"),), pending=pending)
     lines = shown(decision, kin=kinship(g=9))
 
-    assert lines[2:7] == [
+    assert lines[3:8] == [
         "     g-6, g-7, g-8: reason 6",
         "     g-0: reason 0",
         "     g-1: reason 1",
@@ -282,7 +290,7 @@ def test_many_placed_roots_are_cut(count, want):
 
 
 def test_many_roots_that_are_not_placed_are_cut_by_status():
-    roots = [Decision(leaf(f"g{n}"), Status.WAIT, "m", groups=(told(leaf(f"g{n}"), Status.WAIT, "m"),)) for n in range(30)]
+    roots = [Decision(leaf(f"g{n}"), Status.WAIT, stated("m"), groups=(told(leaf(f"g{n}"), Status.WAIT, "m"),)) for n in range(30)]
     lines = shown(*roots)
 
     assert answer_text.OTHERS_SHOWN == sum(line.startswith("○") for line in lines)
@@ -316,7 +324,9 @@ def test_many_single_pods_are_reported_together():
 
 
 def test_pods_without_a_decision_are_reported():
-    assert shown(rootless=[("default/p", "waiting for its group"), ("default/q", "waiting for its group")])[:2] == [
+    waiting = stated("waiting for its group")
+
+    assert shown(rootless=[("default/p", waiting), ("default/q", waiting)])[:2] == [
         "○ 2 pods: p, q",
         "    waiting for its group",
     ]
@@ -354,7 +364,10 @@ def test_summary_without_decisions(rest, want):
 
 def test_names_and_messages_cannot_steer_a_terminal():
     bad = Decision(
-        leaf("\x1b[2J"), Status.UNSCHEDULABLE, "\x1b[1m", groups=(told(leaf("\x1b[2J"), Status.UNSCHEDULABLE, "\x1b[1m", domain="\x07"),)
+        leaf("\x1b[2J"),
+        Status.UNSCHEDULABLE,
+        stated("\x1b[1m"),
+        groups=(told(leaf("\x1b[2J"), Status.UNSCHEDULABLE, "\x1b[1m", domain="\x07"),),
     )
     assert [line for line in shown(bad, problems=[Problem("\x1b", "\x1b")]) if not line.isprintable()] == []
 

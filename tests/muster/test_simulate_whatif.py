@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from muster.commands.simulate.what_if import HOSTNAME, MOST_ADDED, Addition, WhatIfError, suppose
+from muster.commands.simulate.what_if import MOST_ADDED, Addition, WhatIfError, suppose
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.load import load
+from scheduler_core.model.names import HOSTNAME
 from tests.muster.simulated import node, pod
 
 

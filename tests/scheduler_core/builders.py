@@ -15,7 +15,7 @@ from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, Result, queued, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision
+from scheduler_core.model.decision import Decision, GroupCondition
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import PlacingOptions
@@ -27,6 +27,8 @@ from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.wording import decision_words
+from scheduler_core.wording.conditions import conditions
 from tests.scheduler_core.oracle.strategies import Size, clusters
 
 Json = dict[str, Any]
@@ -124,6 +126,21 @@ def decided(objects: Iterable[Json], **options: Any) -> Decision:
     return decision
 
 
+def message_of(decision: Decision) -> str:
+    """Return the causes of a root in words."""
+    return decision_words.message(decision)
+
+
+def reasons_of(decision: Decision) -> dict[str, str]:
+    """Return the causes of each pod without a node in words."""
+    return decision_words.pending(decision.pending)
+
+
+def conditions_of(decision: Decision) -> list[GroupCondition]:
+    """Return the conditions of all groups after the cycle."""
+    return [each for group in decision.groups for each in conditions(decision, group)]
+
+
 def rendered(objects: Iterable[Json], **options: Any) -> str:
     """Return the answer as ``muster simulate --format json`` writes it."""
     result = run(objects, **options)
@@ -158,7 +175,7 @@ def as_values(outcome: PlacementOutcome | None) -> Any:
         return None
     where = outcome.placement
     return (
-        (outcome.status, outcome.message, outcome.placed, outcome.scored, outcome.holds, outcome.tried),
+        (outcome.status, outcome.reason, outcome.placed, outcome.scored, outcome.holds, outcome.tried),
         (where.key, where.value, where.nodes.tolist()),
         None if outcome.nodes is None else outcome.nodes.tolist(),
         [(load.shape.serial, load.nodes.tolist()) for load in outcome.loads],

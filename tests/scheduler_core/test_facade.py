@@ -15,8 +15,10 @@ from click.testing import CliRunner
 
 import scheduler_core
 from muster import cli
-from muster.render.answer_json import decision_json
+from muster.render.answer_json import decision_json, problems_json
 from scheduler_core import facade
+from scheduler_core.model import decision as internal
+from scheduler_core.model.decision import GroupDecision
 
 PLACEMENT = Path(__file__).parents[2] / "muster" / "commands" / "demo" / "data" / "placement"
 PROMISED = {
@@ -29,7 +31,7 @@ PROMISED = {
     "GroupCondition": ("type", "status", "reason", "message"),
     "GroupDecision": ("group", "status", "message", "domain", "conditions"),
     "Name": ("kind", "namespace", "name"),
-    "Problem": ("object", "message"),
+    "Problem": ("object", "message", "kind", "names"),
     "Remedy": ("change", "steps", "then"),
     "Search": ("strategy", "outcome", "explored", "objective"),
     "Simulation": ("decisions", "pending", "problems"),
@@ -49,11 +51,19 @@ def by_the_command(directory: Path, *arguments: str) -> dict[str, Any]:
 
 def as_json(decision: scheduler_core.Decision) -> dict[str, Any]:
     """Return the JSON of a decision, whose texts replace the values that the command words."""
-    without_values = dataclasses.replace(decision, remedies=(), conflict=(), remedies_note=None)  # type: ignore[arg-type]
-    words: dict[str, Any] = {"remedies": [{"change": each.change, "steps": steps(each), "then": each.then} for each in decision.remedies]}
+    worded = {"message", "pending", "groups", "remedies", "conflict", "remedies_note"}
+    same = {each.name: getattr(decision, each.name) for each in dataclasses.fields(decision) if each.name not in worded}
+    groups = tuple(GroupDecision(each.group, each.status, domain=each.domain) for each in decision.groups)
+    found = decision_json(internal.Decision(**same, groups=groups))
+    words: dict[str, Any] = {"message": decision.message}
+    words["groups"] = [
+        {**shown, "message": each.message, "conditions": [*map(dataclasses.asdict, each.conditions)]}
+        for shown, each in zip(found["groups"], decision.groups, strict=True)
+    ]
+    words["remedies"] = [{"change": each.change, "steps": steps(each), "then": each.then} for each in decision.remedies]
     words |= {"conflict": [*decision.conflict]} if decision.conflict else {}
     words |= {"remediesNote": decision.remedies_note} if decision.remedies_note else {}
-    return json.loads(json.dumps(decision_json(without_values) | words))  # type: ignore[arg-type]
+    return json.loads(json.dumps(found | words))
 
 
 def steps(remedy: scheduler_core.Remedy) -> list[Any]:
@@ -65,7 +75,7 @@ def by_the_function(**options: Any) -> dict[str, Any]:
     return {
         "decisions": [as_json(each) for each in result.decisions],
         "pending": [{"pod": pod, "reason": reason} for pod, reason in result.pending.items()],
-        "problems": [dataclasses.asdict(each) for each in result.problems],
+        "problems": problems_json(result.problems),
     }
 
 
@@ -85,7 +95,13 @@ def by_the_function(**options: Any) -> dict[str, Any]:
 def test_it_answers_as_the_command_does(arguments: list[str], options: dict[str, Any]) -> None:
     want = by_the_command(PLACEMENT, *arguments)
 
-    assert by_the_function(**options) == {key: want[key] for key in ("decisions", "pending", "problems")}
+    assert by_the_function(**options) == {key: without_causes(want[key]) for key in ("decisions", "pending", "problems")}
+
+
+def without_causes(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return decisions, groups or pods without their causes, which the library returns in words only."""
+    groups = ({"groups": without_causes(each["groups"])} if "groups" in each else {} for each in parts)
+    return [{key: value for key, value in (each | own).items() if key != "causes"} for each, own in zip(parts, groups, strict=True)]
 
 
 def test_the_order_of_the_objects_changes_nothing() -> None:
@@ -123,7 +139,7 @@ def test_a_mistake_is_a_value_error(options: dict[str, Any], reported: str) -> N
 
 
 def test_what_is_promised_is_there() -> None:
-    assert {*PROMISED, "Status", "simulate"} == set(scheduler_core.__all__)
+    assert {*PROMISED, "ProblemKind", "Status", "simulate"} == set(scheduler_core.__all__)
     fields = {name: {each.name for each in dataclasses.fields(getattr(scheduler_core, name))} for name in PROMISED}
     assert {name: set(listed) - fields[name] for name, listed in PROMISED.items()} == {name: set() for name in PROMISED}
     assert {"SUCCESS", "WAIT", "UNSCHEDULABLE", "UNRESOLVABLE", "INVALID", "ERROR"} <= set(scheduler_core.Status.__members__)

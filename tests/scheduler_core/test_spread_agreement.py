@@ -33,7 +33,7 @@ def results(snapshot: ClusterSnapshot, signatures: Signatures | None = None) -> 
         outcome = greedy.place(request)
         fast += request.memorable and bool(request.counts)
         pods = assigned(request, outcome) if outcome.success else []
-        found.append((str(root.name), f"{outcome.status} {outcome.message}", [(pod.key, node) for pod, node in pods]))
+        found.append((str(root.name), f"{outcome.status} {outcome.reason}", [(pod.key, node) for pod, node in pods]))
         if outcome.success:
             greedy.assume(request, outcome)
         state.ledger.forget()
@@ -115,5 +115,5 @@ def test_what_was_assumed_together_is_undone(seed):
     assert before == [request.versions for request in requests]
     second = [greedy.place(request) for request in requests]
     for request, one, two in zip(requests, first, second, strict=True):
-        assert (one.status, one.message) == (two.status, two.message)
+        assert (one.status, one.reason) == (two.status, two.reason)
         assert assigned(request, one) == assigned(request, two)

@@ -26,7 +26,7 @@ from muster.doctor.leaves import secret_names
 from muster.doctor.manifests import labels_at, mapping_at, text_at
 from muster.doctor.rights import needed
 from muster.doctor.world import Account, ApiServer, Item, World
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.versions import served as versions
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _api_server(objects: LiveObjects) -> ApiServer:
         rows = versions.workload_versions()
         resources = frozenset(f"{row.name}/{each}" for row in rows for each in served(api, row.name))
     except ReplyError as error:
-        objects.problems.append(Problem("API server", f"its version and APIs cannot be read: {error}"))
+        objects.problems.append(Problem("API server", f"its version and APIs cannot be read: {error}", ProblemKind.UNREADABLE_RESOURCE))
         return ApiServer()
     try:
         gates: Mapping[str, bool] | None = feature_gates(api) or None
@@ -134,7 +134,8 @@ def _endpoints(objects: LiveObjects, entry: Entry) -> tuple[Sequence[str], Conne
     try:
         return cluster.replicas(), connect_through(objects.api, cluster)
     except ReplyError as error:
-        objects.problems.append(Problem(f"EndpointSlices of {namespace}/{name}", f"cannot be listed: {error}"))
+        listed = f"EndpointSlices of {namespace}/{name}"
+        objects.problems.append(Problem(listed, f"cannot be listed: {error}", ProblemKind.UNREADABLE_RESOURCE))
         return (), connect_directly
 
 
@@ -171,7 +172,8 @@ def _granted(objects: LiveObjects, world: World) -> dict[Account, Mapping[Permis
             reviewed = {each: is_granted(objects.api, each, account) for each in permissions if each not in known}
         except ReplyError as error:
             if error.code != FORBIDDEN:
-                objects.problems.append(Problem(component.item.label, f"its permissions cannot be reviewed: {error}"))
+                why = f"its permissions cannot be reviewed: {error}"
+                objects.problems.append(Problem(component.item.label, why, ProblemKind.UNREADABLE_RESOURCE))
             granted[account] = None
             continue
         granted[account] = {**known, **reviewed}

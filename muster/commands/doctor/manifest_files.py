@@ -10,7 +10,7 @@ import click
 
 from muster.doctor.manifests import mapping_at, text_at, value_at
 from muster.doctor.world import Item, World
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.field import FieldPath
 from validators.lint import discovery, files
 from validators.lint.documents import Document, Unreadable
@@ -34,11 +34,12 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
             item = Item(part.content, f"{part.file}:{part.span(FieldPath()).line}")
             first = items.setdefault((item.kind, item.namespace, item.name), item)
             if first is not item:
-                problems.append(Problem(item.place, f"{item.label} is also in {first.place}; only that one is checked"))
+                message = f"{item.label} is also in {first.place}; only that one is checked"
+                problems.append(Problem(item.place, message, ProblemKind.SEVERAL_OBJECTS))
         elif isinstance(part, Unreadable):
-            problems.append(Problem(f"{part.file}:{part.line}:{part.column}", part.message))
+            problems.append(Problem(f"{part.file}:{part.line}:{part.column}", part.message, ProblemKind.UNREADABLE_FILE))
     if not manifests:
-        problems.append(Problem(", ".join(paths), f"no {', '.join(files.SUFFIXES)} file"))
+        problems.append(Problem(", ".join(paths), f"no {', '.join(files.SUFFIXES)} file", ProblemKind.NO_FILE))
     objects = tuple(items.values())
     return World(now=now, items=objects, bindings=frozenset(filter(None, map(binding_of, objects)))), problems
 

@@ -14,7 +14,8 @@ from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.loading.gathered import Given
-from scheduler_core.model.decision import Name, Remedy, latest
+from scheduler_core.model.decision import Remedy, latest
+from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.for_decisions import remedy_limit
@@ -44,11 +45,11 @@ def change_for_all(
         return max(1, sum(len(each.pending) for each in latest(found.decisions).values()))
 
     required = {pod for each in answer.decisions for pod in (*each.assignments, *each.pending)}
-    subjects = sorted({verdict.subject(own.origins, each.root) for each in failed})
+    subjects = {verdict.subject(own.origins, each.root) for each in failed}
     left = {pod for each in failed for pod in each.pending}
-    title, relaxed = _title(subjects[0]) if len(subjects) == 1 else None, frozenset[str]()
+    title, relaxed = next(iter(subjects)) if len(subjects) == 1 else None, frozenset[str]()
     if title is not None:
-        created = {f"{name.namespace}/{name.name}" for name, origin in own.origins.items() if origin == subjects[0] and name.kind == "Pod"}
+        created = {f"{name.namespace}/{name.name}" for name, origin in own.origins.items() if origin == title and name.kind == "Pod"}
         relaxed = frozenset(created or left)
     roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left, required)
     remedies = [each for each in failed[0].remedies if not _changes_created_pod(each, failed[0].root, own)] if len(failed) == 1 else []
@@ -61,17 +62,10 @@ def _changes_created_pod(remedy: Remedy, root: Name, own: Own) -> bool:
     return root.kind == "Pod" and root in own.origins and any(each["metadata"]["name"] == root.name for each in applied)
 
 
-def _title(subject: str) -> Name:
-    """Return the name of an object from its text, such as ``Job ml/train``."""
-    kind, _, name = subject.partition(" ")
-    namespace, _, name = name.partition("/")
-    return Name(kind, namespace, name)
-
-
-def clause(change: SmallestChange, origins: Mapping[Name, str]) -> str:
+def clause(change: SmallestChange, origins: Mapping[Name, Name]) -> str:
     """Return the clause of the verdict about a change, with the objects of users instead of the groups created for them."""
 
     def object_of_user(name: Name) -> str:
-        return titled(name) if name.kind == "Pod" else verdict.subject(origins, name)
+        return titled(name if name.kind == "Pod" else verdict.subject(origins, name))
 
     return f"; {'the smallest' if change.proven else 'a'} change that helps: {remedy_text(change.remedy, object_of_user)}"

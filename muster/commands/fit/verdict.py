@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import re
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from muster.commands.simulate.admission.path import SEVERAL, THERE_IS_NO
-from muster.commands.simulate.controllers import CREATES_NO_PODS, HAS_ENDED
-from muster.commands.simulate.own_objects import Own
+from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import Kinship
-from scheduler_core.loading.label_suggestions import DID_YOU_MEAN
-from scheduler_core.model.decision import Decision, Name, Status, latest
+from scheduler_core.model.decision import Decision, latest
+from scheduler_core.model.names import Name
+from scheduler_core.model.problem import ProblemKind
+from scheduler_core.model.status import Status
 from scheduler_core.wording.titles import domain_text, titled
 from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted
@@ -25,11 +25,9 @@ _WIDTH = 90
 """Columns of a list of nodes."""
 _NAMED = 4
 """Maximum number of victims' groups, and of objects, that are named."""
-_LONG = 240
-"""Characters of a reason to which further clauses are added."""
-_HYPOTHETICAL = "it would fit if"
-_SOME_NODES = re.compile(r"([0-9,]+) of ([0-9,]+) nodes ")
 BUDGET = "budget"
+_PODLESS = frozenset({ProblemKind.CREATES_NO_PODS, ProblemKind.HAS_ENDED})
+_MISSPELT = frozenset({ProblemKind.UNKNOWN_TOPOLOGY_KEY, ProblemKind.UNKNOWN_LABEL})
 
 
 class Kind(enum.StrEnum):
@@ -83,7 +81,7 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
     incomplete, rest = bool(answer.skipped or unread), _left_out(answer, unread)
     last = latest(answer.decisions)
     decided = {pod for each in last.values() for pod in each.pending}
-    rootless = [(pod, why) for pod, why in answer.pending if pod not in decided]
+    rootless = [(pod, why) for pod, why in answer.reasons.items() if pod not in decided]
     if not last and not rootless and not answer.refused:
         return Verdict(Kind.NOTHING, f"nothing to judge: {_nothing(answer, own)}", incomplete)
     case = _Case(answer, own.origins if own is not None else {}, kinship)
@@ -111,9 +109,9 @@ def without_nodes(unread: int) -> Verdict:
     return Verdict(Kind.NOTHING, text, bool(unread))
 
 
-def subject(origins: Mapping[Name, str], root: Name) -> str:
+def subject(origins: Mapping[Name, Name], root: Name) -> Name:
     """Return the object at PATH to which a root belongs."""
-    return origins.get(root) or titled(root)
+    return origins.get(root, root)
 
 
 def _left_out(answer: Answer, unread: int) -> str:
@@ -127,7 +125,7 @@ def _unread(number: int) -> str:
 
 
 def _nothing(answer: Answer, own: Own | None) -> str:
-    if reasons := answer.skipped or [each for each in answer.notes if each.message in {CREATES_NO_PODS, HAS_ENDED}]:
+    if reasons := answer.skipped or [each for each in answer.notes if each.kind in _PODLESS]:
         more = f" (and {counted(len(reasons) - 1, 'more object')})" if len(reasons) > 1 else ""
         return f"{reasons[0].object}: {reasons[0].message}{more}"
     if own is not None:
@@ -138,16 +136,16 @@ def _nothing(answer: Answer, own: Own | None) -> str:
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Case:
     answer: Answer
-    origins: Mapping[Name, str]
+    origins: Mapping[Name, Name]
     kinship: Kinship
 
     def refusal(self, otherwise: Kind) -> str:
         """Return the first reason why the API server would refuse pods, and the verdict without it if that is better."""
         refused = self.answer.refused
         first, number = refused[0], len(refused) - 1
-        placed = {f"Pod {pod}" for each in self.answer.decisions for pod in each.assignments}
+        placed = {pod_name(pod) for each in self.answer.decisions for pod in each.assignments}
         judged = {self._subject(root) for root in latest(self.answer.decisions)} | placed
-        capacity = _CAPACITY.get(otherwise, "") if judged.issuperset(first.object.split(SEVERAL)) else ""
+        capacity = _CAPACITY.get(otherwise, "") if judged.issuperset(first.names) else ""
         more = f" (and {counted(number, 'more reason')})" if number else ""
         shortage = self._shortage() if otherwise is Kind.DOES_NOT_FIT else ""
         return f"{first.object}: {first.message}{more}{capacity}{shortage}"
@@ -165,14 +163,14 @@ class _Case:
         left = sum(len(each.pending) for each in decisions)
         return f"{len(self.answer.cycles()):,} cycles; {counted(left, 'pod')} {'has' if left == 1 else 'have'} no node yet"
 
-    def _subject(self, root: Name) -> str:
+    def _subject(self, root: Name) -> Name:
         return subject(self.origins, root)
 
     def named(self, decisions: Sequence[Decision]) -> str:
         """Return the objects of *decisions*."""
         subjects = list(dict.fromkeys(self._subject(each.root) for each in decisions))
         more = len(subjects) - _NAMED
-        return ", ".join(subjects[:_NAMED]) + (f" and {counted(more, 'more object')}" if more > 0 else "")
+        return ", ".join(map(titled, subjects[:_NAMED])) + (f" and {counted(more, 'more object')}" if more > 0 else "")
 
     def where(self, decisions: Sequence[Decision]) -> str:
         """Return the objects with their pods, domains and nodes."""
@@ -193,8 +191,7 @@ class _Case:
         """Return the beginning of the reason; if some pods of the root are placed, that of the others."""
         placed = {pod for each in self.answer.decisions if each.root == decision.root for pod in each.assignments}
         left = len(decision.pending)
-        text = decision.message or next(iter(decision.pending.values()), decision.status.value)
-        why = verdict_line(decision.cause) if decision.cause is not None else _main_clauses(text)
+        why = verdict_line(decision.causes or next(iter(decision.pending.values()), ())) or decision.status.value
         if placed and left:
             return f"{left:,} of {counted(left + len(placed), 'pod')} {'has' if left == 1 else 'have'} no node: {why}"
         return why
@@ -213,17 +210,16 @@ class _Case:
         failed = sum(self._subject(each.root) == mine for each in decisions)
         noun = "pod" if first.root.kind == "Pod" else "group"
         number = f"{failed:,} of {counted(len(alike), noun)} {'does' if failed == 1 else 'do'} not fit: " if len(alike) > 1 else ""
-        return f"{mine}{more}: {number}{self._why(first)}{self._suggestion(first)}"
+        return f"{titled(mine)}{more}: {number}{self._why(first)}{self._suggestion(first)}"
 
     def _suggestion(self, decision: Decision) -> str:
         """Return the object that its pods wait for and that does not exist, or the problem of a misspelt key or label; or nothing."""
-        groups = (decision.root, *(each.group for each in decision.groups))
-        names = {*map(titled, groups), *(f"Pod {pod}" for pod in decision.pending)}
+        own = {decision.root, *(each.group for each in decision.groups), *map(pod_name, decision.pending)}
         subject = self._subject(decision.root)
-        missing = (each.message for each in self.answer.notes if each.object == subject and each.message.startswith(THERE_IS_NO))
-        misspelt = (each.message for each in self.answer.problems if each.object in names and DID_YOU_MEAN in each.message)
-        mine = (*missing, *misspelt)
-        return "".join(f"; {each}" for each in [*mine][:1])
+        missing = (each for each in self.answer.notes if each.kind is ProblemKind.MISSING_OBJECT and subject in each.names)
+        misspelt = (each for each in self.answer.problems if each.kind in _MISSPELT and not own.isdisjoint(each.names))
+        first = next(itertools.chain(missing, misspelt), None)
+        return f"; {first.message}" if first is not None else ""
 
 
 def _kind(decision: Decision, *, evicts: bool) -> Kind:
@@ -251,40 +247,3 @@ def _domains(decisions: Sequence[Decision]) -> Iterator[str]:
 def _unit(leaf: Name, number: int) -> str:
     name = titled(leaf)
     return name if leaf.kind == "Pod" else f"{name} ({counted(number, 'pod')})"
-
-
-def _main_clauses(text: str) -> str:
-    """Return the clauses of the first sentence that have room in the line, without those about a part of the nodes.
-
-    If all of them are about parts of the nodes, those of the largest parts are kept, until they can be all nodes.
-    """
-    first = _split(text, ". ")[0].rstrip(".")
-    head, *sentence = _split(first, ": ")
-    clauses = _split(": ".join(sentence), "; ")
-    real = [each for each in clauses if not each.startswith(_HYPOTHETICAL)]
-    main, *rest = sorted(real or clauses, key=_part_of_nodes, reverse=True)
-    part = _part_of_nodes(main)
-    for each in (*rest, *(each for each in clauses if real and each not in real)):
-        own = _part_of_nodes(each)
-        if (own == 1 or part < 1) and len(main) + len(each) <= _LONG:
-            main, part = f"{main}; {each}", part + own
-    return f"{head}: {main}" if sentence else head
-
-
-def _split(text: str, separator: str) -> list[str]:
-    """Return the parts of a text between separators that are not in parentheses."""
-    parts = [""]
-    for each in text.split(separator):
-        inside = parts[-1].count("(") > parts[-1].count(")")
-        if inside:
-            parts[-1] += separator + each
-        elif parts == [""]:
-            parts = [each]
-        else:
-            parts.append(each)
-    return parts
-
-
-def _part_of_nodes(clause: str) -> float:
-    found = _SOME_NODES.match(clause)
-    return int(found[1].replace(",", "")) / int(found[2].replace(",", "")) if found else 1

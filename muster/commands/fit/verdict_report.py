@@ -11,7 +11,8 @@ from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
 from muster.render.root_text import Paint
 from muster.render.tree_rows import Kinship
-from scheduler_core.model.decision import Remedy, Status
+from scheduler_core.model.decision import Remedy
+from scheduler_core.model.status import Status
 
 if TYPE_CHECKING:
     from muster.html.page_content import Origin

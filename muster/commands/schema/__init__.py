@@ -2,4 +2,5 @@
 
 command         options
 block_schemas   the building blocks, as JSON Schema and as structural schema
+report_schemas  JSON Schemas of the reports of lint, simulate and fit
 """

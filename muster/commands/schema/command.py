@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 FORMATS = ("json-schema", "openapi")
+REPORTS = ("fit", "simulate", "lint")
 CONFIGURATION = "configuration"
 """Name of the schema of ``.muster.yaml``."""
 
@@ -23,7 +24,8 @@ def _complete_kind(_ctx: click.Context, _parameter: click.Parameter, incomplete:
     short_help="Print the JSON Schema of a kind, or building blocks for a CRD.",
     epilog="Example: muster schema PodGroup > podgroup.schema.json",
 )
-@click.argument("names", nargs=-1, metavar="KIND | --building-blocks [NAME...]", shell_complete=_complete_kind)
+@click.argument("names", nargs=-1, metavar="KIND | --report COMMAND | --building-blocks [NAME...]", shell_complete=_complete_kind)
+@click.option("--report", type=click.Choice(REPORTS), help="Print the JSON Schema of the JSON report of this command.")
 @click.option("--building-blocks", is_flag=True, help="Print the structs of scheduling.k8s.io/v1alpha3 that controllers embed.")
 @click.option(
     "--format",
@@ -33,9 +35,11 @@ def _complete_kind(_ctx: click.Context, _parameter: click.Parameter, incomplete:
     show_default=True,
     help="json-schema: JSON Schema 2020-12, as JSON; openapi: structural schemas of OpenAPI v3 for a CRD, as YAML.",
 )
-def schema(*, names: tuple[str, ...], building_blocks: bool, form: str) -> None:
+def schema(*, names: tuple[str, ...], report: str | None, building_blocks: bool, form: str) -> None:
     """Print the JSON Schema of KIND, with descriptions, defaults and limits, for editors such as those with yaml-language-server. The
     KIND configuration is that of .muster.yaml.
+
+    With --report: print the schema of what COMMAND prints with --format json. Docs, Reference, Causes has the words of reason.
 
     With --building-blocks: print schemas of the building blocks of scheduling.k8s.io/v1alpha3 that controllers embed in their own
     APIs (KEP-6089). WorkloadPodGroup... are for groups of pods, WorkloadCompositePodGroup... for groups of groups. With --format
@@ -44,9 +48,20 @@ def schema(*, names: tuple[str, ...], building_blocks: bool, form: str) -> None:
 
     Exit status: 0 success, 2 a KIND or NAME is unknown or the command line is wrong.
     """
-    text = _building_blocks(names, form) if building_blocks else _of_kind(names, form)
+    if report is not None:
+        if names or building_blocks or form != FORMATS[0]:
+            raise click.UsageError("--report is used alone: without KIND, --building-blocks and --format openapi")
+        text = _of_report(report)
+    else:
+        text = _building_blocks(names, form) if building_blocks else _of_kind(names, form)
     sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()
+
+
+def _of_report(report: str) -> str:
+    from muster.commands.schema import report_schemas
+
+    return json.dumps(report_schemas.report_schema(report), indent=2) + "\n"
 
 
 def _of_kind(names: Sequence[str], form: str) -> str:

@@ -21,7 +21,7 @@ from muster.commands.simulate import completed_input, file_texts, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
 from scheduler_core.loading import gathered, json_values
 from scheduler_core.model import wire
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.lint import documents, file_content, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE
@@ -101,7 +101,11 @@ def read_files(
 
 def empty_directories(paths: Iterable[str]) -> list[Problem]:
     """Return a problem for each of *paths* that is a directory without a file to read."""
-    return [Problem(each, f"has no {', '.join(files.SUFFIXES)} file") for each in files.empty_directories(paths)]
+    return [Problem(each, f"has no {', '.join(files.SUFFIXES)} file", ProblemKind.NO_FILE) for each in files.empty_directories(paths)]
+
+
+def _unreadable(place: str, why: str) -> Problem:
+    return Problem(place, why, ProblemKind.UNREADABLE_FILE)
 
 
 def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
@@ -130,7 +134,7 @@ def _read(file: str, inputs: ClusterInput, progress: Progress, *, is_given: bool
             with open(file, "rb") if is_given else file_content.open_regular(file) as stream:  # noqa: PTH123 - as above
                 content = _content(stream, progress, name)
     except OSError as error:
-        inputs.problems.append(Problem(name, f"cannot be read: {(error.strerror or str(error)).lower()}"))
+        inputs.problems.append(_unreadable(name, f"cannot be read: {(error.strerror or str(error)).lower()}"))
         return
     if strict and len(content) <= LARGEST_FILE:
         inputs.texts[name] = content
@@ -172,7 +176,7 @@ def _content(stream: BinaryIO | io.BufferedReader, progress: Progress, name: str
 def _take_json(name: str, content: bytes, inputs: ClusterInput, *, strict: bool) -> bool:
     """Add the JSON values of a text; return False if there are none and it can be YAML."""
     if len(content) > LARGEST_JSON:
-        inputs.problems.append(Problem(name, f"must be at most {LARGEST_JSON:,} bytes; split the file"))
+        inputs.problems.append(_unreadable(name, f"must be at most {LARGEST_JSON:,} bytes; split the file"))
         return True
     good: list[Source] = []
     bad: list[Problem] = []
@@ -185,7 +189,7 @@ def _take_json(name: str, content: bytes, inputs: ClusterInput, *, strict: bool)
             continue
         place = content.index(bytes(text)[:64], place)
         line = content.count(b"\n", 0, place + len(text) - len(bytes(text).lstrip())) + 1
-        bad.append(Problem(f"{name}:{line}", why))
+        bad.append(_unreadable(f"{name}:{line}", why))
     if not good and len(content) <= LARGEST_FILE:
         return False
     inputs.objects += good
@@ -230,10 +234,10 @@ def _duplicate_key(text: wire.Text) -> str:
 def _take_manifest(name: str, content: bytes, inputs: ClusterInput) -> None:
     if len(content) > LARGEST_FILE:
         message = f"must be at most {LARGEST_FILE:,} bytes of YAML, or {LARGEST_JSON:,} of JSON"
-        inputs.problems.append(Problem(name, message))
+        inputs.problems.append(_unreadable(name, message))
         return
     for part in documents.parse(name, content).parts:
         if isinstance(part, Document):
             inputs.objects.append(part.content)
         else:
-            inputs.problems.append(Problem(f"{part.file}:{part.line}:{part.column}", f"{part.message}; it is left out"))
+            inputs.problems.append(_unreadable(f"{part.file}:{part.line}:{part.column}", f"{part.message}; it is left out"))

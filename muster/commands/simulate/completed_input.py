@@ -17,7 +17,7 @@ from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import OWNED_BY_WORKLOAD, PodOwners
 from scheduler_core.loading.gather import gather, whole_name, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given, Names
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem
 
 

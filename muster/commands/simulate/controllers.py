@@ -16,12 +16,13 @@ from muster.commands.simulate.admission import validation
 from muster.commands.simulate.expansion import Cluster, Expansion, identity, with_free_name
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller, PodOwners
-from scheduler_core.loading.gather import gather, label, written_name
+from scheduler_core.loading.gather import gather, unreadable, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
-from scheduler_core.loading.read_objects import SEVERAL
+from scheduler_core.loading.read_objects import several
 from scheduler_core.model import wire
+from scheduler_core.model.names import Name
 from scheduler_core.model.pod_meta import CONTROLLERS
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind, label
 from validators.field import FieldPath
 from validators.reports.counts import counted
 from workloadbuilder.adapters import kinds as adapted
@@ -34,9 +35,6 @@ Content = dict[str, Any]
 Gathered = Mapping[str, Objects]
 _OPTIONS = CompileOptions(groups=True, pods=True)
 _LOOKED_UP = ("Workload",)
-_NOT_SIMULATED = "; its pods are not simulated"
-CREATES_NO_PODS = "it creates no pods now"
-HAS_ENDED = "it has ended and creates no more pods"
 
 
 def expand(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, places: Places | None = None) -> Expansion:
@@ -55,7 +53,7 @@ def expand(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, pl
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
     elif places is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
-        result.notes.append(Problem(_label(of_kueue[0]), gangs.OF_KUEUE))
+        result.notes.append(Problem.about(identity(of_kueue[0]), ProblemKind.KUEUE_GROUP, gangs.OF_KUEUE))
     return result
 
 
@@ -65,15 +63,17 @@ def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
     for group, note in gangs.of_groups([*_named((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], pods, gang):
         result.objects.append(group)
         if note:
-            result.notes.append(Problem(_label(group), note))
+            result.notes.append(Problem.about(identity(group), ProblemKind.GANG_REQUEST, note))
     if alone := [each for each in pods if gangs.is_alone(each)]:
         more = f" (and {counted(len(alone) - 1, 'more pod')})" if len(alone) > 1 else ""
-        first = f"{_label(alone[0])}{more}"
+        names = tuple(map(identity, alone))
+        first = f"{label(names[0])}{more}"
         if reason := gangs.why_apart(alone):
-            result.skipped.append(Problem(first, f"cannot be one gang: {reason}"))
+            result.skipped.append(Problem(first, f"cannot be one gang: {reason}", ProblemKind.NOT_ONE_GANG, names))
             return
-        result.objects += gangs.as_gang(identity(alone[0]).name, alone, gang)
-        result.notes.append(Problem(first, "without a group: --gang judges the pods at PATH as one gang"))
+        result.objects += gangs.as_gang(names[0].name, alone, gang)
+        message = "without a group: --gang judges the pods at PATH as one gang"
+        result.notes.append(Problem(first, message, ProblemKind.GANG_REQUEST, names))
 
 
 def _is_manifest(gathered: GatheredObjects) -> bool:
@@ -89,7 +89,7 @@ def _read(gathered: GatheredObjects, result: Expansion) -> Content | None:
     try:
         content = gathered.content()
     except Unusable as error:
-        result.skipped.append(Problem(label(gathered.kind, written_name(gathered.text)), f"{error}; the object is left out"))
+        result.skipped.append(unreadable(Name(gathered.kind, *written_name(gathered.text)), str(error)))
         return None
     return content
 
@@ -138,9 +138,9 @@ def _expand(
         if compiled is None:
             _add_unread(controller, content, result, creation)
         elif not_judged.has_ended(content):
-            result.notes.append(Problem(controller.label, HAS_ENDED))
+            result.notes.append(Problem.about(controller.object, ProblemKind.HAS_ENDED, "it has ended and creates no more pods"))
         elif reason := _why_not_judged(content, compiled, strict=places is not None):
-            result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
+            result.skipped.append(_not_simulated(controller, reason))
         elif controller not in present:
             _add(controller, compiled, result, creation.gang, functools.partial(_misspelt, content, places) if places is not None else None)
             result.controllers.append(controller)
@@ -162,10 +162,15 @@ def _add_unread(controller: Controller, content: Content, result: Expansion, cre
     if not reason:
         return
     if creation.creates_none(controller.group, controller.kind):
-        result.notes.append(Problem(controller.label, "--no-pods: it is taken to create no pods"))
+        message = "--no-pods: it is taken to create no pods"
+        result.notes.append(Problem.about(controller.object, ProblemKind.TAKEN_WITHOUT_PODS, message))
         return
     advice = f"; if it creates none, give --no-pods {controller.kind}.{controller.group}" if unknown else ""
-    result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}{advice}"))
+    result.skipped.append(_not_simulated(controller, reason, advice))
+
+
+def _not_simulated(controller: Controller, reason: str, advice: str = "") -> Problem:
+    return Problem.about(controller.object, ProblemKind.NOT_SIMULATED, f"{reason}; its pods are not simulated{advice}")
 
 
 def _once(manifests: Iterable[Content], result: Expansion) -> Iterator[Content]:
@@ -183,7 +188,7 @@ def _once(manifests: Iterable[Content], result: Expansion) -> Iterator[Content]:
             continue
         yield contents[0]
         if len(contents) > 1:
-            result.skipped.append(Problem(controller.label, SEVERAL))
+            result.skipped.append(several(controller.object))
 
 
 def _has_name(content: Content) -> bool:
@@ -206,23 +211,23 @@ def _add(
     without_pods = not compiled.errors and compiled.skipped == ONE_BY_ONE and not objects
     if not without_pods and (reason := _why_skipped(compiled, objects, result, gang)):
         reason = (misspelt(compiled) if misspelt is not None else "") or reason
-        result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
+        result.skipped.append(_not_simulated(controller, reason))
         return
+    about = functools.partial(Problem.about, controller.object)
     if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
-        result.notes.append(Problem(controller.label, CREATES_NO_PODS))
+        result.notes.append(about(ProblemKind.CREATES_NO_PODS, "it creates no pods now"))
     objects, critical = gangs.without_groups_of_critical_pods(objects)
-    result.notes += [Problem(controller.label, gangs.CRITICAL)] if critical else []
+    result.notes += [about(ProblemKind.CRITICAL_PODS, gangs.CRITICAL)] if critical else []
     if gang is not None:
         objects, notes = gangs.on_request(controller.name, objects, gang)
-        result.notes += [Problem(controller.label, each) for each in notes]
+        result.notes += [about(ProblemKind.GANG_REQUEST, each) for each in notes]
     for each in objects:
         name = identity(each)
-        result.origins[with_free_name(each, controller.label) if name in result.origins else name] = controller.label
+        result.origins[with_free_name(each, controller.object) if name in result.origins else name] = controller.object
     result.objects += objects
-    result.notes += [Problem(controller.label, f"{each.path}: {each.detail}") for each in compiled.losses]
-    result.notes += [
-        Problem(controller.label, f"{each.path}: {each.detail or each}") for each in compiled.warnings if not _is_uid(each.path)
-    ]
+    result.notes += [about(ProblemKind.NOT_EXPRESSED, f"{each.path}: {each.detail}") for each in compiled.losses]
+    warnings = (each for each in compiled.warnings if not _is_uid(each.path))
+    result.notes += [about(ProblemKind.CONVERSION_WARNING, f"{each.path}: {each.detail or each}") for each in warnings]
 
 
 def _misspelt(content: Content, places: Places, compiled: Compiled) -> str:
@@ -245,7 +250,7 @@ def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansi
     if taken := next((each for each in objects if each["kind"] != "Pod" and identity(each) in result.origins), None):
         name = identity(taken)
         origin = result.origins[name]
-        return f"{name.kind} {name.namespace}/{name.name} is also created for {origin}: set the metadata.uid of both, or rename one"
+        return f"{label(name)} is also created for {label(origin)}: set the metadata.uid of both, or rename one"
     if any(not _has_containers(each) for each in objects if each["kind"] == "Pod"):
         return "a pod template has no containers, so the API server refuses its pods"
     return ""
@@ -254,11 +259,6 @@ def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansi
 def _dropped_constraints(compiled: Compiled) -> tuple[str, ...]:
     """Return the constraints of an object that its pods would not have; a gang in one domain of a given key replaces them."""
     return tuple(f"{each.path}: {each.detail}" for each in compiled.losses if each.required)
-
-
-def _label(content: Content) -> str:
-    name = identity(content)
-    return label(name.kind, (name.namespace, name.name))
 
 
 def _is_uid(path: FieldPath) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from muster.commands.simulate.pod_owners import Controller
 from scheduler_core.loading.gather import gather
 from scheduler_core.loading.gathered import Given, ObjectList
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem
 
 Content = dict[str, Any]
@@ -37,7 +37,7 @@ class Expansion:
 
     Attributes:
         objects: the groups and pods.
-        origins: the object at PATH of each created group and pod.
+        origins: the object at PATH of each created object.
         controllers: the objects at PATH that were read.
         manifests: the same objects.
         kinds: the objects at PATH of the kinds that are read.
@@ -48,7 +48,7 @@ class Expansion:
     """
 
     objects: list[Content] = dataclasses.field(default_factory=list)
-    origins: dict[Name, str] = dataclasses.field(default_factory=dict)
+    origins: dict[Name, Name] = dataclasses.field(default_factory=dict)
     controllers: list[Controller] = dataclasses.field(default_factory=list)
     manifests: list[Content] = dataclasses.field(default_factory=list)
     kinds: dict[str, ObjectList] = dataclasses.field(default_factory=dict)
@@ -70,7 +70,7 @@ def identity(content: Content) -> Name:
     return Name(content["kind"], metadata.get("namespace") or "default", metadata["name"])
 
 
-def with_free_name(pod: Content, origin: str) -> Name:
+def with_free_name(pod: Content, origin: Name) -> Name:
     """Rename a *pod* that is created for the object *origin*, and whose name another pod has; return its name."""
-    pod["metadata"]["name"] += f"-of-{origin.partition(' ')[0].lower()}"
+    pod["metadata"]["name"] += f"-of-{origin.kind.lower()}"
     return identity(pod)

@@ -7,18 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from muster.render.answer import Answer, Share
-from scheduler_core.loading.gather import is_left_out, label
-from scheduler_core.loading.read_objects import SEVERAL
-from scheduler_core.model.decision import Decision, Name, Step
-from scheduler_core.model.problem import ATTRIBUTE, Problem
+from scheduler_core.loading.gather import is_left_out
+from scheduler_core.model.decision import Decision, Step
+from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.model.objects import namespace_of
 
 if TYPE_CHECKING:
     from scheduler_core.model.snapshot import ClusterSnapshot
 
 _WAITING = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
-WITHOUT_PODS = "it has no pods, or they have ended: it is not judged"
-HAS_NODE = "its pod template sets nodeName, so its pods are not scheduled: they are not judged"
+_AMBIGUOUS = frozenset({"Node", *_WAITING})
+_WITHOUT_PODS = "it has no pods, or they have ended: it is not judged"
+_HAS_NODE = "its pod template sets nodeName, so its pods are not scheduled: they are not judged"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,22 +27,20 @@ class Own:
     """The pods and groups at PATH, and the problems of reading it."""
 
     names: frozenset[Name]
-    labels: frozenset[str]
-    """All objects at PATH, named as in problems."""
+    objects: frozenset[Name]
+    """All objects at PATH."""
     problems: tuple[Problem, ...] = ()
-    origins: Mapping[Name, str] = dataclasses.field(default_factory=dict)
-    """The controller's object at PATH of each pod and group that was created for it."""
+    origins: Mapping[Name, Name] = dataclasses.field(default_factory=dict)
+    """The controller's object at PATH of each object that was created for it."""
 
     @classmethod
     def from_names(
-        cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem], origins: Mapping[Name, str] | None = None
+        cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem], origins: Mapping[Name, Name] | None = None
     ) -> Own | None:
         """Return the pods and groups among *names* (kind, namespace, name); None if there are none."""
-        own = [*names]
-        waiting = frozenset(Name(*each) for each in own if each[0] in _WAITING)
-        if not waiting:
-            return None
-        return cls(waiting, frozenset(label(kind, (namespace, name)) for kind, namespace, name in own), tuple(problems), origins or {})
+        own = frozenset(Name(*each) for each in names)
+        waiting = frozenset(each for each in own if each.kind in _WAITING)
+        return cls(waiting, own, tuple(problems), origins or {}) if waiting else None
 
 
 def share(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Share:
@@ -94,13 +93,18 @@ def _evicted(step: Step) -> Name | None:
 def unread(answer: Answer, part: Answer, inputs: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return *inputs* of the cluster that could not be read, and its pods that *answer* leaves out; those of *part* are at PATH."""
     mine = {*part.problems, *part.skipped}
-    left_out = (each for each in answer.problems if is_left_out(each, ("pod", "object")) or is_ambiguous(each))
-    return tuple(dict.fromkeys(each for each in (*inputs, *left_out) if each not in mine))
+    unused = (each for each in answer.problems if is_unused(each))
+    return tuple(dict.fromkeys(each for each in (*inputs, *unused) if each not in mine))
+
+
+def is_unused(problem: Problem) -> bool:
+    """Return whether an object was not used that can be a pod, or it is not known which of several objects is meant."""
+    return is_left_out(problem, ("Pod",)) or is_ambiguous(problem)
 
 
 def is_ambiguous(problem: Problem) -> bool:
     """Return whether a node, a pod or a group is defined several times, as if the objects were of two clusters."""
-    return problem.message == SEVERAL and problem.object.partition(" ")[0] in {"Node", *_WAITING}
+    return problem.kind is ProblemKind.SEVERAL_OBJECTS and any(each.kind in _AMBIGUOUS for each in problem.names)
 
 
 def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Problem]:
@@ -115,7 +119,8 @@ def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Pr
         if (parent := each.spec.parent_composite_pod_group_name)
     }
     created = {f"{name.namespace}/{name.name}": origin for name, origin in own.origins.items() if name.kind == "Pod"}
-    yield from (Problem(created[pod.key], HAS_NODE) for pod in snapshot.pods if pod.node >= 0 and pod.key in created)
+    with_node = (created[pod.key] for pod in snapshot.pods if pod.node >= 0 and pod.key in created)
+    yield from (Problem.about(each, ProblemKind.HAS_NODE, _HAS_NODE) for each in with_node)
     with_pods: set[Name] = set()
     for namespace, leaf in {(pod.namespace, pod.group) for pod in snapshot.pods if pod.group}:
         group: Name | None = Name("PodGroup", namespace, leaf)
@@ -124,15 +129,15 @@ def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Pr
             group = parents.get(group)
     filled = {own.origins.get(name) for name in with_pods}
     for name in own.names - with_pods - parents.keys():
-        origin = own.origins.get(name, "")
+        origin = own.origins.get(name)
         # Groups that are created for controllers are judged with their pods; a group of another scheduler is like one at PATH.
-        if name.kind != "Pod" and (not origin or (origin.startswith("PodGroup ") and origin not in filled)):
-            yield Problem(origin or label(name.kind, (name.namespace, name.name)), WITHOUT_PODS)
+        if name.kind != "Pod" and (origin is None or (origin.kind == "PodGroup" and origin not in filled)):
+            yield Problem.about(origin or name, ProblemKind.WITHOUT_PODS, _WITHOUT_PODS)
 
 
 def is_problem_of(own: Own, problem: Problem) -> bool:
     """Return whether a problem is about an object at PATH, or about an attribute of ``--device-topology``."""
-    return problem in own.problems or problem.object in own.labels or problem.object.startswith(ATTRIBUTE)
+    return problem in own.problems or problem.kind is ProblemKind.UNKNOWN_ATTRIBUTE or not own.objects.isdisjoint(problem.names)
 
 
 def pod_name(key: str) -> Name:

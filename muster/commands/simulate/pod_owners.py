@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from scheduler_core.loading.gathered import GatheredObjects, Objects, content_of, heads
 from scheduler_core.model import wire
+from scheduler_core.model.names import Name
 from scheduler_core.model.pod_meta import PodMeta
 
 _LABELS: Mapping[str, tuple[str, str]] = {
@@ -56,9 +57,9 @@ class Controller:
         return kind == self.kind and group in ("", self.group)
 
     @property
-    def label(self) -> str:
-        """Return its name in messages."""
-        return f"{self.kind} {self.namespace}/{self.name}"
+    def object(self) -> Name:
+        """Return its kind, namespace and name."""
+        return Name(self.kind, self.namespace, self.name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

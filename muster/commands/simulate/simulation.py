@@ -17,11 +17,11 @@ from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.configuration.scheduler_configuration import part_scored
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.loading.gather import is_left_out
 from scheduler_core.loading.gathered import Given
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Name
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
@@ -78,7 +78,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
     searched = without_search(result.decisions, request.cycle, request.remedies, only)
-    limits = [Problem("Remedies", searched_text(searched))] if searched is not None else []
+    limits = [Problem("Remedies", searched_text(searched), ProblemKind.REMEDIES_LIMITED)] if searched is not None else []
     notes = (*(_part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()), *limits)
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs, notes))
     if inputs.own is not None:
@@ -111,7 +111,7 @@ def _partly_placed(decisions: Iterable[Decision]) -> frozenset[Name]:
 
 
 def _notes(inputs: ClusterInput, others: Iterable[Problem]) -> tuple[Problem, ...]:
-    refused = (Problem(each.object, f"refused by the API server: {each.message}") for each in inputs.refused)
+    refused = (dataclasses.replace(each, message=f"refused by the API server: {each.message}") for each in inputs.refused)
     return tuple(dict.fromkeys((*refused, *inputs.notes, *others)))
 
 
@@ -120,14 +120,13 @@ def _part_scored(snapshot: ClusterSnapshot) -> Iterator[Problem]:
     profiles = [DEFAULT_PROFILE] if snapshot.profiles.by_name is None else [*snapshot.profiles.by_name.values()]
     default = [each for each in profiles if each.percentage_of_nodes is None]
     if default and (text := part_scored(default[0], len(snapshot.nodes))):
-        yield Problem("kube-scheduler", text)
+        yield Problem("kube-scheduler", text, ProblemKind.PARTLY_SCORED)
 
 
 def _skipped(inputs: ClusterInput, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return the objects at PATH that create pods, or may create pods, and were not used."""
     skipped = {*inputs.skipped}
     for each in problems:
-        unused = is_left_out(each, ("pod", "object")) or own_objects.is_ambiguous(each)
-        if unused and (inputs.own is None or own_objects.is_problem_of(inputs.own, each)):
+        if own_objects.is_unused(each) and (inputs.own is None or own_objects.is_problem_of(inputs.own, each)):
             skipped.add(each)
     return tuple(sorted(skipped, key=lambda each: (each.object, each.message)))

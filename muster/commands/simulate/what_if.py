@@ -15,15 +15,16 @@ from typing import Any
 from muster.commands import options
 from muster.commands.simulate import drain
 from scheduler_core.loading.accepted import accepted_content
-from scheduler_core.loading.gather import Name, gather, label, whole_name
+from scheduler_core.loading.gather import Name, gather, whole_name
 from scheduler_core.loading.gathered import GatheredObjects, Given
-from scheduler_core.loading.read_objects import SEVERAL
+from scheduler_core.loading.read_objects import several
+from scheduler_core.model.names import HOSTNAME
+from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.problem import Problem
 from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion, csi_drivers
 
 MOST_ADDED = 100_000
 """Maximum number of nodes of one addition."""
-HOSTNAME = "kubernetes.io/hostname"
 _FORM = re.compile(r"\s*(\d{1,9})\s+like\s+([^\s,=]+)\s*((?:,[^,=]+=[^,=]*)*)\s*")
 _NODE_STATE_PREFIX = "node.kubernetes.io/"
 """Prefix of the taints that the node controller and the kubelet set for the state of a node, cordoning included."""
@@ -95,7 +96,7 @@ def suppose(objects: Iterable[Given], drained: Sequence[str], additions: Sequenc
 def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
     """Return the objects of one kind by name.  Of several with one name one is used; if they differ, that is a problem."""
     by_name: dict[Name, GatheredObjects] = {}
-    unlike: set[tuple[str, Name]] = set()
+    unlike: set[ObjectName] = set()
     for number, each in enumerate(listed):
         # An object without a name cannot be used; its reader reports that.
         name = whole_name(each) or ("", f"/{number}")
@@ -104,10 +105,10 @@ def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dic
             continue
         one, other = before.canonical(), each.canonical()
         if one != other:
-            unlike.add((each.kind, name))
+            unlike.add(ObjectName(each.kind, *name))
         if other < one:
             by_name[name] = each
-    problems += [Problem(label(kind, name), SEVERAL) for kind, name in unlike]
+    problems += map(several, unlike)
     return by_name
 
 

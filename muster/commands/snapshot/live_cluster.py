@@ -12,7 +12,7 @@ from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path
 from scheduler_core.loading.gather import ADMISSION_KINDS, KINDS
 from scheduler_core.model import wire
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.model import decode
 from validators.versions import served
 
@@ -89,7 +89,7 @@ def list_resources(api: Api, resources: Iterable[served.Resource], *, needed: Co
                 if each.kind in needed or error.code not in (FORBIDDEN, NOT_FOUND):
                     raise
                 if error.code == FORBIDDEN:
-                    problems.append(Problem(each.resource, f"cannot be listed: {error}"))
+                    problems.append(Problem(each.resource, f"cannot be listed: {error}", ProblemKind.UNREADABLE_RESOURCE))
     except ReplyError as error:
         kind = ForbiddenError if error.code == FORBIDDEN else ClusterError
         raise kind(f"{api.host}: {each.resource} cannot be listed: {error}") from None

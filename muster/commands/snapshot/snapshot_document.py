@@ -13,11 +13,12 @@ from muster.commands.snapshot.fields_by_kind import FIELDS, UNLIKE
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
-from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-from scheduler_core.loading.gather import CONFIGURATION, Name, gather, label, whole_name
+from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
+from scheduler_core.loading.gather import CONFIGURATION, Name, gather, whole_name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, Unusable
 from scheduler_core.model import wire
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.names import Name as ObjectName
+from scheduler_core.model.problem import Problem, ProblemKind
 from validators.model.decode import Source
 
 Content = dict[str, Any]
@@ -75,11 +76,11 @@ def _looked_up(others: Iterable[GatheredObjects]) -> dict[str, Objects]:
 def _is_valid(gathered: GatheredObjects, problems: list[Problem]) -> bool:
     """Return whether a scheduler configuration has no errors; they are added to *problems*."""
     try:
-        errors = [f"{each.path}: {each}" for each in read_configuration(gathered.content()).errors]
+        refusals = read_configuration(gathered.content()).refusals
     except Unusable as error:
-        errors = [str(error)]
-    problems += [Problem(CONFIGURATION, f"{each}; the configuration is left out") for each in errors]
-    return not errors
+        refusals = [Problem.about(NAME, ProblemKind.OBJECT_LEFT_OUT, f"{error}; the configuration is left out")]
+    problems += refusals
+    return not refusals
 
 
 def _of_kind(listed: Iterable[GatheredObjects], fields: Mapping[str, Shape], problems: list[Problem]) -> Iterator[Content]:
@@ -111,6 +112,10 @@ def _pruned(gathered: GatheredObjects, fields: Mapping[str, Shape], name: Name, 
     try:
         yield pruned(gathered.content(), fields)
     except Unusable as error:
-        problems.append(Problem(label(gathered.kind, name), f"{error}; it is left out"))
+        problems.append(_left_out(gathered.kind, name, str(error)))
     except RecursionError:
-        problems.append(Problem(label(gathered.kind, name), f"{DEEP}; it is left out"))
+        problems.append(_left_out(gathered.kind, name, DEEP))
+
+
+def _left_out(kind: str, name: Name, why: str) -> Problem:
+    return Problem.about(ObjectName(kind, *name), ProblemKind.OBJECT_LEFT_OUT, f"{why}; it is left out")

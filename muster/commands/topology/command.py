@@ -75,7 +75,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     from muster.commands.simulate import cluster_input
     from muster.commands.topology import domain_report, domains
     from scheduler_core.loading.load import load
-    from scheduler_core.model.problem import ATTRIBUTE, IN_NO_DOMAIN
+    from scheduler_core.model.problem import ProblemKind
 
     progress = Progress("topology")
     try:
@@ -101,7 +101,8 @@ def topology(  # noqa: PLR0913 - one parameter an option
     else:
         colour = not no_color and standard_output.is_colourful()
         standard_output.write_lines(domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
-    levels_missing = (each for each in snapshot.problems if each.object.startswith(ATTRIBUTE) or each.message.endswith(IN_NO_DOMAIN))
+    without_level = {ProblemKind.UNKNOWN_ATTRIBUTE, ProblemKind.IN_NO_DOMAIN}
+    levels_missing = (each for each in snapshot.problems if each.kind in without_level)
     _report([*problems, *levels_missing])
     return INCOMPLETE if problems else COMPLETE
 
@@ -166,7 +167,7 @@ def _unread(inputs: ClusterInput, problems: Sequence[Problem]) -> list[Problem]:
     from muster.commands.simulate.own_objects import is_ambiguous
     from scheduler_core.loading.gather import is_left_out
 
-    left_out = (each for each in problems if is_left_out(each, ("node", "pod", "object")) or is_ambiguous(each))
+    left_out = (each for each in problems if is_left_out(each, ("Node", "Pod")) or is_ambiguous(each))
     return [*dict.fromkeys((*inputs.problems, *left_out))]
 
 

@@ -10,7 +10,7 @@ from muster.commands.topology.domains import SurveyedDomain, SurveyedNode
 from muster.render.phrases import WIDTH, fitting, natural
 from muster.render.root_text import Paint
 from scheduler_core.diagnosis.capacity_survey import WITHOUT_GROUP, SurveyedAmount
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.resource_names import size
 from validators.reports.counts import counted
 from validators.reports.escape import printable

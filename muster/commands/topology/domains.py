@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from muster.html.topology_areas import Area, areas
 from scheduler_core.diagnosis.capacity_survey import CapacitySurvey, SurveyedAmount
-from scheduler_core.model.decision import Domain, Name
+from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.topology_levels import levels
 from scheduler_core.wording.node_words import unusable_words

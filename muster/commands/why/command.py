@@ -170,7 +170,7 @@ def _simulated(
 def _scheduler_without_profile(snapshot: ClusterSnapshot, kinship: Kinship, subjects: list[Subject]) -> str:
     """Return the scheduler of pending pods of *subjects* if the configuration has no profile for it; else an empty string."""
     from muster.commands.why.subject import DEEPEST
-    from scheduler_core.model.decision import Name
+    from scheduler_core.model.names import Name
 
     related = {Name(each.kind, each.namespace, each.name) for each in subjects}
     for pod in snapshot.pods:

@@ -11,7 +11,8 @@ from muster.commands.why.subject import Subject
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
-from scheduler_core.model.decision import Status, latest
+from scheduler_core.model.decision import latest
+from scheduler_core.model.status import Status
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 

@@ -9,13 +9,16 @@ from typing import Any
 from scheduler_core.loading.configuration import plugin_args, plugin_sets
 from scheduler_core.loading.configuration.fields import ARGS, CONFIGURATION, GROUP_VERSION, KIND, checked
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS, EnabledPlugins, Note
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.resource_names import is_extended
 from scheduler_core.model.scheduler_profile import SCORED_WHOLE, SchedulerProfile, SchedulerProfiles
 from validators import content, field
 from validators.field import FieldError, FieldPath
 from validators.model.pod import DEFAULT_SCHEDULER
 
+NAME = Name(KIND, "", "")
+"""Name of a configuration in problems: there is one."""
 _ROOT = FieldPath()
 _PERCENTAGE = "percentageOfNodesToScore"
 
@@ -40,7 +43,14 @@ class SchedulerConfiguration:
     def problems(self, nodes: int | None = None) -> list[Problem]:
         """Return what is not modelled, as problems; *nodes* is the number of nodes of the cluster, None if it is not known."""
         parts = ((path, part_scored(SchedulerProfile(percentage_of_nodes=percentage), nodes)) for path, percentage in self.percentages)
-        return [Problem(KIND, f"{path}: {text}") for path, text in (*self.notes, *parts) if text]
+        ignored = [Problem.about(NAME, ProblemKind.NOT_MODELLED, f"{path}: {text}") for path, text in self.notes if text]
+        return [*ignored, *(Problem.about(NAME, ProblemKind.PARTLY_SCORED, f"{path}: {text}") for path, text in parts if text)]
+
+    @property
+    def refusals(self) -> list[Problem]:
+        """Return the errors, for which the configuration is not used, as problems."""
+        texts = (f"{each.path}: {each}; the configuration is left out" for each in self.errors)
+        return [Problem.about(NAME, ProblemKind.OBJECT_LEFT_OUT, each) for each in texts]
 
 
 def part_scored(profile: SchedulerProfile, nodes: int | None = None) -> str:

@@ -15,9 +15,10 @@ from typing import Generic
 
 import numpy as np
 
-from scheduler_core.model.decision import Status
+from scheduler_core.causes.attempts import PreemptionResult, VictimsFound
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Ints
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.plugins import registry
 from scheduler_core.preemption.bounds.cost_table import TooLargeError
@@ -34,7 +35,6 @@ from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.preemption_units import Units
 from scheduler_core.preemption.victims.workload_aware import ProposalT
 
-NOT_PROVED = "no placement after the eviction is known"
 EFFORT = 400_000
 """Steps for one root, about a microsecond each."""
 
@@ -72,7 +72,7 @@ def fewest_victims(
         chosen, outcome = plans.verified(numbers)
         if outcome.status is Status.SUCCESS:
             return plans.to_preemption(chosen, outcome, being_evicted)
-    return Preemption(Status.UNSCHEDULABLE, NOT_PROVED)
+    return Preemption(Status.UNSCHEDULABLE, PreemptionResult.NOT_PROVED)
 
 
 class _Plans(Generic[ProposalT]):
@@ -210,13 +210,11 @@ class _Plans(Generic[ProposalT]):
         units = tuple(self._units.unit(number) for number in by_importance(numbers, self._units))
         chosen = ChosenUnits(units, self._cost.violations(numbers))
         nominations = {pod.key: node for pod, node in outcome.assigned}
-        subject = "placement for podgroup"
-        if self._root.name.kind == "Pod":
-            names = self._requirements.state.nodes.names
-            subject = f"potential placement for pod on node {names[next(iter(nominations.values()))]}"
+        single = self._root.name.kind == "Pod"
+        node = self._requirements.state.nodes.names[next(iter(nominations.values()))] if single else ""
         return Preemption(
             Status.SUCCESS,
-            f"found a {subject}, preempting {chosen.count} victims",
+            VictimsFound(chosen.count, node),
             *chosen.split(being_evicted),
             units,
             chosen.violating,

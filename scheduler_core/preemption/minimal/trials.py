@@ -9,11 +9,11 @@ from typing import Generic, Protocol
 
 import numpy as np
 
-from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.bounds.shortage import GroupDemand

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from scheduler_core.model.decision import Name
 from scheduler_core.model.ledger import Ledger, PodLoad
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot

@@ -12,11 +12,12 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from scheduler_core.model.decision import Status
+from scheduler_core.causes.attempts import FitError, PreemptionResult, VictimsFound
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.preemption.result import NEVER, ChosenUnits, Preemption, by_importance, preemption_in_progress
+from scheduler_core.model.status import Status
+from scheduler_core.preemption.result import ChosenUnits, Preemption, by_importance, preemption_in_progress
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.preemption_units import PotentialVictims, Units
 from scheduler_core.preemption.units.unit_order import NOW
@@ -24,7 +25,6 @@ from scheduler_core.preemption.units.units_by_node import UnitsByNode
 from scheduler_core.preemption.victims.dry_run import NO_VICTIMS, DryRun
 from scheduler_core.preemption.victims.reprieve import PodRelations
 
-ONGOING = "not eligible due to a terminating pod on the nominated node."
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _ABOVE_ZERO = 2**31
 """Added to each priority in a sum, so that the sum grows with every victim."""
@@ -55,11 +55,11 @@ class PodPreemption:
 
         """
         if not pod.preempts:
-            return Preemption(Status.UNSCHEDULABLE, NEVER)
+            return Preemption(Status.UNSCHEDULABLE, PreemptionResult.NEVER)
         potential = self._units.potential_victims(pod.priority)
         nodes = np.unique(nodes)
         if pod.nominated in nodes.tolist() and preemption_in_progress([pod.nominated], self._units, potential, being_evicted):
-            return Preemption(Status.UNSCHEDULABLE, ONGOING, nominations={pod.key: pod.nominated})
+            return Preemption(Status.UNSCHEDULABLE, PreemptionResult.POD_TERMINATING, nominations={pod.key: pod.nominated})
         pairs = self._pairs_of(potential)
         dry_run = DryRun(pod, nodes, self._units, pairs, self._ledger)
         if relations is None:
@@ -72,8 +72,8 @@ class PodPreemption:
             dry_run.reasons[NOT_HELPFUL] = len(self._table) - len(nodes)
             return Preemption(Status.UNSCHEDULABLE, self._fit_error(dry_run.reasons))
         chosen = ChosenUnits(tuple(self._units.unit(number) for number in by_importance(numbers, self._units)), violating)
-        message = f"found a potential placement for pod on node {self._table.names[best]}, preempting {chosen.count} victims"
-        return Preemption(Status.SUCCESS, message, *chosen.split(being_evicted), chosen.units, violating, {pod.key: best})
+        found = VictimsFound(chosen.count, self._table.names[best])
+        return Preemption(Status.SUCCESS, found, *chosen.split(being_evicted), chosen.units, violating, {pod.key: best})
 
     def _pairs_of(self, potential: PotentialVictims) -> UnitsByNode:
         key = len(potential.units)
@@ -100,9 +100,9 @@ class PodPreemption:
         best = int(np.lexsort((nodes, -since, count, total, highest, violations))[0])
         return int(nodes[best]), units[position == best].tolist(), int(violations[best])
 
-    def _fit_error(self, reasons: Counter[str]) -> str:
-        lines = sorted(f"{count} {reason}" for reason, count in reasons.items() if count)
-        return f"0/{len(self._table)} nodes are available: {', '.join(lines)}."
+    def _fit_error(self, reasons: Counter[str]) -> FitError:
+        present = ((reason, count) for reason, count in reasons.items() if count)
+        return FitError(len(self._table), tuple(sorted(present, key=lambda pair: f"{pair[1]} {pair[0]}")))
 
 
 def _unit_priorities(units: Units) -> tuple[Ints, Ints, Ints]:

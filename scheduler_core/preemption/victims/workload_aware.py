@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Protocol, TypeVar
 
-from scheduler_core.model.decision import Status
+from scheduler_core.causes.attempts import AttemptReason, PreemptionResult, VictimsFound
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
-from scheduler_core.preemption.result import NEVER, Preemption, preemption_in_progress
+from scheduler_core.model.status import Status
+from scheduler_core.preemption.result import Preemption, preemption_in_progress
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.preemption_units import Units
 from scheduler_core.preemption.victims.reprieve import AbsentPods, PodRelations, Proposed, reprieve
-
-ONGOING = "ongoing preemption on nominated nodes"
-NO_VICTIMS = "No preemption victims found for incoming preemptor"
 
 
 class ProposedPlacement(Protocol):
@@ -30,7 +28,7 @@ class ProposedPlacement(Protocol):
         """Success if the minimum of the root is placed."""
 
     @property
-    def message(self) -> str:
+    def reason(self) -> AttemptReason | None:
         """Reason of a failure."""
 
     @property
@@ -69,13 +67,13 @@ def select_victims(
 
     """
     if not root.preempts:
-        return Preemption(Status.UNSCHEDULABLE, NEVER)
+        return Preemption(Status.UNSCHEDULABLE, PreemptionResult.NEVER)
     potential = units.potential_victims(root.priority)
     nominated = {pod.key: pod.nominated for leaf in root.leaves() for pod in leaf.waiting if pod.nominated >= 0}
     if preemption_in_progress(nominated.values(), units, potential, being_evicted):
-        return Preemption(Status.SUCCESS, ONGOING, nominations=nominated)
+        return Preemption(Status.SUCCESS, PreemptionResult.ONGOING, nominations=nominated)
     if not len(potential.units):
-        return Preemption(Status.UNRESOLVABLE, NO_VICTIMS)
+        return Preemption(Status.UNRESOLVABLE, PreemptionResult.NO_VICTIMS)
     mark = ledger.mark()
     absent = AbsentPods(units, potential, placer)
     try:
@@ -84,12 +82,11 @@ def select_victims(
         outcome = placer.place(root)
         ledger.rewind(released)
         if outcome.status is not Status.SUCCESS:
-            return Preemption(outcome.status, outcome.message, outcome=outcome)
+            return Preemption(outcome.status, outcome.reason, outcome=outcome)
         chosen = reprieve(outcome.assigned, units, potential, budgets, ledger, absent)
     finally:
         absent.restore()
         ledger.rewind(mark)
-    message = f"found a placement for podgroup, preempting {chosen.count} victims"
     victims, begun = chosen.split(being_evicted)
     nominations = {pod.key: node for pod, node in outcome.assigned}
-    return Preemption(Status.SUCCESS, message, victims, begun, chosen.units, chosen.violating, nominations, outcome)
+    return Preemption(Status.SUCCESS, VictimsFound(chosen.count), victims, begun, chosen.units, chosen.violating, nominations, outcome)

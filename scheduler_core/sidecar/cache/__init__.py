@@ -3,7 +3,6 @@
 cache            facade: takes watch events, returns changes and snapshots
 informers        list and watch of all kinds that are needed
 needed_kinds     kinds that are watched once an object can need them, and roots that wait for them
-unlisted_kinds   reasons why a kind is not listed, and what to do
 freshness        filter of outdated events, by uid and resourceVersion
 pod_cache        pods
 pod_reader       pods as read from the API server, with the requirements of their claims

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.loading import gather
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.pod_devices import group_entries
 from scheduler_core.model import wire
-from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.device_claims import PodEntry
+from scheduler_core.model.names import Name as Root
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -34,7 +35,6 @@ from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodCache
 from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
 from scheduler_core.sidecar.cache.selector_cache import SelectorCache
-from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group, PodGroup
@@ -108,7 +108,7 @@ class Cache:
         """Record that the API server does not serve *kind*."""
         self.replace(kind, ())
         if kind in ON_DEMAND - OPTIONAL:
-            self.mark_unlisted(kind, Unlisted(Cause.NOT_SERVED))
+            self.mark_unlisted(kind, Unlisted(UnlistedReason.NOT_SERVED))
 
     def replace(self, kind: str, raws: Iterable[wire.Text], resource_version: str = "") -> None:
         """Replace all objects of *kind* by a list at that resourceVersion; an outdated list deletes and restores nothing."""

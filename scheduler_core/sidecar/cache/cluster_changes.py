@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from scheduler_core.loading.gather import Name
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.group_cache import GROUPS, GroupCache, LiveGroup
 from scheduler_core.sidecar.cache.node_usage import NodeUsage

@@ -14,7 +14,7 @@ from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budget, read_one
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model.conditions import DISRUPTION_TARGET
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.sidecar.cache.field_managers import managers_of_condition

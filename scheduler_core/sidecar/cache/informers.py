@@ -17,10 +17,11 @@ import msgspec
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
+from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
-from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted, explain_unlisted, missing_rule
+from scheduler_core.wording.live_words import missing_rule, unlisted_words
 from validators.versions.served import Resource, resource
 
 WATCHED = tuple(
@@ -248,7 +249,7 @@ class _KindSink:
             case WatchStatus.FORBIDDEN:
                 self._informers.report_error(self._kind, f"{reason}; {missing_rule([self._kind])}")
                 # The error is left out: it only repeats the kind.
-                self._not_listed(Unlisted(Cause.FORBIDDEN))
+                self._not_listed(Unlisted(UnlistedReason.FORBIDDEN))
             case WatchStatus.FAILED:
                 self._informers.report_error(self._kind, reason)
                 self._not_listed(Unlisted(error=reason))
@@ -260,7 +261,7 @@ class _KindSink:
         if kind in NEEDED:
             self._informers.report_error(kind, UNSERVED.format(kind=kind))
         elif kind in ON_DEMAND - OPTIONAL:
-            self._informers.report_error(kind, explain_unlisted({kind: Unlisted(Cause.NOT_SERVED)}))
+            self._informers.report_error(kind, unlisted_words([(kind, Unlisted(UnlistedReason.NOT_SERVED))]))
 
     def _not_listed(self, failure: Unlisted) -> None:
         """Report a new reason why a kind is not listed, for the pods that wait for it."""

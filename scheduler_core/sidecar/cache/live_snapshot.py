@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar, overload
 
 from scheduler_core.loading import label_case, v1alpha1
-from scheduler_core.loading.gather import label, left_out
+from scheduler_core.loading.gather import left_out
 from scheduler_core.loading.pod_records import problems_of
 from scheduler_core.loading.read_groups import completed, group_priorities
 from scheduler_core.loading.read_groups import problems_of as problems_of_budget
 from scheduler_core.loading.read_pods import unknown_node
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -136,7 +136,7 @@ class LiveSnapshots:
             **self._namespaces.unusable,
             **{("Node", "", name): why for name, why in node_usage.nodes.unusable.items()},
         }
-        problems += [Problem(label(key[0], key[1:]), left_out(key[0], why)) for key, why in unusable.items()]
+        problems += [left_out(kind, (namespace, name), why) for (kind, namespace, name), why in unusable.items()]
         table = node_usage.nodes.table((), problems)
         completed(groups, group_cache.priorities, problems)
         for budget in group_cache.budgets.values():

@@ -10,10 +10,11 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
 
+from scheduler_core.causes.live import Unlisted
 from scheduler_core.loading.gather import SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.priority import NEVER
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
@@ -24,7 +25,6 @@ from scheduler_core.plugins.volume_zone import VolumeZone
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache
-from scheduler_core.sidecar.cache.unlisted_kinds import Unlisted
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.settings import Mode, Settings
 
@@ -114,7 +114,7 @@ class NeededKinds:
         self._watched: set[str] = set()
         self._listed: set[str] = set()
         self._failures: dict[str, Unlisted] = {}
-        self._users: dict[str, set[str]] = {}
+        self._users: dict[str, set[Root]] = {}
         """Pods and groups because of which a kind decides about every root."""
 
     def add_pod(self, pod: LivePod) -> None:
@@ -133,13 +133,13 @@ class NeededKinds:
 
     def group_changed(self, key: Key, live: LiveGroup | None) -> None:
         """Add or replace the group *key*; None: it does not exist."""
-        self._remove_user(_of_group(key))
+        self._remove_user(Root(*key))
         kinds = self._kinds_of_group(live) if live is not None else frozenset[str]()
         if live is not None and not self._of_placed.isdisjoint(kinds - self._needed) and not self._is_placed(live):
             kinds -= self._of_placed
         self._needed |= kinds
         if "PriorityClass" in kinds:
-            self._add_user("PriorityClass", _of_group(key))
+            self._add_user("PriorityClass", Root(*key))
 
     def add_claims(self) -> None:
         """Add the kinds that show which claims are annotated and have no volume."""
@@ -184,9 +184,11 @@ class NeededKinds:
         """Return the kinds that are not listed and without which a tree of *groups* must not be validated."""
         return self.unlisted((), groups) & _OF_TREES
 
-    def user(self, kinds: Collection[str], pods: Iterable[LivePod], groups: Iterable[LiveGroup]) -> str:
-        """Return the first object that needs one of *kinds*, as ``pod NAMESPACE/NAME``: of the root's *pods* and *groups* if possible."""
-        of_others = ((name, frozenset({kind})) for kind in sorted(kinds) for name in sorted(self._users.get(kind, ()))[:1])
+    def user(self, kinds: Collection[str], pods: Iterable[LivePod], groups: Iterable[LiveGroup]) -> Root:
+        """Return the first object that needs one of *kinds*: of the root's *pods* and *groups* if possible."""
+        of_others = (
+            (name, frozenset({kind})) for kind in sorted(kinds) for name in sorted(self._users.get(kind, ()), key=_groups_first)[:1]
+        )
         needs = itertools.chain(self._needs(pods, groups), of_others)
         return next(name for name, needed in needs if not needed.isdisjoint(kinds))
 
@@ -210,19 +212,19 @@ class NeededKinds:
         leaves = (each.key for each in self._groups.tree(Root(*live.key)) if each.key[0] == "PodGroup")
         return any(self._places(pod) for _, *name in leaves for pod in self._pods.members(*name))
 
-    def _needs(self, pods: Iterable[LivePod], groups: Iterable[LiveGroup]) -> Iterator[tuple[str, frozenset[str]]]:
+    def _needs(self, pods: Iterable[LivePod], groups: Iterable[LiveGroup]) -> Iterator[tuple[Root, frozenset[str]]]:
         """Yield *pods* and *groups*, each with the kinds that it needs."""
         later = self._needed & _LATER_BY_VOLUMES
         for pod in sorted(pods, key=lambda each: each.key):
             yield _of_pod(pod), frozenset(self._kinds_of_pod(pod.draft)) | (later if _has_volumes(pod.draft) else frozenset())
         for live in sorted(groups, key=lambda each: each.key):
-            yield _of_group(live.key), self._kinds_of_group(live)
+            yield Root(*live.key), self._kinds_of_group(live)
 
-    def _add_user(self, kind: str, name: str) -> None:
+    def _add_user(self, kind: str, name: Root) -> None:
         self._needed.add(kind)
         self._users.setdefault(kind, set()).add(name)
 
-    def _remove_user(self, name: str) -> None:
+    def _remove_user(self, name: Root) -> None:
         for kind, users in self._users.items():
             if name in users:
                 users.discard(name)
@@ -283,9 +285,10 @@ def _has_volumes(draft: Draft) -> bool:
     return bool(draft.claims or draft.disks)
 
 
-def _of_pod(pod: LivePod) -> str:
-    return f"pod {pod.key}"
+def _of_pod(pod: LivePod) -> Root:
+    return Root("Pod", *pod.name)
 
 
-def _of_group(key: Key) -> str:
-    return f"{key[0]} {key[1]}/{key[2]}"
+def _groups_first(name: Root) -> tuple[bool, str, str]:
+    """Sort key of objects: groups first, then pods, by name."""
+    return name.kind == "Pod", name.kind, f"{name.namespace}/{name.name}"

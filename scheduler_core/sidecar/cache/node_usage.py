@@ -13,6 +13,7 @@ from scheduler_core.loading.pod_drafts import requested_rows
 from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.loading.pod_records import record_of
 from scheduler_core.loading.pod_shapes import scored_images
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
@@ -28,7 +29,7 @@ from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
 from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodCache, pinned_hostname
 from scheduler_core.sidecar.cache.shape_cache import ShapeCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
-from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
+from scheduler_core.sidecar.client.requests import GATE
 from validators.model.meta import replaced
 
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_drafts import Draft
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.freshness import Stamp
-from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
+from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Condition, Ref
 from validators.model.meta import replaced
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.writes import (
     Bind,
     ClearSelectedNode,
@@ -35,7 +36,6 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 GATE = "muster.dev/placement"
 """Name of the scheduling gate that we remove, and of the annotation with the node that an ungated pod is pinned to."""
-HOSTNAME = "kubernetes.io/hostname"
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """Annotation of a claim: node for which its provisioner creates a volume."""

@@ -8,7 +8,7 @@ written by this sidecar are removed; they are recognized by their field manager.
 from __future__ import annotations
 
 from scheduler_core.model.conditions import DISRUPTION_TARGET
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.client.requests import field_manager

@@ -14,14 +14,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
+from scheduler_core.causes.pre_enqueue import GroupViolations, InvalidTree
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.wording import LONGEST, listed
 from scheduler_core.queueing import tree_violations
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.settings import Settings
 from scheduler_core.sidecar.writes import Condition, RecordEvent, Ref, SetCondition, Write
+from scheduler_core.wording.pre_enqueue_words import INVALID, pre_enqueue_words
 from validators.gates import Gates
 from validators.model.group import Condition as GroupCondition
 from validators.model.group import Group
@@ -32,8 +34,6 @@ VALID = "muster.dev/Valid"
 SETTLE_SECONDS = Settings.settle_seconds
 MAX_SETTLE_FACTOR = 5
 """An invalid tree that keeps changing is reported after this multiple of the settle time."""
-PREFIX = "the tree is invalid: "
-"""Prefix of all our messages, by which we recognize them."""
 _INVALID = {"PodGroup": "Invalid", "CompositePodGroup": "Invalid"}
 _INVALID_LATER = {"PodGroup": "PodGroupError", "CompositePodGroup": "CompositePodGroupError"}
 """Reasons from ``FIRST_WITH_COMPOSITE_CONDITIONS`` on."""
@@ -147,18 +147,15 @@ def _change(ref: Ref, current: GroupCondition | None, kind: str, reason: str, me
 
 
 def _is_ours(condition: GroupCondition) -> bool:
-    return condition.status != "True" and condition.reason in _OUR_REASONS and condition.message.startswith(PREFIX)
+    return condition.status != "True" and condition.reason in _OUR_REASONS and condition.message.startswith(INVALID)
 
 
-def _messages(tree: Tree, violations: Mapping[Name, list[str]]) -> dict[Name, str]:
+def _messages(tree: Tree, groups: tuple[GroupViolations, ...]) -> dict[Name, str]:
     """Return the message for each group of an invalid tree: its own errors, or those of other groups; empty for a valid tree."""
-    if not violations:
+    if not groups:
         return {}
-    longest = LONGEST - len(PREFIX)
-    everything = listed([f'{name.kind} "{name.name}": {each}' for name, errors in violations.items() for each in errors], longest=longest)
-    messages = {}
-    for node in tree.nodes:
-        name = name_of(node.group)
-        own = violations.get(name)
-        messages[name] = PREFIX + (listed(own, longest=longest) if own else everything)
-    return messages
+    everything = pre_enqueue_words(InvalidTree(groups))
+    own = {each.group: [*map(pre_enqueue_words, each.violations)] for each in groups}
+    # All our messages have the prefix: we recognize them by it.
+    words = {name: INVALID + listed(errors, longest=LONGEST - len(INVALID)) for name, errors in own.items()}
+    return {name: words.get(name, everything) for name in (name_of(node.group) for node in tree.nodes)}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
@@ -24,6 +24,7 @@ from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcome
+from scheduler_core.wording import decision_words
 
 MAX_MESSAGES = 5000
 """Maximum number of messages handled before the next scheduling attempt."""
@@ -299,5 +300,5 @@ def _fields(attempt: Attempt) -> dict[str, Any]:
         "status": decision.status.value if decision is not None else "",
         "pods": len(decision.assignments) if decision is not None else 0,
         "victims": len(attempt.plan),
-        "message": decision.message[:500] if decision is not None else "",
+        "message": decision_words.message(decision)[:500] if decision is not None else "",
     }

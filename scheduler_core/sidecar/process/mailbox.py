@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.writes import Evict, Write, WriteOutcome
 

@@ -16,7 +16,9 @@ import prometheus_client
 from prometheus_client.metrics import MetricWrapperBase
 
 from scheduler_core.diagnosis.fragmentation import Fragment
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, State
 from scheduler_core.sidecar.settings import Settings

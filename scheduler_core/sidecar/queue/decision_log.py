@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 
 MAX_DECISIONS = 4096
 """Maximum number of decisions."""

@@ -8,7 +8,8 @@ import heapq
 import itertools
 from collections.abc import Iterator
 
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.causes.live import EvictionRefused
+from scheduler_core.model.names import Name as Root
 from scheduler_core.sidecar.queue import backoff
 from scheduler_core.sidecar.queue.queueing_hints import UnschedulableEntities
 from scheduler_core.sidecar.queue.root_status import RootStatus
@@ -32,21 +33,26 @@ from scheduler_core.sidecar.writes import Ref
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RefusedEvictions:
-    """Evictions that the API server refused: they are not repeated until a disruption budget changes, or until a time.
+class RefusedEviction:
+    """Eviction that the API server refused: it is not repeated until a disruption budget changes, or until a time.
 
     Attributes:
-        victims: pods that were not evicted.
+        victim: the pod that was not evicted.
         budgets: number of changes of disruption budgets at that time.
-        until: time after which they can be tried again in any case.
-        reason: message of the API server.
+        until: time after which it can be tried again in any case.
+        error: text of the API server.
 
     """
 
-    victims: frozenset[Ref]
+    victim: Ref
     budgets: int
     until: float
-    reason: str = ""
+    error: str
+
+    @property
+    def cause(self) -> EvictionRefused:
+        """Return the pod and the error."""
+        return EvictionRefused(self.victim.key, self.error)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -77,8 +83,8 @@ class QueuedEntity:
     """Time since which its status is ``awaits_binding``; None if it is not."""
     reported_at: float = float("-inf")
     """Time of the last update of the message of its unschedulable pods."""
-    refusal: RefusedEvictions | None = None
-    """Refused evictions of its last preemption plan."""
+    refusal: RefusedEviction | None = None
+    """Refused eviction of its last preemption plan."""
     report_at: float | None = None
     """Time at which it reports what it waits for; None if nothing has changed since its last report."""
     waiting_reported_at: float = float("-inf")

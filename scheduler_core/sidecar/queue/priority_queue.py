@@ -7,13 +7,13 @@ repeated events do no harm.
 from __future__ import annotations
 
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue import backoff
 from scheduler_core.sidecar.queue.binds_in_flight import BindsInFlight
 from scheduler_core.sidecar.queue.decision_log import DecisionLog
-from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity, RefusedEvictions
+from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity, RefusedEviction
 from scheduler_core.sidecar.queue.next_action import Action, current_waiting, is_held_back, is_unplaced, next_action, update_timers
 from scheduler_core.sidecar.queue.pre_binds import PreBindsInFlight
 from scheduler_core.sidecar.queue.preemption_proposals import PlanReservations, PreemptionProposals
@@ -234,7 +234,7 @@ class SchedulingQueue:
             # No eviction of this plan is in flight any more; the next attempt can make a new plan after the backoff.
             self.preemption_done(entity)
             entity.back_off(now)
-            self.evictions_refused(entity, frozenset({victim}), why, now)
+            self.eviction_refused(entity, victim, why, now)
 
     def preemption_done(self, entity: QueuedEntity, *, retry_at: float | None = None) -> None:
         """End the plan of *entity*, which is retried at *retry_at*, or (None) after its backoff."""
@@ -242,14 +242,12 @@ class SchedulingQueue:
             entity.backoff_expiration = retry_at
         self.entities.move(entity, Event.PREEMPTION_DONE, Backoff())
 
-    def evictions_refused(
-        self, entity: QueuedEntity, victims: frozenset[Ref], why: str, now: float, status: RootStatus | None = None
-    ) -> None:
-        """Record that *victims* cannot be evicted, and *why*: they are not tried again too early; *status* as in ``reconsider``.
+    def eviction_refused(self, entity: QueuedEntity, victim: Ref, why: str, now: float, status: RootStatus | None = None) -> None:
+        """Record that *victim* cannot be evicted, and *why*: it is not tried again too early; *status* as in ``reconsider``.
 
         The root is retried after its backoff, because changes during its plan did not wake it.
         """
-        entity.refusal = RefusedEvictions(victims, self.cache.reporter.budgets, now + self.options.flush_seconds, why)
+        entity.refusal = RefusedEviction(victim, self.cache.reporter.budgets, now + self.options.flush_seconds, why)
         self.reconsider(entity.root, now, hint=True, status=status)
 
     def _is_preempting(self, entity: QueuedEntity, now: float) -> bool:

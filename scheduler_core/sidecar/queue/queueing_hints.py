@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from scheduler_core.loading.pod_forms import PodForm
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.cache import Cache

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 from scheduler_core.queueing.creation_time import Age, age
 from scheduler_core.queueing.trees import minimum
 from scheduler_core.sidecar.cache.cache import Cache

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Mapping
 
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, QueueingHint
 from scheduler_core.sidecar.writes import Bind, PreBindWrite, Ref, Ungate, WriteOutcome
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.causes.live import NodeWithoutHostname
 from scheduler_core.cycle.effects import failure_clears_nominations
-from scheduler_core.model.decision import Decision, Status
-from scheduler_core.model.decision import Name as Root
-from scheduler_core.sidecar.client.requests import HOSTNAME
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name as Root
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, QueueingHint
@@ -18,6 +19,7 @@ from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption
 from scheduler_core.sidecar.scheduling.pre_binding import PreBinder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import Evict, Write
+from scheduler_core.wording import decision_words
 
 _UNPLACED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
 
@@ -50,10 +52,9 @@ class DecisionApplier:
         """Apply *decided*, a decision for *status*, and return the attempt."""
         decision = decided.decision
         if decision.status is Status.SUCCESS and (node := self._binder.unpinnable(decision, status)):
-            why = f"node {node} has no label {HOSTNAME}, which is needed to pin pods to it"
-            decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={})
-        elif decision.status is Status.SUCCESS and (why := self._pre_binder.refusal(decision, status.to_place)):
-            decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={}, devices={})
+            decision = dataclasses.replace(decision, status=Status.ERROR, causes=(NodeWithoutHostname(node),), assignments={})
+        elif decision.status is Status.SUCCESS and (refusal := self._pre_binder.refusal(decision, status.to_place)) is not None:
+            decision = dataclasses.replace(decision, status=Status.ERROR, causes=(refusal,), assignments={}, devices={})
         blocked = self._blocked(entity, decision, now)
         if blocked is not None:
             decision = blocked.added_to(decision, self._queue.options.flush_seconds)
@@ -71,7 +72,7 @@ class DecisionApplier:
         """Return the conditions and events that report that the evictions for *entity* were refused."""
         decision, refusal = self._queue.decisions.get(entity.root), entity.refusal
         if decision is not None and refusal is not None:
-            blocked = self._preemption.blocked(decision) or BlockedPreemption(refusal.reason)
+            blocked = self._preemption.blocked(decision) or BlockedPreemption(refusal.cause)
             self._queue.decisions.record(blocked.added_to(decision, self._queue.options.flush_seconds))
         return self.report(entity, status, now)
 
@@ -111,7 +112,7 @@ class DecisionApplier:
             writes = (*writes, *self._pre_binder.left_over(status.to_place))
         current: RootStatus | None = status
         if status.partially_bound and not awaits_victims and decision.status in _UNPLACED:
-            writes = (*writes, *self._binder.undo(status, decision.message))
+            writes = (*writes, *self._binder.undo(status, decision_words.message(decision)))
             current = queue.status_of(entity.root)
         queue.add_unschedulable(entity, self._hint(status, decided), current, now, awaits_victims=awaits_victims)
         return Attempt(entity.root, decision, writes)
@@ -125,7 +126,7 @@ class DecisionApplier:
             return blocked
         if refusal is None or refusal.budgets != queue.cache.reporter.budgets or now >= refusal.until:
             return None
-        return BlockedPreemption(refusal.reason) if self._preemption.victims(decision) & refusal.victims else None
+        return BlockedPreemption(refusal.cause) if refusal.victim in self._preemption.victims(decision) else None
 
     def _report_failure(self, entity: QueuedEntity, status: RootStatus, decision: Decision, now: float) -> tuple[Write, ...]:
         if decision.status is Status.WAIT:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from scheduler_core.causes.live import ClaimsAwaited, ClaimsUnreleased
 from scheduler_core.exact.nominated_devices import nominate
 from scheduler_core.loading.released_claims import with_released_claims
 from scheduler_core.model import selectors
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import KnownClaim, name_of
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.model.wording import listed
+from scheduler_core.model.status import Status
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.devices.assumed_claims import AssumedClaims
 from scheduler_core.sidecar.cache.cache import Cache
@@ -27,8 +29,6 @@ from scheduler_core.sidecar.scheduling.eviction_budgets import with_note, with_n
 _Users = dict[str, list[PodRecord]]
 """Pods by key of a claim that they name."""
 _FAILED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
-_LONGEST = 300
-"""Maximum number of characters for claims in a message."""
 
 
 class AwaitedClaims:
@@ -72,9 +72,8 @@ class AwaitedClaims:
         """
         claims = self._unreleased(decision.root) if decision.status in _FAILED else []
         if claims:
-            why = f"waiting until the claims of pods that are gone are released: {listed(claims, joint=', ', longest=_LONGEST)}"
             decision = dataclasses.replace(
-                with_note(decision, why),
+                with_note(decision, ClaimsUnreleased(tuple(claims))),
                 victims=(),
                 preemption=None,
                 nominations={pod.key: self._nodes.names[pod.nominated] for pod in self._pods[decision.root]},
@@ -84,11 +83,8 @@ class AwaitedClaims:
         return decision
 
     def explained(self, decision: Decision, claims: Collection[str]) -> Decision:
-        """Return *decision* on a root some of whose pods use *claims*, with the reason in the conditions of its groups too."""
-        some = listed(sorted(claims), joint=", ", longest=_LONGEST)
-        return (
-            with_noted_groups(decision, f"waiting for claims that get devices when evicted pods are gone: {some}") if claims else decision
-        )
+        """Return *decision* on a root some of whose pods use *claims*, with the cause in the notes of its groups too."""
+        return with_noted_groups(decision, ClaimsAwaited(tuple(sorted(claims)))) if claims else decision
 
     def _is_awaited(self, key: str, users: _Users, pods: Sequence[PodRecord]) -> bool:
         """Return whether nominated *pods* await the claim *key*, or its devices."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from scheduler_core.model import nouns
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING, initially_scheduled
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import HOSTNAME
+from scheduler_core.model.status import Status
 from scheduler_core.model.wording import cut
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED, LivePod
-from scheduler_core.sidecar.client.requests import HOSTNAME
 from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus
 from scheduler_core.sidecar.queue.states import Binding
 from scheduler_core.sidecar.writes import (
@@ -32,6 +33,8 @@ from scheduler_core.sidecar.writes import (
     Write,
     WriteOutcome,
 )
+from scheduler_core.wording import decision_words
+from scheduler_core.wording.conditions import conditions, scheduled
 
 NORMAL, WARNING = "Normal", "Warning"
 ERROR = "SchedulerError"
@@ -114,7 +117,7 @@ class Binder:
         """Return the writes that record groups as scheduled, children before parents, and an event on the root."""
         writes: list[Write] = []
         for live in reversed(status.to_commit):
-            condition = initially_scheduled(live.key[0], Status.SUCCESS)
+            condition = scheduled(live.key[0])
             writes += self._set_condition(
                 _ref(live), live.condition(condition.type), condition.type, condition.status, condition.reason, condition.message
             )
@@ -129,7 +132,8 @@ class Binder:
         """
         writes = [*self._to_groups(decision), *self._to_pods(decision, status, update_message=update_message)]
         if decision.status in _REPORTED:
-            message = decision.message or decision.pending.get(f"{status.root.namespace}/{status.root.name}", "")
+            pod = decision.pending.get(f"{status.root.namespace}/{status.root.name}", ())
+            message = decision_words.message(decision) or decision_words.causes_words(pod)
             writes.append(RecordEvent(status.ref, WARNING, "FailedScheduling", message))
         return tuple(writes)
 
@@ -141,16 +145,17 @@ class Binder:
         if decision.status is not Status.WAIT:
             return ()
         writes: list[Write] = []
+        message = cut(decision_words.message(decision))
         single = status.root.kind == "Pod" and bool(status.unlisted)
         for pod in status.to_place if single else ():
             # An autoscaler must not add nodes for it, so the reason is not Unschedulable.  The API server reports gated pods itself.
             if not self._our_pods.placed_by_ungating(pod):
-                writes += self._set_condition(pod.ref, pod.pod_scheduled, SCHEDULED, "False", ERROR, cut(decision.message))
-        for each in decision.groups:
-            if (live := self._cache.group(each.group.kind, each.group.namespace, each.group.name)) is not None:
-                writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[each.group.kind], WAITING, cut(each.message))
+                writes += self._set_condition(pod.ref, pod.pod_scheduled, SCHEDULED, "False", ERROR, message)
+        for group, text in decision_words.pending({each.group: each.causes for each in decision.groups}).items():
+            if (live := self._cache.group(group.kind, group.namespace, group.name)) is not None:
+                writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[group.kind], WAITING, cut(text))
         if event and (writes or single) and (status.partially_bound or status.unlisted):
-            writes.append(RecordEvent(status.ref, WARNING, WAITING, cut(decision.message)))
+            writes.append(RecordEvent(status.ref, WARNING, WAITING, message))
         return tuple(writes)
 
     def nominations(self, decision: Decision, status: RootStatus) -> tuple[Nominate, ...]:
@@ -182,24 +187,25 @@ class Binder:
             live = self._cache.group(each.group.kind, each.group.namespace, each.group.name)
             if live is None or each.status not in _FAILED:
                 continue
-            for condition in each.conditions:
+            for condition in conditions(decision, each):
                 if condition.status == "False":
                     yield from self._set_not_scheduled(live, condition.type, condition.reason, condition.message)
 
     def _to_pods(self, decision: Decision, status: RootStatus, *, update_message: bool) -> Iterator[Write]:
+        if decision.status not in {*_REPORTED, Status.SUCCESS}:
+            return
         reason = ERROR if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
+        reported: list[LivePod] = []
         for pod in status.to_place:
-            message = decision.pending.get(pod.key)
             # The API server reports pods with scheduling gates itself.
-            if message is None or self._our_pods.placed_by_ungating(pod) or decision.status not in {*_REPORTED, Status.SUCCESS}:
+            if pod.key not in decision.pending or self._our_pods.placed_by_ungating(pod):
                 continue
-            if (
-                not update_message
-                and pod.pod_scheduled is not None
-                and (pod.pod_scheduled.status, pod.pod_scheduled.reason) == ("False", reason)
-            ):
-                continue
-            yield from self._set_condition(pod.ref, pod.pod_scheduled, SCHEDULED, "False", reason, message)
+            known = pod.pod_scheduled is not None and (pod.pod_scheduled.status, pod.pod_scheduled.reason) == ("False", reason)
+            if update_message or not known:
+                reported.append(pod)
+        messages = decision_words.pending({pod.key: decision.pending[pod.key] for pod in reported})
+        for pod in reported:
+            yield from self._set_condition(pod.ref, pod.pod_scheduled, SCHEDULED, "False", reason, messages[pod.key])
 
     def _set_not_scheduled(self, live: LiveGroup, type_: str, reason: str, message: str, urgency: int = 2) -> list[Write]:
         current = live.condition(type_)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Sequence
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.conditions import Conditions
-from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.counters import Counters
 from scheduler_core.plugins.base import ClusterEvent

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.causes.live import ClaimUnreserved, StaleExtendedClaim
 from scheduler_core.loading.extended_resources import request_mappings
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision
@@ -37,8 +38,8 @@ class DeviceBinder:
         self._uncertain: dict[Name, list[ClaimWrite]] = {}
         """Writes that may have been carried out, until the claim was read."""
 
-    def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> str:
-        """Return why one of *pods* cannot get its devices in *decision*; empty if all can."""
+    def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> ClaimUnreserved | StaleExtendedClaim | None:
+        """Return why one of *pods* cannot get its devices in *decision*; None if all can."""
         for pod in pods:
             if (
                 pod.names_extended
@@ -46,16 +47,14 @@ class DeviceBinder:
                 and not any(each.is_extended for _, each in _named_claims(pod, decision))
             ):
                 # The API server keeps the name, and the kubelet would look for the claim.
-                return (
-                    f"the status of pod {pod.key} names a claim for extended resources, but node {decision.assignments[pod.key]} has them"
-                )
+                return StaleExtendedClaim(pod.key, decision.assignments[pod.key])
             if not self._our_pods.placed_by_ungating(pod) or pod.key not in decision.assignments:
                 continue
             for name, claim in _named_claims(pod, decision):
                 known = self._cache.devices.claims.get(name)
                 if claim in decision.devices and (known is None or not self._is_reserved(known, pod)):
-                    return f"claim {'/'.join(name)} is not reserved for pod {pod.key}, so its own scheduler can find its devices in use"
-        return ""
+                    return ClaimUnreserved("/".join(name), pod.key)
+        return None
 
     def writes(self, decision: Decision, binds: Binds) -> dict[Ref, ClaimWrite]:
         """Return the writes of *decision* for the claims of the pods of *binds*; their devices count as used from now on."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.model.decision import Decision, Status
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name as Root
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+from scheduler_core.causes.live import ClaimUnreserved, StaleExtendedClaim
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.nouns import counted
@@ -54,8 +55,8 @@ class PreBinder:
         self._cache, self._profile, self._field_manager = cache, profile, field_manager
         self._volumes, self._devices = VolumeBinder(cache, our_pods), DeviceBinder(cache, our_pods)
 
-    def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> str:
-        """Return why one of *pods* cannot be bound as in *decision*; empty if all can."""
+    def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> ClaimUnreserved | StaleExtendedClaim | None:
+        """Return why one of *pods* cannot be bound as in *decision*; None if all can."""
         return self._devices.refusal(decision, pods)
 
     def start(self, decision: Decision, binds: Binds, now: float) -> PreBinding | None:

@@ -16,8 +16,9 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 
 from scheduler_core.cycle.effects import held_nominations
-from scheduler_core.model.conditions import disruption_target
-from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.conditions import DISRUPTION_TARGET
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from scheduler_core.preemption.units.preemption_units import Units
 from scheduler_core.queueing.trees import name_of
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
@@ -27,6 +28,7 @@ from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan, Pree
 from scheduler_core.sidecar.scheduling.binding import NORMAL
 from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption, blocked_preemption
 from scheduler_core.sidecar.writes import Bind, Condition, Evict, EvictionMethod, Nominate, RecordEvent, Ref, SetCondition, Ungate, Write
+from scheduler_core.wording.conditions import disruption_target
 
 NOTHING: Mapping[str, str] = {}
 
@@ -141,7 +143,7 @@ class PreemptionPlans:
         remaining = Preempting(
             dataclasses.replace(preempting.plan, victims=victims), {group: victims for group, victims in disrupted.items() if victims}
         )
-        return remaining, tuple(SetCondition(group, Condition(disruption_target("").type, "", "", "")) for group in undisrupted)
+        return remaining, tuple(SetCondition(group, Condition(DISRUPTION_TARGET, "", "", "")) for group in undisrupted)
 
     def prune(self, plan: PreemptionPlan) -> PreemptionPlan:
         """Return *plan* without the victims that are gone, as well as their reservations of claims to devices."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from scheduler_core.causes.live import Awaited
+from scheduler_core.causes.pre_enqueue import PodGroupAwaited
 from scheduler_core.loading.gather import Name
-from scheduler_core.model.decision import Decision, Status
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name as Root
+from scheduler_core.model.status import Status
 from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
@@ -132,7 +135,7 @@ class Scheduler:
         self._preemption.release(plan)
         queue.preemption_done(entity)
         status = queue.status_of(root)
-        queue.evictions_refused(entity, frozenset({pod}), f"the eviction of pod {pod.key} was refused: {why}", now, status)
+        queue.eviction_refused(entity, pod, why, now, status)
         writes = self._applier.report_refusal(entity, status, now) if status is not None else ()
         return (*writes, *self._plan_steps.writes(now))
 
@@ -151,9 +154,7 @@ class Scheduler:
             return waiting_decision(self._cache, entity, status, self._options)
         if status.to_place and (decision := refused(self._cache, root, self._parameters, status.excluded)) is not None:
             return decision
-        return queue.decisions.get(root) or (
-            Decision(root, Status.WAIT, "waiting for its first scheduling attempt") if status.to_place else None
-        )
+        return queue.decisions.get(root) or (Decision(root, Status.WAIT, (Awaited.FIRST_ATTEMPT,)) if status.to_place else None)
 
     @property
     def preempts(self) -> bool:
@@ -228,8 +229,8 @@ class Scheduler:
         pod = self._cache.usage.pods.pods.get(f"{namespace}/{name}")
         if pod is None or not pod.draft.group or not self._queue.our_pods.has(pod):
             return None
-        why = f'waiting for pods\'s pod group "{pod.draft.group}" to appear in scheduling queue'
-        return Decision(Root("Pod", namespace, name), Status.WAIT, why, pending={pod.key: why})
+        causes = (PodGroupAwaited(pod.draft.group, exists=False),)
+        return Decision(Root("Pod", namespace, name), Status.WAIT, causes, pending={pod.key: causes})
 
     def _root_by_name(self, namespace: str, name: str) -> Root | None:
         for kind in _ROOTS[:2]:

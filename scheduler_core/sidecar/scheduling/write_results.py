@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from scheduler_core.causes.live import UndoReason
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
-from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.names import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.next_action import Action
@@ -33,6 +34,7 @@ from scheduler_core.sidecar.writes import (
     Write,
     WriteOutcome,
 )
+from scheduler_core.wording.live_words import undo_words
 
 
 class WriteResults:
@@ -87,13 +89,9 @@ class WriteResults:
                 writes = self._binder.commit(status, queue.decisions.get(entity.root))
                 queue.reconsider(entity.root, now, hint=False, status=status.recorded())
             case Action.UNDO, _:
-                why = (
-                    "pods that it needs are missing, gated or could not be bound"
-                    if status.partially_bound
-                    else "its pods were not bound to the nodes to which they are pinned"
-                )
-                decision = undone_decision(queue.cache, entity.root, self._binder.pods_to_undo(status), why)
-                writes = (*self._binder.report_waiting(decision, status, event=False), *self._binder.undo(status, why))
+                reason = UndoReason.PODS_MISSING if status.partially_bound else UndoReason.PINNED_PODS_UNBOUND
+                decision = undone_decision(queue.cache, entity.root, self._binder.pods_to_undo(status), reason)
+                writes = (*self._binder.report_waiting(decision, status, event=False), *self._binder.undo(status, undo_words(reason)))
                 writes = (*writes, *self._pre_binder.left_over(status.to_place))
                 queue.record_undone(entity, decision, now)
             case Action.REPORT, _:
@@ -219,7 +217,7 @@ class WriteResults:
                 continue
             if isinstance(entity.state, Preempting):
                 remaining, new_writes = self._preemption.keep_victim(entity.state, victim)
-                queue.victim_stays(entity, remaining, victim, f"the eviction of pod {victim.key} was refused: {why}", now)
+                queue.victim_stays(entity, remaining, victim, why, now)
                 writes += new_writes
         return tuple(writes)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scheduler_core.model.names import HOSTNAME
+
 Content = dict[str, Any]
-HOSTNAME = "kubernetes.io/hostname"
 _OF_A_MACHINE = ("node.kubernetes.io", "/")
 _CORDON = "node.kubernetes.io/unschedulable"
 _IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")

@@ -12,10 +12,10 @@ from scheduler_core.causes.changes import Change
 from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Step
 from scheduler_core.model.delayed_claims import ClaimRequest, written
-from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.names import HOSTNAME, Domain, Name
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.whatif.edits.edits import MORE_STORAGE, Weight
-from scheduler_core.whatif.edits.node_templates import HOSTNAME, Content, section
+from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
 WAITS = "WaitForFirstConsumer"

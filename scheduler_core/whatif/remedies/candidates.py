@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Column
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler_core.causes.changes import EvictedUnits, MovedPods, TakenAhead
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.whatif.edits.edits import Edit, Evicted, Moved, combine
 from scheduler_core.whatif.remedies.bisection import least

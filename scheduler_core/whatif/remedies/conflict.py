@@ -24,10 +24,12 @@ from scheduler_core.causes.constraints import (
 )
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.remedies import candidates

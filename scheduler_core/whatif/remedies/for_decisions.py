@@ -8,9 +8,11 @@ from collections.abc import Container, Iterable, Sequence
 from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gathered import Given
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 
 _HOPELESS = frozenset({Status.SUCCESS, Status.INVALID})
 

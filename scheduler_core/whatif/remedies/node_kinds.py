@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core.model.decision import Domain
+from scheduler_core.model.names import HOSTNAME, Domain
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_edits import MoreNodes
-from scheduler_core.whatif.edits.node_templates import HOSTNAME, Content
+from scheduler_core.whatif.edits.node_templates import Content
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 

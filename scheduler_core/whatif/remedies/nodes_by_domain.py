@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodShape
 from scheduler_core.whatif.edits.node_edits import MoreNodes, NodesInDomains
 from scheduler_core.whatif.remedies.node_kinds import kinds

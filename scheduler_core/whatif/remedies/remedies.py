@@ -15,8 +15,9 @@ from scheduler_core.causes.constraints import Constraint
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.gathered import Given
-from scheduler_core.model.decision import Decision, Remedy, Status
+from scheduler_core.model.decision import Decision, Remedy
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.edits import Both, Edit, Lowered
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies import candidates, conflict

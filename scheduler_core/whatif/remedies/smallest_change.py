@@ -11,7 +11,8 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.model.decision import Name, Remedy, Step
+from scheduler_core.model.decision import Remedy, Step
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded

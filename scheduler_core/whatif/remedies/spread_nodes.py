@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.nodes import Ints
-from scheduler_core.plugins.default_spread import HOSTNAME
 from scheduler_core.plugins.pod_tally import Ids
 from scheduler_core.plugins.pod_topology_spread import SpreadRule
 from scheduler_core.whatif.edits.edits import Edit

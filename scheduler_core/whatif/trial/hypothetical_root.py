@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Container
 
 from scheduler_core.causes.changes import Relaxation
-from scheduler_core.model.decision import Name
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified

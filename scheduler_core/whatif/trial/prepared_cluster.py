@@ -25,7 +25,7 @@ from scheduler_core.placement.extension_points import PluginFailedError
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import assigned
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.queueing.pre_enqueue import gate_message, refusal
+from scheduler_core.queueing.pre_enqueue import gate_causes, refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
 from scheduler_core.whatif.edits.apply_edits import applied
 from scheduler_core.whatif.edits.edits import Both, Edit
@@ -250,7 +250,7 @@ class PreparedCluster:
         trees = Trees(apply_feature_gates(own, gates))
         if root.kind == "Pod":
             pod = next((each for each in trees.alone if each.namespace == root.namespace and each.name == root.name), None)
-            return None if pod is None or gate_message(pod) else pod_entity(pod)
+            return None if pod is None or gate_causes(pod) else pod_entity(pod)
         tree = next((each for each in trees.all if each.name == root), None)
         if tree is None or not any(trees.waiting(tree)) or refusal(tree, trees, gates) is not None:
             return None

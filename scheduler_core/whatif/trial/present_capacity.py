@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from scheduler_core.model.decision import Domain, Name
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.device_pools import PoolDevice
+from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot

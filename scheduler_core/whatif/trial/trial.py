@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, run_cycle
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.model.decision import Decision, Name, Status, Step
+from scheduler_core.model.decision import Decision, Step
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.queueing.queue_order import OrderError
 from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Moved

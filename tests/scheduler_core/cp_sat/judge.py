@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
+from tests.scheduler_core.builders import message_of
 from tests.scheduler_core.cp_sat import victims
 from tests.scheduler_core.cp_sat.model import Fewest, roots_to_try
 from tests.scheduler_core.oracle import brute
@@ -23,7 +25,7 @@ def verdict(decision: Decision, objects: Objects, *, feasible: bool) -> list[str
     result = decision.search
     messages = [f"the strategy is {result.strategy}"] if result.strategy != "complete" else []
     if decision.status is not Status.SUCCESS and decision.status not in NOT_PLACED:
-        messages.append(f"the decision is {decision.status}: {decision.message}")
+        messages.append(f"the decision is {decision.status}: {message_of(decision)}")
     if result.outcome == "not-searched" and beyond_search(objects, decision.root.name):
         return messages + placing(decision, objects, feasible=feasible)
     if (result.outcome == "placed") != (decision.status is Status.SUCCESS) or result.outcome == "not-searched":

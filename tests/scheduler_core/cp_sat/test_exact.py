@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from tests.sampling import every
 from tests.scheduler_core.cp_sat import corpus, judge, model, program, victims
 from tests.scheduler_core.cp_sat.raw import SIZE

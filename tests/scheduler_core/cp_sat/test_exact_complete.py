@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 
 from scheduler_core.cycle import preemptions
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
 from scheduler_core.preemption.minimal import minimal_plans
 from tests.scheduler_core.cp_sat import corpus, judge, model
 from tests.scheduler_core.cp_sat.model import Fewest

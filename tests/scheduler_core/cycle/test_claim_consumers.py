@@ -7,9 +7,10 @@ import random
 import pytest
 
 from scheduler_core.facade import simulate
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.devices import MOST_CONSUMERS
-from tests.scheduler_core.builders import Json, composite, decided, leaf, node, run
+from scheduler_core.model.status import Status
+from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, reasons_of, run
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, request, resource_claim, wanting
 from tests.scheduler_core.sidecar.device_world import DeviceWorld
 from tests.scheduler_core.sidecar.test_crashes import options
@@ -38,8 +39,8 @@ def bound(decision: Decision) -> int:
 def test_a_gang_with_more_pods_than_a_claim_can_have_consumers_is_refuted():
     decision = decided([*BASE, CLAIM, leaf("g", 300), *users(300)], strategy="complete")
     assert (decision.status, decision.search.outcome) == (Status.UNRESOLVABLE, "infeasible")
-    assert decision.message.startswith(f"44 pods are left out: {REASON}; {REMEDY}. group g has 256 of the 300 pods that it needs")
-    assert 44 == [*decision.pending.values()].count(f"{REASON}; {REMEDY}")
+    assert message_of(decision).startswith(f"44 pods are left out: {REASON}; {REMEDY}. group g has 256 of the 300 pods that it needs")
+    assert 44 == [*reasons_of(decision).values()].count(f"{REASON}; {REMEDY}")
 
 
 def test_the_remedy_of_such_a_gang_is_the_largest_minimum_that_works():
@@ -59,14 +60,14 @@ def test_optional_pods_beyond_the_limit_are_pending(claim, places):
     number = places + 3
     decision = decided([*BASE, claim, leaf("g", 1), *users(number)], strategy="complete")
     assert (decision.status, bound(decision)) == (Status.SUCCESS, places)
-    assert [f"{REASON}; {REMEDY}"] * 3 == [*decision.pending.values()]
+    assert [f"{REASON}; {REMEDY}"] * 3 == [*reasons_of(decision).values()]
 
 
 def test_a_pod_alone_and_later_roots_have_no_place_either():
     first, second = run([*BASE, allocated(255), wanting("a", "f=c"), wanting("b", "f=c")], strategy="complete").decisions
     assert (first.status, second.status) == (Status.SUCCESS, Status.UNRESOLVABLE)
-    assert {"default/b": REASON} == second.pending
-    assert second.message == f"1 pod is left out: {REASON}"
+    assert {"default/b": REASON} == reasons_of(second)
+    assert message_of(second) == f"1 pod is left out: {REASON}"
 
 
 def test_places_are_for_the_minimum_of_each_group_first():
@@ -81,7 +82,7 @@ def test_nothing_is_proved_if_other_pods_could_have_the_places():
     decision = decided([*BASE, allocated(254), leaf("g", 2), *others, *users(2)], strategy="complete")
     assert {} == decision.assignments
     assert decision.search.outcome == "not-searched"
-    assert "proved" not in decision.message
+    assert "proved" not in message_of(decision)
 
 
 def test_a_group_is_one_consumer():
@@ -95,7 +96,7 @@ def test_kube_scheduler_binds_pods_up_to_the_limit(minimum, status):
     decision = decided([*BASE, CLAIM, leaf("g", minimum), *users(300)], strategy="greedy")
     assert (decision.status, bound(decision)) == (status, MOST_CONSUMERS)
     refused = 'ResourceClaim.resource.k8s.io "c" is invalid: status.reservedFor: Too many: 257: must have at most 256 items'
-    assert {f"add reservation to claim default/c: {refused}"} == {*decision.pending.values()}
+    assert {f"add reservation to claim default/c: {refused}"} == {*reasons_of(decision).values()}
     assert len(decision.pending) == 44
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json
 from tests.scheduler_core.cycle.contested_devices import Contested

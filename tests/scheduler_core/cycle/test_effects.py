@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.effects import Effects, failure_clears_nominations, held_nominations, keeps_nominations
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
 from tests.scheduler_core.builders import composite, leaf

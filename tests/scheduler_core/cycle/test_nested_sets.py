@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.writes import Evict
-from tests.scheduler_core.builders import decided, leaf, node, pod
+from tests.scheduler_core.builders import decided, leaf, message_of, node, pod
 from tests.scheduler_core.sidecar.test_scheduler import Scene
 from tests.scheduler_core.test_agreement import answered
 
@@ -65,7 +65,7 @@ def test_a_conflict_is_seen_while_another_pod_that_stays_forbids_the_member():
 def test_a_victim_that_is_also_in_the_way_otherwise_is_evicted():
     objects = [node("n1", cpu="1", **{HOSTNAME: "n1"}), running("x", cpu="1"), *gang(member("p", cpu="1"))]
     decision = decided(objects, strategy="greedy")
-    assert (("default/x",), False) == (decision.victims, NOTE in decision.message)
+    assert (("default/x",), False) == (decision.victims, NOTE in message_of(decision))
 
 
 def test_a_pod_without_a_group_sees_the_conflict():

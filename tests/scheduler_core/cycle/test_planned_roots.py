@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.decision import Status
-from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod, pods, taint
+from scheduler_core.model.status import Status
+from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, placed, pod, pods, taint
 
 A = {f"default/a-{number}": f"n{number}" for number in range(3)}
 
@@ -42,7 +42,7 @@ def test_capacity_of_a_plan_is_not_taken_by_another_group_of_the_root_while_its_
         del last["status"]["conditions"]
     decision = decided([*nodes(), last, *tree()], strategy="complete")
     assert (Status.UNSCHEDULABLE, {}, A, ()) == (decision.status, decision.assignments, decision.nominations, decision.victims)
-    assert "waiting for pods that terminate on the nominated nodes" in decision.message
+    assert "waiting for pods that terminate on the nominated nodes" in message_of(decision)
 
 
 def test_gang_is_not_placed_in_part_while_its_victims_terminate():

@@ -8,12 +8,28 @@ import pytest
 
 from scheduler_core.cycle.preemptor import Preemptor
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.status import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
-from tests.scheduler_core.builders import GPU, HOST, Json, composite, decided, entities, leaf, node, placed, pod, pods, taint
+from scheduler_core.wording.kube_scheduler import attempt_words
+from tests.scheduler_core.builders import (
+    GPU,
+    HOST,
+    Json,
+    composite,
+    conditions_of,
+    decided,
+    entities,
+    leaf,
+    message_of,
+    node,
+    placed,
+    pod,
+    pods,
+    taint,
+)
 
 
 def set_up(objects: list[Json]) -> tuple[Preemptor, PlacementState, dict[str, PodRecord]]:
@@ -84,9 +100,9 @@ def test_placing_leaves_no_trace():
     before = (state.ledger.used.tobytes(), state.ledger.held.tobytes(), state.ledger.mark())
     proposal = result.place(entities(objects)["g"])
 
-    assert (Status.SUCCESS, "", [("g-0", 0), ("g-1", 0)]) == (
+    assert (Status.SUCCESS, None, [("g-0", 0), ("g-1", 0)]) == (
         proposal.status,
-        proposal.message,
+        proposal.reason,
         [(each.name, where) for each, where in proposal.assigned],
     )
     assert before == (state.ledger.used.tobytes(), state.ledger.held.tobytes(), state.ledger.mark())
@@ -98,7 +114,7 @@ def test_nothing_is_proposed_for_a_root_that_does_not_fit():
     proposal = result.place(entities(objects)["g"])
 
     assert (Status.UNSCHEDULABLE, []) == (proposal.status, proposal.assigned)
-    assert "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining" == proposal.message
+    assert "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining" == attempt_words(proposal.reason)
 
 
 def test_pods_of_a_child_that_failed_are_proposed_with_the_others_as_kube_scheduler_does():
@@ -165,14 +181,12 @@ def test_an_error_met_without_the_victims_is_the_roots():
 
     assert (Status.ERROR, (), {}) == (decision.status, decision.victims, decision.nominations)
     assert dict.fromkeys(("root", "first", "second"), Status.ERROR) == {each.group.name: each.status for each in decision.groups}
-    assert "members run in 2 domains of 'rack'" in decision.message
-    assert [("SchedulerError", "False")] * 3 == [
-        (messages.reason, messages.status) for each in decision.groups for messages in each.conditions
-    ]
+    assert "members run in 2 domains of 'rack'" in message_of(decision)
+    assert [("SchedulerError", "False")] * 3 == [(each.reason, each.status) for each in conditions_of(decision)]
 
 
 def test_devices_count_as_any_other_resource():
     objects = [node("a", gpu="1"), pod("low", on="a", gpu="1", priority=0), pod("p", gpu="1", priority=5)]
 
     assert ("default/low",) == decided(objects).victims
-    assert GPU in decided(objects).message
+    assert GPU in message_of(decided(objects))

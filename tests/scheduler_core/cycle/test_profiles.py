@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.decision import Status
-from tests.scheduler_core.builders import GPU, HOST, Json, composite, leaf, node, placed, pod, pods, racks, run, taint
+from scheduler_core.model.status import Status
+from tests.scheduler_core.builders import GPU, HOST, Json, composite, leaf, node, placed, pod, pods, racks, reasons_of, run, taint
 
 STRATEGIES = pytest.mark.parametrize("strategy", ["greedy", "complete"])
 MOST = {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": GPU, "weight": 3}, {"name": "cpu"}]}}
@@ -69,7 +69,7 @@ def test_added_affinity_is_required_of_every_node_and_preferred():
     result = run([*objects, configured(profile(NodeAffinity=affinity("required")))])
 
     assert placed(result.decisions[0]) == {"a": "n2"}
-    assert "1 node(s) didn't match scheduler-enforced node affinity" in result.decisions[1].pending["default/b"]
+    assert "1 node(s) didn't match scheduler-enforced node affinity" in reasons_of(result.decisions[1])["default/b"]
     assert assigned([*objects[:-1], configured(profile(NodeAffinity=affinity("preferred")))]) == {"a": "n2"}
 
 
@@ -81,7 +81,7 @@ def test_ignored_resources_are_not_checked_but_count_for_other_profiles(strategy
     decisions = {each.root.name: each for each in run([*objects, ignoring], strategy=strategy).decisions}
 
     assert [decisions[name].status for name in "abg"] == [Status.SUCCESS, Status.UNSCHEDULABLE, Status.SUCCESS]
-    assert "1 Insufficient example.com/gpu" in decisions["b"].pending["default/b"]
+    assert "1 Insufficient example.com/gpu" in reasons_of(decisions["b"])["default/b"]
 
 
 @STRATEGIES

@@ -8,7 +8,7 @@ import pytest
 
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared, queued
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.preemption.result import Preemption
 from tests.scheduler_core.builders import (
     Json,
@@ -18,6 +18,7 @@ from tests.scheduler_core.builders import (
     placed,
     pod,
     pods,
+    reasons_of,
     run,
 )
 
@@ -40,8 +41,8 @@ def test_a_field_that_is_not_modelled_refuses_the_pod_and_can_be_ignored(spec, f
     ignorable = field.replace("[1]", "")
 
     assert (UNSCHEDULABLE, {}) == (refused.status, placed(refused))
-    assert field in refused.pending["default/p"]
-    assert f"--ignore {ignorable}" in refused.pending["default/p"]
+    assert field in reasons_of(refused)["default/p"]
+    assert f"--ignore {ignorable}" in reasons_of(refused)["default/p"]
     assert {"p": "n"} == placed(decided(objects, ignore=frozenset({ignorable})))
 
 
@@ -194,7 +195,7 @@ def test_every_pod_that_is_not_placed_has_a_reason():
 
     assert {f"default/{each['metadata']['name']}" for each in objects if each["kind"] == "Pod"} == messages | placed_
     assert not messages & placed_
-    assert all(reason for each in result.decisions for reason in each.pending.values())
+    assert all(reason for each in result.decisions for reason in reasons_of(each).values())
 
 
 @pytest.mark.parametrize(

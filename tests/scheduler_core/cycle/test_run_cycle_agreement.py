@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from tests.sampling import sampled
 from tests.scheduler_core.builders import (
     Json,

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.devices import MOST_CONSUMERS, Allocation
+from scheduler_core.model.status import Status
 from scheduler_core.model.wire import ENCODER
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, leaf, node
+from tests.scheduler_core.builders import Json, leaf, message_of, node, reasons_of
 from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, resource_claim, template, wanting
 
 RANDOM = settings(
@@ -175,7 +176,7 @@ def test_claim_of_a_victim_that_a_placed_pod_shares_keeps_its_devices():
     shared = wanting("p", "x=used", priority=9, cpu="1")
     last = run([*ONE_DEVICE, node("n", cpu="3"), USED, LOW, shared, other("high", "2", 8), wanting("later", priority=1, cpu="0")])
     assert (Status.SUCCESS, Status.SUCCESS) == (last["p"].status, last["high"].status)
-    assert "cannot allocate all claims" in last["later"].pending["default/later"]
+    assert "cannot allocate all claims" in reasons_of(last["later"])["default/later"]
 
 
 def test_pods_placed_in_the_first_cycle_count_for_the_limit_of_consumers():
@@ -185,7 +186,7 @@ def test_pods_placed_in_the_first_cycle_count_for_the_limit_of_consumers():
     low["spec"]["nodeName"] = "n"
     late = wanting("late", "x=c", priority=8, cpu="1")
     last = run([*fabric, node("n", cpu="2", pods="300"), low, *placed, late])
-    assert "must have at most 256 items" in last["late"].pending["default/late"]
+    assert "must have at most 256 items" in reasons_of(last["late"])["default/late"]
 
 
 def test_devices_of_a_claim_that_the_pod_itself_names_are_not_freed_for_it():
@@ -247,7 +248,7 @@ def test_claim_that_an_eviction_is_to_free_for_a_root_is_not_used_by_the_next_ro
         first, second, *_ = run_cycle(load([*cluster, *objects, *later]), CycleOptions(strategy="complete", evict=True)).decisions
         assert (("default/low",), ["default/p"]) == (first.victims, [*first.nominations])
         reason = f"claim default/{claim} gets its devices when the pods that an earlier root evicts are gone"
-        assert ([reason], {}, "not-searched") == ([*second.pending.values()], second.assignments, second.search.outcome)
+        assert ([reason], {}, "not-searched") == ([*reasons_of(second).values()], second.assignments, second.search.outcome)
         last = run([*cluster, *objects, *later], "complete")
         assert last["p"].assignments
 
@@ -308,9 +309,9 @@ def test_claim_that_is_reserved_for_nobody_is_deallocated_for_a_pod_that_does_no
     cluster = [*ONE_DEVICE, device_slice("m", "b"), node("n", cpu="2", on="n"), node("m", cpu="2", on="m"), unused, full, *root]
     first, *last = run_cycle(load(cluster), CycleOptions(strategy=strategy, evict=True)).decisions
     if strategy == "complete":
-        assert ("m" in first.assignments.values()) == ("it is deallocated first" in first.message) == (freed or len(root) > 1)
+        assert ("m" in first.assignments.values()) == ("it is deallocated first" in message_of(first)) == (freed or len(root) > 1)
     else:
-        assert freed == ("kube-scheduler deallocates it now" in first.message) == bool(last)
+        assert freed == ("kube-scheduler deallocates it now" in message_of(first)) == bool(last)
         assert not first.assignments
         assert all({"default/p": "m"} == each.assignments for each in last)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.cycle.verdicts import verdicts
-from scheduler_core.model.decision import Domain, Name, Status
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
-from tests.scheduler_core.builders import composite, decided, leaf, node, pod
+from scheduler_core.wording.kube_scheduler import attempt_words
+from tests.scheduler_core.builders import composite, conditions_of, decided, leaf, message_of, node, pod
 from tests.scheduler_core.plugins.test_volumes import claim, storage_class, using
 
 SUCCESS, UNSCHEDULABLE, UNRESOLVABLE, ERROR = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR
@@ -23,14 +26,18 @@ def request(name: str, *children: PlacementRequest, key: str = "") -> PlacementR
     return PlacementRequest(entity, 0, (), children, (), special=False)
 
 
-def outcome(status: Status, message: str = "", *children: PlacementOutcome | None, value: str = "") -> PlacementOutcome:
+def outcome(status: Status, reason: str = "", *children: PlacementOutcome | None, value: str = "") -> PlacementOutcome:
     return PlacementOutcome(
-        status, Placement(0, "rack" if value else "", value, np.zeros(0, dtype=np.int64)), 0, message, children=children
+        status,
+        Placement(0, "rack" if value else "", value, np.zeros(0, dtype=np.int64)),
+        0,
+        PluginReason(reason) if reason else None,
+        children=children,
     )
 
 
 def verdicts_by_name(tree: PlacementRequest, came: PlacementOutcome) -> dict[str, tuple[Status, str]]:
-    return {each.name.name: (each.status, each.message) for each in verdicts(tree, came)}
+    return {each.name.name: (each.status, attempt_words(each.reason)) for each in verdicts(tree, came)}
 
 
 TREE = request("root", request("left", request("deep")), request("right"))
@@ -147,11 +154,11 @@ WITHOUT_DEVICES = {
 def test_greedy_has_the_error_of_kube_scheduler_if_no_pod_reaches_dynamic_resources(objects, status):
     decision = decided([node("n", zone="z"), *objects], strategy="greedy")
     text = 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
-    conditions = [(each.reason, each.message) for group in decision.groups for each in group.conditions]
+    conditions = [(each.reason, each.message) for each in conditions_of(decision)]
 
     assert (status, status is ERROR) == (
         decision.status,
-        f". kube-scheduler 1.37.1 ends the attempt with an error instead: {text}" in decision.message,
+        f". kube-scheduler 1.37.1 ends the attempt with an error instead: {text}" in message_of(decision),
     )
     assert (("SchedulerError", text) in conditions) is (status is ERROR)
 
@@ -159,4 +166,4 @@ def test_greedy_has_the_error_of_kube_scheduler_if_no_pod_reaches_dynamic_resour
 def test_complete_reports_the_reason_without_that_error():
     decision = decided([node("n"), leaf("g", 1), with_claim("p")], strategy="complete")
 
-    assert (UNRESOLVABLE, False) == (decision.status, "error" in decision.message)
+    assert (UNRESOLVABLE, False) == (decision.status, "error" in message_of(decision))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from scheduler_core import diagnosis
+from scheduler_core.causes.groups import PodCause
+from scheduler_core.causes.searches import PlacementMissed
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import Greedy
@@ -15,8 +18,7 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing import scheduling_queue
-from scheduler_core.wording.group_words import group_words
-from scheduler_core.wording.report import report
+from scheduler_core.wording.decision_words import cause_words
 
 Object = dict[str, Any]
 GPU = "nvidia.com/gpu"
@@ -106,9 +108,14 @@ class Worded:
 
 
 def worded(found: diagnosis.Diagnosis) -> Worded:
-    words = report(found.cause, found.pods, found.limits)
-    groups = {name: group_words(cause) for name, cause in found.groups.items()}
-    return Worded(words.message, groups, dict(words.pods), words.uncertain)
+    groups = {name: cause_words(cause) for name, cause in found.groups.items()}
+    uncertain = cause_words(PlacementMissed(found.limits)) if found.limits else ""
+    return Worded(cause_words(found.cause) if found.cause is not None else "", groups, pods_words(found.pods), uncertain)
+
+
+def pods_words(pods: Mapping[str, PodCause]) -> dict[str, str]:
+    """Return the cause of each pod in words."""
+    return {pod: cause_words(cause) for pod, cause in pods.items()}
 
 
 def diagnosed(objects: list[Object], **how: Any) -> Worded:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.scheduler_core.builders import decided, node
+from tests.scheduler_core.builders import decided, message_of, node
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
     device,
@@ -28,7 +28,7 @@ def selector(*expressions: str) -> list[dict[str, Any]]:
 
 
 def message(*objects: dict[str, Any], strategy: str = "greedy") -> str:
-    return decided([device_class(), *objects], strategy=strategy).message
+    return message_of(decided([device_class(), *objects], strategy=strategy))
 
 
 def test_a_domain_has_too_few_devices() -> None:

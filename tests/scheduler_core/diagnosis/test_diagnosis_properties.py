@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core import diagnosis
-from scheduler_core.model.decision import Status
+from scheduler_core.causes.attempts import AttemptResult
+from scheduler_core.model.status import Status
 from scheduler_core.placement.outcome import assigned
 from tests.sampling import sampled
 from tests.scheduler_core.diagnosis.diagnosing import outcomes
@@ -29,7 +30,7 @@ def test_a_diagnosis_covers_every_pod_and_group_and_leaves_the_site_as_it_was(ob
         waiting = {each.key for leaf in request.entity.leaves() for each in leaf.waiting}
         nodes = {each.key for each, _ in assigned(request, outcome)} if outcome.success else set()
         assert waiting - nodes == set(result.pods)
-        if not outcome.success and outcome.status is not Status.ERROR and not outcome.nothing_new:
+        if not outcome.success and outcome.status is not Status.ERROR and outcome.reason is not AttemptResult.NOTHING_NEW:
             assert {each.name for each in request.entity.walk()} == set(result.groups)
         assert np.array_equal(before[0], ledger.used)
         assert np.array_equal(before[1], ledger.versions[:known])
@@ -63,7 +64,7 @@ def test_what_is_left_over_is_the_same_before_and_after_it_is_assumed(objects):
 def test_a_failure_without_doubt_has_no_placement_whatever_is_tried(objects):
     for greedy, request, outcome in outcomes(objects):
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
-        if outcome.status is Status.UNSCHEDULABLE and not outcome.nothing_new and waiting <= 6:
+        if outcome.status is Status.UNSCHEDULABLE and outcome.reason is not AttemptResult.NOTHING_NEW and waiting <= 6:
             if not diagnosis.explain(greedy, request, outcome).limits:
                 name = request.entity.name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scheduler_core.builders import decided, leaf, node, pod
+from tests.scheduler_core.builders import decided, leaf, message_of, node, pod
 
 
 @pytest.mark.parametrize(
@@ -13,4 +13,4 @@ from tests.scheduler_core.builders import decided, leaf, node, pod
 def test_the_number_of_unequal_pods_that_a_domain_holds_depends_on_their_order(strategy, held):
     sizes = enumerate(("2", "2", "1", "1", "1"))
     objects = [node("n", cpu="4"), leaf("g", 4), *(pod(f"p{number}", "g", cpu=cpu) for number, cpu in sizes)]
-    assert held in decided(objects, strategy=strategy).message
+    assert held in message_of(decided(objects, strategy=strategy))

@@ -10,7 +10,7 @@ from scheduler_core.causes.node_count import Amount
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.diagnosis.fragmentation import MOST_SHAPES, examples, fragments, levels
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from tests.muster.simulated import gang, node, pod
 
 ZONE = "topology.kubernetes.io/zone"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core import diagnosis
-from scheduler_core.model.decision import Domain, Status
+from scheduler_core.model.names import Domain
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from scheduler_core.wording import phrases
-from scheduler_core.wording.kube_scheduler import pods_words
 from tests.scheduler_core.diagnosis.diagnosing import (
     ANTI,
     GPU,
@@ -23,6 +23,7 @@ from tests.scheduler_core.diagnosis.diagnosing import (
     outcomes,
     pod,
     pods,
+    pods_words,
     worded,
 )
 

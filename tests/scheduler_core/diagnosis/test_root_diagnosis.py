@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from tests.scheduler_core.diagnosis.diagnosing import (
     GPU,
     RACK,

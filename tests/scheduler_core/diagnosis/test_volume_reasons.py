@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.writes import SetCondition
-from tests.scheduler_core.builders import Json, composite, decided, leaf, node, pod
+from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, pod
 from tests.scheduler_core.plugins import test_delayed_claims as delayed
 from tests.scheduler_core.plugins.test_volumes import claim, on, storage_class, using, volume
 from tests.scheduler_core.sidecar.test_scheduler import Scene
@@ -42,7 +42,7 @@ CONFINED = {
 @STRATEGIES
 @pytest.mark.parametrize(("objects", "want"), CONFINED.values(), ids=CONFINED)
 def test_volume_outside_the_domain_of_its_group(objects, want, strategy):
-    assert want in decided([*ZONES, *DATASETS, *objects], strategy=strategy).message
+    assert want in message_of(decided([*ZONES, *DATASETS, *objects], strategy=strategy))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_volume_outside_the_domain_of_its_group(objects, want, strategy):
 def test_group_that_is_confined_to_no_other_domain(objects):
     full = [pod(f"r{number}", on=f"z1-{number}", cpu="2") for number in (1, 2)]
     decision = decided([*ZONES, *DATASETS, *full, *objects], strategy="greedy")
-    assert (Status.UNSCHEDULABLE, False) == (decision.status, "confined to" in decision.message)
+    assert (Status.UNSCHEDULABLE, False) == (decision.status, "confined to" in message_of(decision))
 
 
 CAPACITY = [delayed.storage_class("x", "csi.example"), delayed.driver(), delayed.claim(size="100Gi", storage_class="x")]
@@ -89,11 +89,13 @@ OFFERED = {
 @pytest.mark.parametrize(("objects", "want"), OFFERED.values(), ids=OFFERED)
 def test_storage_that_a_class_offers(objects, want, strategy):
     decision = decided([*ZONES, *CAPACITY, leaf("g", 1, "zone"), using("c", group="g"), *objects], strategy=strategy)
-    assert f"can hold none ({want})" in decision.message
+    assert f"can hold none ({want})" in message_of(decision)
 
 
 def test_most_storage_of_several_zones():
-    message = decided([*ZONES, *CAPACITY, using("c"), capacity("a", "40Gi", "z1"), capacity("b", "60Gi", "z2")], strategy="greedy").message
+    message = message_of(
+        decided([*ZONES, *CAPACITY, using("c"), capacity("a", "40Gi", "z1"), capacity("b", "60Gi", "z2")], strategy="greedy")
+    )
     assert "storage class x offers at most 60Gi, in zone z2, 100Gi needed for claim c" in message
 
 
@@ -124,13 +126,13 @@ NOT_READY = {
 @pytest.mark.parametrize(("objects", "want"), NOT_READY.values(), ids=NOT_READY)
 def test_claim_that_no_pod_can_use_yet(objects, want, strategy):
     waiting = using("c") if objects else pod("p", volumes=[TEMPLATE])
-    message = decided([*ZONES, waiting, *objects], strategy=strategy).message
+    message = message_of(decided([*ZONES, waiting, *objects], strategy=strategy))
     assert message.partition("in the cluster: ")[2].removesuffix(". No placement exists (proved by complete search)") == want
 
 
 def test_equal_pods_with_different_unbound_claims_share_a_shape():
     objects = [*ZONES, leaf("g", 2), *(using(name, name=name, group="g") for name in "cd"), claim("c"), claim("d")]
-    assert "2 pods with 1 cpu each" in decided(objects, strategy="greedy").message
+    assert "2 pods with 1 cpu each" in message_of(decided(objects, strategy="greedy"))
 
 
 @STRATEGIES
@@ -181,7 +183,7 @@ def test_spread_of_pods_with_claims(labels, dropped, strategy):
     pods = [using(f"c{number}", name=f"p{number}", group="g", topologySpreadConstraints=EVEN) for number in range(3)]
     for each in pods:
         each["metadata"]["labels"] = {"app": "a"}
-    message = decided([node("n1"), node("n2"), delayed.LOCAL, leaf("g", 3), *volumes, *claims, *pods], strategy=strategy).message
+    message = message_of(decided([node("n1"), node("n2"), delayed.LOCAL, leaf("g", 3), *volumes, *claims, *pods], strategy=strategy))
     assert "excluded by its topology spread: maxSkew 1 by node, pods with app=a: n1 1, n2 0" in message
     assert dropped == ("or all 3 if its topology spread constraints were dropped" in message)
     assert dropped or "were dropped" not in message

@@ -9,8 +9,8 @@ import pytest
 
 from scheduler_core.exact.complete import Complete
 from scheduler_core.exact.step_budget import DEFAULT
-from scheduler_core.model.decision import Status
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from tests.sampling import every
 from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, state

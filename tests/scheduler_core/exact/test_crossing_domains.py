@@ -9,7 +9,7 @@ import pytest
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.exact.tree.crossing_domains import CrossingDomains
 from scheduler_core.exact.tree.tree_search import TreeSearch, free_for
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json
 from tests.scheduler_core.cp_sat import corpus, model
 from tests.scheduler_core.cp_sat.runs import decide

@@ -10,8 +10,9 @@ import pytest
 from scheduler_core.cycle.proofs import certificates
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status, Step
+from scheduler_core.model.decision import Step
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.apply_edits import applied
 from tests.scheduler_core.builders import Json, decided, leaf, node, placed
 from tests.scheduler_core.plugins.test_delayed_claims import DYNAMIC, LOCAL, claim, storage_class, using, volume

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.model.decision import Name
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
+from scheduler_core.model.names import Name
 from scheduler_core.model.nominations import Nominations
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Topology

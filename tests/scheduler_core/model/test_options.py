@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json, composite, decided, leaf, node, place_root, placed, pod, pods, racks, run
 from tests.scheduler_core.test_agreement import SCENARIOS, objects_of
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_core.model.decision import Name
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import CPU, MEMORY, PODS, NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.composite_progress import CompositeProgress, inadmissible
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.wording.kube_scheduler import attempt_words
 from tests.scheduler_core.builders import cases, composite, entities, leaf, node, pod, pods, state
 
 SUCCESS, UNSCHEDULABLE, UNRESOLVABLE = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE
@@ -40,7 +41,7 @@ def test_a_child_that_is_skipped_counts_as_one_that_no_eviction_helps():
     tally.skip()
     assert UNRESOLVABLE == tally.judged().status
     assert "minGroupCount (2) cannot be satisfied: 0 scheduled, 1 remaining, 0 unschedulable, 2 unresolvable: no eviction could help" == (
-        tally.judged().message
+        attempt_words(tally.judged())
     )
 
 
@@ -82,4 +83,4 @@ def test_a_group_without_the_members_it_needs_is_inadmissible(path, want):
     for name in path:
         (request,) = [child for child in request.children if child.entity.name.name == name]
 
-    assert want == inadmissible(request)
+    assert want == attempt_words(inadmissible(request))

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Status
+from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.model.ledger import Hold, PodLoad
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.domain_cache import DomainCache
 from scheduler_core.placement.greedy import Greedy
@@ -20,6 +21,7 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.wording.kube_scheduler import attempt_words
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, as_values, entities, leaf, node, pod, pods, racks, state
 
@@ -144,7 +146,7 @@ def test_many_domains_are_tried_in_one_go_with_the_same_result(count):
     assert [number % 2 == 1 for number in range(count)] == board.able.tolist()
     assert (count if count < 8 else 0) == len(attempt.asked)
     assert {6} == {len(outcome.nodes) for row in range(count) if (outcome := board.outcome(request, row)).nodes is not None}
-    assert "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining" == board.outcome(request, 0).message
+    assert "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining" == attempt_words(board.outcome(request, 0).reason)
 
 
 def test_a_domain_whose_trial_fails_with_an_error_is_marked():
@@ -154,7 +156,11 @@ def test_a_domain_whose_trial_fails_with_an_error_is_marked():
     request = greedy.request(entities(objects)["g"])
 
     def attempt(request: PlacementRequest, placement: Placement) -> PlacementOutcome:
-        return greedy.attempt(request, placement) if placement.value == "r1" else PlacementOutcome(Status.ERROR, placement, 0, "conflict")
+        return (
+            greedy.attempt(request, placement)
+            if placement.value == "r1"
+            else PlacementOutcome(Status.ERROR, placement, 0, PluginReason("conflict"))
+        )
 
     board = DomainCache(request, here.topology.divide(here.topology.root, "rack"), here, attempt)
     board.refresh(request)
@@ -187,7 +193,7 @@ def test_the_result_of_a_domain_that_filters_exclude_is_that_of_the_last_refresh
     messages = []
     for _ in range(2):
         board.refresh(request)
-        messages.append(board.outcome(request, 0).message)
+        messages.append(attempt_words(board.outcome(request, 0).reason))
         here.ledger.assume((PodLoad(request.runs[0].shape, np.array([0])),), here.ledger.fresh())
 
     wanted = [f"minCount (2) cannot be satisfied: {scheduled} scheduled, {left} remaining" for scheduled, left in ((1, 0), (0, 1))]

@@ -17,7 +17,22 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.extension_points import Assigned, Plugins
 from scheduler_core.placement.greedy import Greedy
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, node, placed, pod, pods, promising, run, state
+from tests.scheduler_core.builders import (
+    Json,
+    composite,
+    conditions_of,
+    decided,
+    entities,
+    leaf,
+    message_of,
+    node,
+    placed,
+    pod,
+    pods,
+    promising,
+    run,
+    state,
+)
 
 
 class ByLabel:
@@ -118,7 +133,7 @@ def test_where_no_generated_placement_does_the_words_are_the_usual_ones(generato
     decision = plugged([*NODES, leaf("g", 2, "rack"), *pods("g", 2, "3")], generators=generators)
 
     assert "Unschedulable" == decision.status
-    assert f"pod group is unschedulable, {texts}, pod group preemption" in decision.groups[0].conditions[0].message
+    assert f"pod group is unschedulable, {texts}, pod group preemption" in conditions_of(decision)[0].message
 
 
 def test_the_domain_is_named_by_all_its_parts():
@@ -150,7 +165,7 @@ def test_a_check_keeps_a_group_off_a_placement():
 
     decision = plugged([*NODES, *GANG], checks=[NotOn("r1a"), NotOn("r2a")])
     assert ("Unschedulable", {}) == (decision.status, placed(decision))
-    assert "0/2 placements are available, first placement status: r1a is for others" in decision.groups[0].conditions[0].message
+    assert "0/2 placements are available, first placement status: r1a is for others" in conditions_of(decision)[0].message
 
 
 def test_a_check_is_requested_every_group_of_a_tree():
@@ -189,7 +204,7 @@ def test_an_error_is_not_hidden_by_a_placement_that_fails_before_it():
     decision = plugged([*NODES, *full, *tree], generators=[ByLabel("rack")])
 
     assert "Error" == decision.status
-    assert "members run in 2 domains of 'feed'" in decision.message
+    assert "members run in 2 domains of 'feed'" in message_of(decision)
 
 
 @pytest.mark.parametrize(

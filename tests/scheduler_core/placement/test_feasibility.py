@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.placement.feasibility import judge, judge_by_document
+from scheduler_core.wording.kube_scheduler import attempt_words
 
 CASES = json.loads((Path(__file__).parents[2] / "cases" / "feasible.json").read_text(encoding="utf-8"))
 TABLE = pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
@@ -41,21 +42,21 @@ def test_document_table(case):
     ],
 )
 def test_a_pod_group_is_reported_in_upstreams_words(scheduled, remaining, message):
-    assert message == judge(3, scheduled, remaining, composite=False).message
+    assert message == attempt_words(judge(3, scheduled, remaining, composite=False))
 
 
 def test_a_composite_is_reported_of_its_min_group_count():
-    assert judge(2, 0, 1, composite=True).message == "minGroupCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
+    assert attempt_words(judge(2, 0, 1, composite=True)) == "minGroupCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
 
 
 def test_what_eviction_cannot_help_says_so():
     want = "minGroupCount (4) cannot be satisfied: 1 scheduled, 0 remaining, 2 unschedulable, 1 unresolvable: no eviction could help"
 
-    assert want == judge_by_document(4, 1, 0, 2, 1, composite=True).message
+    assert want == attempt_words(judge_by_document(4, 1, 0, 2, 1, composite=True))
 
 
 def test_what_eviction_could_help_is_reported_as_upstream_does():
-    assert judge(4, 1, 0, composite=True).message == judge_by_document(4, 1, 0, 3, 1, composite=True).message
+    assert attempt_words(judge(4, 1, 0, composite=True)) == attempt_words(judge_by_document(4, 1, 0, 3, 1, composite=True))
 
 
 @pytest.mark.parametrize(

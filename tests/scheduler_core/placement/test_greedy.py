@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions, queued
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from scheduler_core.placement import greedy as module
-from scheduler_core.placement.greedy import BARE, Greedy
+from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import assigned, pods_with_nodes
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.units.preemption_units import PotentialVictims, Units
+from scheduler_core.wording.kube_scheduler import BARE, attempt_words
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, as_values, composite, entities, leaf, names, node, pod, pods, promising, racks, run, state
 from tests.scheduler_core.builders import place_root as placed_root
@@ -175,14 +176,17 @@ def test_caches_are_bounded(monkeypatch):
 def test_a_root_that_has_what_it_needs_and_can_place_no_more_is_unschedulable():
     _, _, outcome = placed_root([node("a", "1"), leaf("g", 1), pod("g-9", "g", on="a"), *pods("g", 1)], "g")
 
-    assert (Status.UNSCHEDULABLE, BARE) == (outcome.status, outcome.message)
+    assert (Status.UNSCHEDULABLE, BARE) == (outcome.status, attempt_words(outcome.reason))
 
 
 def test_a_child_takes_what_its_younger_sibling_would_need_and_nothing_is_moved_back():
     objects = [node("a", "3"), composite("root", 2), leaf("first", 1, parent="root"), leaf("second", 1, parent="root")]
     _, _, outcome = placed_root([*objects, *pods("first", 3), *pods("second", 1)], "root")
 
-    assert (Status.UNSCHEDULABLE, "minGroupCount (2) cannot be satisfied: 1 scheduled, 0 remaining") == (outcome.status, outcome.message)
+    assert (Status.UNSCHEDULABLE, "minGroupCount (2) cannot be satisfied: 1 scheduled, 0 remaining") == (
+        outcome.status,
+        attempt_words(outcome.reason),
+    )
     assert [True, False] == [each is not None and each.success for each in outcome.children]
     assert (0, ()) == (outcome.placed, outcome.loads)
 
@@ -205,7 +209,7 @@ def test_children_after_the_one_that_decides_it_are_not_tried():
     objects += [leaf(name, count, parent="root") for name, count in (("a", 2), ("b", 1), ("c", 1))]
     _, _, outcome = placed_root([*objects, *pods("a", 2), *pods("b", 1), *pods("c", 1)], "root")
 
-    assert "minGroupCount (3) cannot be satisfied: 0 scheduled, 2 remaining" == outcome.message
+    assert "minGroupCount (3) cannot be satisfied: 0 scheduled, 2 remaining" == attempt_words(outcome.reason)
     assert [False, True, True] == [each is None for each in outcome.children]
 
 
@@ -242,7 +246,7 @@ def test_a_composite_is_placed_in_the_zone_where_all_its_children_find_racks():
 def test_the_words_for_no_placement_are_those_of_kube_scheduler(objects, texts):
     _, _, outcome = placed_root([*objects, *pods("g", 2)], "g")
 
-    assert (Status.UNSCHEDULABLE, texts) == (outcome.status, outcome.message)
+    assert (Status.UNSCHEDULABLE, texts) == (outcome.status, attempt_words(outcome.reason))
 
 
 def test_a_pinned_group_whose_domain_is_not_in_its_parents_placement_finds_none():
@@ -255,7 +259,7 @@ def test_a_pinned_group_whose_domain_is_not_in_its_parents_placement_finds_none(
     (pinned,) = [child for child in request.children if child.entity.name.name == "pinned"]
     zones = here.topology.divide(here.topology.root, "zone").domains
 
-    assert ["", "no feasible placements found"] == [greedy.evaluate(pinned, zone).message for zone in zones]
+    assert ["", "no feasible placements found"] == [attempt_words(greedy.evaluate(pinned, zone).reason) for zone in zones]
 
 
 @pytest.mark.parametrize("chosen", [PlacingOptions(), PlacingOptions(four_statuses=True)], ids=["as kube-scheduler", "by the document"])
@@ -280,7 +284,7 @@ def test_the_first_error_of_a_domain_is_the_groups():
     outcome = greedy.place(dataclasses.replace(request, children=(request.children[0], torn), number=10**6 + 1))
 
     assert (Status.ERROR, "r1") == (outcome.status, outcome.placement.value)
-    assert outcome.message.startswith("members run in 2 domains of 'kubernetes.io/hostname'")
+    assert attempt_words(outcome.reason).startswith("members run in 2 domains of 'kubernetes.io/hostname'")
 
 
 def test_pods_of_a_success_are_those_of_its_successful_leaves():

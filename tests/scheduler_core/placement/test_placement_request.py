@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from scheduler_core.model.decision import Name
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.placement_request import Signatures
 from tests.scheduler_core.builders import record, shape

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Status
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from scheduler_core.placement.feasibility import Feasibility, judge, judge_by_document
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
@@ -18,6 +18,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.pod_group import _feasibility_after, try_leaf
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.wording.kube_scheduler import attempt_words
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, as_values, entities, leaf, names, node, pod, pods, state, taint
 
@@ -109,7 +110,7 @@ def test_a_run_stops_at_the_first_pod_that_decides_it(minimum, scheduled, left, 
     result = _feasibility_after(here, minimum, scheduled, left, failed)
 
     assert isinstance(want, Feasibility)
-    assert (want.status, want.message) == (result.status, result.message)
+    assert (want.status, attempt_words(want)) == (result.status, attempt_words(result))
 
 
 def try_group(objects: list[Json], **chosen: Any) -> tuple[PlacementOutcome, list[str]]:
@@ -128,7 +129,7 @@ def test_a_gang_that_cannot_reach_its_minimum_is_given_up_at_the_first_pod_that_
     outcome, where = try_group([node("a", "2"), leaf("g", 3), *pods("g", 4)])
 
     assert (Status.UNSCHEDULABLE, ["a", "a", "-", "-"]) == (outcome.status, where)
-    assert "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining" == outcome.message
+    assert "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining" == attempt_words(outcome.reason)
     assert (0, ()) == (outcome.placed, outcome.loads)
 
 
@@ -137,7 +138,7 @@ def test_the_words_count_what_was_left_when_it_was_given_up():
     gang = [leaf("g", 3), *(pod(f"g-{number}", "g", cpu="9") for number in range(5)), pod("g-5", "g")]
     outcome, where = try_group([node("a", "2"), *gang])
 
-    assert "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining" == outcome.message
+    assert "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining" == attempt_words(outcome.reason)
     assert ["-"] * 6 == where
 
 
@@ -165,7 +166,7 @@ def test_too_few_members_are_not_tried_at_all(chosen, status, texts):
     short = dataclasses.replace(request, entity=dataclasses.replace(request.entity, minimum=3))
     outcome = try_leaf(short, here.topology.root, here)
 
-    assert (status, texts, None) == (outcome.status, outcome.message, outcome.nodes)
+    assert (status, texts, None) == (outcome.status, attempt_words(outcome.reason), outcome.nodes)
 
 
 def test_leaders_and_workers_find_their_places_in_their_order():
@@ -181,7 +182,7 @@ def test_a_pod_without_a_node_matters_beyond_the_minimum_only_if_that_is_request
     outcome, _ = try_group([node("a", "2"), leaf("g", 1), *pods("g", 3)], every_pod=every_pod)
 
     assert status == outcome.status
-    assert ("a pod of the group fits on no node" if every_pod else "") == outcome.message
+    assert ("a pod of the group fits on no node" if every_pod else "") == attempt_words(outcome.reason)
 
 
 @randomly

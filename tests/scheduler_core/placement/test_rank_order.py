@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
 from tests.sampling import sampled
 from tests.scheduler_core.builders import HOST, RACK, ZONE, Json, composite, leaf, node, placed, pod, promising
 

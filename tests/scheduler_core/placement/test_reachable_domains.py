@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions, queued
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.reachable_domains import reachable
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.wording.kube_scheduler import attempt_words
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, node, pod, pods, state
+from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, node, pod, pods, reasons_of, state
 from tests.scheduler_core.plugins.device_objects import DRIVER, device_class, device_slice, resource_claim, template, wanting
 from tests.scheduler_core.plugins.device_objects import request as request_for
 
@@ -158,7 +159,7 @@ def test_a_root_without_a_reachable_rack_has_the_reason_of_the_first_as_if_all_w
     outcome = greedy.place(greedy.request(entities(objects)["g"]))
     want = "0/3 placements are available, first placement status: minCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
 
-    assert (Status.UNSCHEDULABLE, want, 3, ["r0"]) == (outcome.status, outcome.message, outcome.tried, greedy.tried)
+    assert (Status.UNSCHEDULABLE, want, 3, ["r0"]) == (outcome.status, attempt_words(outcome.reason), outcome.tried, greedy.tried)
 
 
 def fabric(rack: str) -> Json:
@@ -201,7 +202,7 @@ def test_a_claim_that_is_not_allocated_leaves_the_domains_that_have_devices_for_
     assert ["r1", "r2"] == greedy.tried
     used = resource_claim("other", devices=[f"gpu=fabric-{rack}/channel" for rack in ("r1", "r2")])
     decision = decided([*objects, used], strategy=strategy)
-    assert "cannot allocate all claims" in decision.pending["default/pa"]
+    assert "cannot allocate all claims" in reasons_of(decision)["default/pa"]
     assert decision.status is Status.UNSCHEDULABLE
 
 

@@ -60,7 +60,7 @@ def placed(entity: Entity, nodes: NodeTable, running: tuple[PodRecord, ...], *, 
     request = greedy.request(entity)
     outcome = greedy.place(request)
     pairs = [(pod.key, node) for pod, node in assigned(request, outcome)] if outcome.success else []
-    return outcome.status, outcome.message, outcome.placement.value, pairs
+    return outcome.status, outcome.reason, outcome.placement.value, pairs
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,9 +13,9 @@ from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
 from scheduler_core.model.delayed_claims import ClaimRequest
-from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod
+from scheduler_core.model.status import Status
+from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, placed, pod, reasons_of
 
 CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
@@ -168,7 +168,7 @@ def test_nodes_for_which_a_volume_can_be_provisioned(objects, nodes, reason):
         assert (name in nodes.split()) == bool(result.assignments)
         assert result.assignments == ({"default/p": name} if name in nodes.split() else {})
     if not nodes:
-        message = decided([*NODES, using("c"), claim(storage_class="dyn"), *objects], strategy="greedy").pending["default/p"]
+        message = reasons_of(decided([*NODES, using("c"), claim(storage_class="dyn"), *objects], strategy="greedy"))["default/p"]
         assert f"0/3 nodes are available: 3 {reason}." == message
 
 
@@ -201,7 +201,7 @@ def test_claim_of_an_ephemeral_volume_belongs_to_its_pod(owner, reason):
     owned["metadata"]["ownerReferences"] = [owner]
     decision = decided([*NODES, scratch(), owned, LOCAL, volume("pv", "n2")], strategy="greedy")
     assert ({} if reason else {"p": "n2"}) == placed(decision)
-    assert decision.pending == ({"default/p": f"0/3 nodes are available: {reason}."} if reason else {})
+    assert reasons_of(decision) == ({"default/p": f"0/3 nodes are available: {reason}."} if reason else {})
 
 
 def test_claim_of_an_ephemeral_volume_that_does_not_exist_yet_is_made_from_its_template():
@@ -307,20 +307,20 @@ def gang(count: int, size: str = "500Gi", storage: str = "local", **claims: Any)
     ],
 )
 def test_diagnosis_names_claim_class_and_size(objects, want):
-    assert want in decided([*RACKS, *objects], strategy="greedy").message.replace("\n", " ")
+    assert want in message_of(decided([*RACKS, *objects], strategy="greedy")).replace("\n", " ")
 
 
 def test_shared_claim_is_named_as_the_reason():
     objects = [*NODES, DYNAMIC, leaf("g", 2), claim(storage_class="dyn")]
     objects += [using("c", name=f"p{number}", group="g", cpu="3") for number in range(2)]
-    message = decided(objects, strategy="greedy").message
+    message = message_of(decided(objects, strategy="greedy"))
     assert "2 of 3 nodes cannot use the volume of a claim that several pods share: the first pod selects its node" in message
     assert "the pods of group g depend on other pods through the volumes that they take" in message
 
 
 def test_node_that_lacks_several_volumes_is_counted_once():
     objects = [*NODES, LOCAL, using("c", "d"), claim(), claim("d", "8Gi"), volume("a", "n1", "5Gi"), volume("b", "n2")]
-    assert {"default/p": f"0/3 nodes are available: 3 {CONFLICT}."} == decided(objects, strategy="greedy").pending
+    assert {"default/p": f"0/3 nodes are available: 3 {CONFLICT}."} == reasons_of(decided(objects, strategy="greedy"))
 
 
 def tree(*volumes: Json) -> list[Json]:
@@ -334,7 +334,9 @@ def test_greedy_gives_a_volume_to_two_groups_of_a_tree_as_kube_scheduler_and_say
     decision = decided(tree(*volumes), strategy="greedy")
     assert (Status.SUCCESS, {"pa", "pb"}) == (decision.status, {*placed(decision)})
     assert {"default/ca": "pv", "default/cb": "pv"} == {claim: each.volume for claim, each in decision.volumes.items()}
-    assert decision.message.startswith("volume pv is given to claims ca and cb, of which only one is bound: kube-scheduler 1.37.1 does not")
+    assert message_of(decision).startswith(
+        "volume pv is given to claims ca and cb, of which only one is bound: kube-scheduler 1.37.1 does not"
+    )
     complete = decided(tree(*volumes), strategy="complete")
     assert ({}, {}) == (placed(complete), dict(complete.volumes))
     assert complete.status is not Status.SUCCESS
@@ -345,14 +347,16 @@ def test_greedy_says_if_a_pod_of_a_tree_cannot_reach_the_volume_of_a_claim_that_
     objects += [each for x in "ab" for each in (leaf(f"g{x}", 1, parent="root"), using("c", name=f"p{x}", group=f"g{x}", cpu="3"))]
     decision = decided(objects, strategy="greedy")
     assert {"pa": "n1", "pb": "n2"} == placed(decision)
-    assert decision.message.startswith("pod pb cannot use the volume of its claim on its node: kube-scheduler 1.37.1 does not hold volumes")
+    assert message_of(decision).startswith(
+        "pod pb cannot use the volume of its claim on its node: kube-scheduler 1.37.1 does not hold volumes"
+    )
     assert {} == placed(decided(objects, strategy="complete"))
 
 
 def test_tree_with_two_volumes_is_placed_without_a_warning():
     for strategy in ("greedy", "complete"):
         decision = decided(tree(volume("pv1", "n1"), volume("pv2", "n1")), strategy=strategy)
-        assert (2, "") == (len({each.volume for each in decision.volumes.values()}), decision.message)
+        assert (2, "") == (len({each.volume for each in decision.volumes.values()}), message_of(decision))
 
 
 def sharing(*nodes: Json, cpu: str = "2", count: int = 2, **more: Any) -> list[Json]:

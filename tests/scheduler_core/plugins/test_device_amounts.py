@@ -9,10 +9,10 @@ import pytest
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
 from scheduler_core.plugins.devices.consumable_capacity import CapacityError, consumed_capacity, is_allowed
-from tests.scheduler_core.builders import GPU, Json, leaf, node, placed, pod
+from tests.scheduler_core.builders import GPU, Json, leaf, message_of, node, placed, pod, reasons_of
 from tests.scheduler_core.plugins.device_objects import (
     CLASS,
     device,
@@ -102,7 +102,7 @@ def test_a_claim_of_an_earlier_attempt_excludes_all_nodes(uid, excludes):
     for each, known in zip(pods, ("o", uid), strict=True):
         each["metadata"]["uid"] = known
     decisions = run_cycle(load([node("n1"), BACKED, device_slice("n1", "a", "b"), left, *pods]), CycleOptions(strategy="greedy")).decisions
-    pending = {pod: why for each in decisions for pod, why in each.pending.items()}
+    pending = {pod: why for each in decisions for pod, why in reasons_of(each).items()}
     assert ["default/p"][: int(excludes)] == [pod for pod, why in pending.items() if "cannot schedule extended resource claim" in why]
     assert (2 - int(excludes)) == sum(len(each.assignments) for each in decisions)
 
@@ -145,14 +145,14 @@ def test_a_pool_with_invalid_counters_cannot_be_used(sets, use):
     published = device_slice("n1", device("a", consumesCounters=[use]), count=2)
     shared = device_slice("n1", name="counters", count=2, **({"sharedCounters": sets} if sets else {}))
     decision = greedy([*BASE, published, shared, wanting()])
-    assert "invalid resource pools were encountered" in decision.pending["default/p"]
+    assert "invalid resource pools were encountered" in reasons_of(decision)["default/p"]
 
 
 def test_a_device_with_compatibility_groups_makes_its_pool_incomplete():
     use = {**counters("1"), "compatibilityGroups": ["x"]}
     shared = device_slice("n1", name="counters", count=2, sharedCounters=SETS)
     decision = greedy([*BASE, device_slice("n1", device("a", consumesCounters=[use]), count=2), shared, wanting()])
-    assert "cannot allocate all claims" in decision.pending["default/p"]
+    assert "cannot allocate all claims" in reasons_of(decision)["default/p"]
 
 
 def shareable(name: str, amount: str = "80Gi", **policy: Any) -> Json:
@@ -327,4 +327,4 @@ def test_a_claim_with_too_many_devices_of_one_node_ends_the_attempt_though_the_n
     n1 = [device_slice("n1", "a", driver="few"), device_slice("n1", "a", name="s-many", driver="many")]
     n2 = device_slice("n2", *(f"d{number}" for number in range(32)), driver="many")
     decision = greedy([node("n1"), node("n2"), few, many, *n1, n2, wanted, wanting("p", "g:t")])
-    assert (Status.ERROR, True) == (decision.status, "adding 32 devices exceeds the claim limit of 32" in decision.message)
+    assert (Status.ERROR, True) == (decision.status, "adding 32 devices exceeds the claim limit of 32" in message_of(decision))

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
 from scheduler_core.plugins.devices import allocator
-from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod, racks, run
+from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, placed, pod, racks, reasons_of, run
 from tests.scheduler_core.plugins.device_objects import (
     API,
     CLASS,
@@ -157,7 +158,7 @@ def test_a_request_for_all_devices_that_a_constraint_divides_is_an_error():
     constrained = template("t", request(allocationMode="All"), constraints=[{"matchAttribute": NUMA}])
     decision = greedy([*BASE, published, constrained, wanting("p", "g:t")])
     assert decision.status is Status.ERROR
-    assert "because a claim constraint would not be satisfied" in decision.message
+    assert "because a claim constraint would not be satisfied" in message_of(decision)
 
 
 @pytest.mark.parametrize("on", ["n1", "n2"])
@@ -167,7 +168,7 @@ def test_an_error_on_a_node_ends_the_attempt_only_if_the_node_passes_the_other_f
     pending = wanting("p", "g:t", nodeSelector={"kubernetes.io/hostname": on})
     decision = greedy([*NODES, device_class(), broken, device_slice("n2", "b"), every, pending])
     assert (Status.ERROR if on == "n1" else Status.SUCCESS) is decision.status
-    assert ("but resource pool gpu.example/x is currently being updated" in decision.message) == (on == "n1")
+    assert ("but resource pool gpu.example/x is currently being updated" in message_of(decision)) == (on == "n1")
 
 
 def test_a_search_that_tries_too_many_devices_is_an_error(monkeypatch):
@@ -178,7 +179,7 @@ def test_a_search_that_tries_too_many_devices_is_an_error(monkeypatch):
     nic = {"name": "nic", "firstAvailable": [{"name": "only", "deviceClassName": "nic"}]}
     decision = greedy([*objects, template("t", request(count=8), nic), wanting("p", "g:t")])
     assert decision.status is Status.ERROR
-    assert "timed out trying to allocate devices: 1000 were tried" in decision.message
+    assert "timed out trying to allocate devices: 1000 were tried" in message_of(decision)
     assert {"p": "n1"} == placed(greedy([*objects, template("t", request(count=8)), wanting("p", "g:t")]))
 
 
@@ -187,20 +188,20 @@ def test_a_pod_with_too_many_devices_to_search_for_is_an_error():
     published = device_slice("n1", *(f"d{number}" for number in range(1600)))
     decision = greedy([*BASE, published, template("t", request(count=32)), wanting("p", *entries)])
     assert decision.status is Status.ERROR
-    assert "too many devices" in decision.message
+    assert "too many devices" in message_of(decision)
 
 
 def test_a_negative_count_cannot_be_used():
     decision = greedy([*BASE, device_slice("n1", "a"), template("t", request(count=-1)), wanting("p", "g:t")])
     assert decision.status is Status.UNSCHEDULABLE
-    assert "claim of template default/t, request gpu: count must be greater than zero, not -1" in decision.pending["default/p"]
+    assert "claim of template default/t, request gpu: count must be greater than zero, not -1" in reasons_of(decision)["default/p"]
 
 
 def test_errors_name_the_claim_of_the_pod():
     missing = request(selectors=[{"cel": {"expression": "device.attributes['gpu.example'].model == 'x'"}}])
     for wrong in (missing, request(count=33)):
         objects = [*BASE, device_slice("n1", "a"), template("t", wrong), wanting("p", "x:t"), wanting("q", "y:t")]
-        assert [f"claim pod/{pod}" in each.message for pod, each in zip(("p/x", "q/y"), run(objects).decisions, strict=True)] == [
+        assert [f"claim pod/{pod}" in message_of(each) for pod, each in zip(("p/x", "q/y"), run(objects).decisions, strict=True)] == [
             True,
             True,
         ]
@@ -246,7 +247,7 @@ def test_a_node_with_an_earlier_alternative_scores_more():
 def test_a_missing_class_excludes_all_nodes():
     choices = [{"name": "good", "deviceClassName": "gone"}, {"name": "fine", "deviceClassName": CLASS}]
     decision = greedy([*BASE, device_slice("n1", "a"), template("t", {"name": "r", "firstAvailable": choices}), wanting("p", "g:t")])
-    assert "request r/good: device class gone does not exist" in decision.pending["default/p"]
+    assert "request r/good: device class gone does not exist" in reasons_of(decision)["default/p"]
 
 
 def test_claims_of_a_gang_get_different_devices():
@@ -254,7 +255,7 @@ def test_claims_of_a_gang_get_different_devices():
     assert {"pod/p0/g": ["gpu=n1/a"], "pod/p1/g": ["gpu=n1/b"]} == given(decision)
     failed = greedy([*BASE, device_slice("n1", "a"), leaf("g", 2), wanting("p0", group="g"), wanting("p1", group="g")])
     assert failed.status is Status.UNSCHEDULABLE
-    assert NO_SOLUTION in failed.pending["default/p1"]
+    assert NO_SOLUTION in reasons_of(failed)["default/p1"]
 
 
 def test_members_share_a_claim_on_the_node_of_its_device():
@@ -279,9 +280,9 @@ def test_only_kube_scheduler_keeps_a_claim_from_the_other_groups_of_a_tree(strat
     decision = decided([*objects, wanting("p0", "x=c", group="g1"), wanting("p1", "x=c", group="g2")], strategy=strategy)
     assert (Status.SUCCESS if strategy == "complete" else Status.UNSCHEDULABLE) is decision.status
     if strategy == "greedy":
-        assert "resource claim default/c is in the process of being allocated" in str(decision.pending)
-        assert "kube-scheduler 1.37.1 does not let groups of one tree share claim default/c, which is not allocated" in decision.message
-        assert "No-Backtracking" not in decision.message
+        assert "resource claim default/c is in the process of being allocated" in str(reasons_of(decision))
+        assert "kube-scheduler 1.37.1 does not let groups of one tree share claim default/c, which is not allocated" in message_of(decision)
+        assert "No-Backtracking" not in message_of(decision)
 
 
 def crossing() -> list[Json]:
@@ -305,7 +306,7 @@ def test_allocated_claims_keep_pods_on_their_nodes():
     assert {"default/c": ["gpu=n2/a"]} == given(decision)
     elsewhere = wanting("p", "x=c", nodeSelector={"kubernetes.io/hostname": "n1"})
     refused = greedy([*NODES, device_class(), claim, elsewhere])
-    assert "resourceclaim not available on the node" in refused.pending["default/p"]
+    assert "resourceclaim not available on the node" in reasons_of(refused)["default/p"]
 
 
 @pytest.mark.parametrize(("users", "status"), [((), Status.ERROR), (("p",), Status.SUCCESS)])
@@ -315,7 +316,7 @@ def test_kube_scheduler_cannot_reserve_an_allocation_without_timestamp(users, st
     objects = [*BASE, claim, wanting("p", "x=c")]
     decision = greedy(objects)
     assert status is decision.status
-    assert ("field cannot be modified once set" in decision.message) == (status is Status.ERROR)
+    assert ("field cannot be modified once set" in message_of(decision)) == (status is Status.ERROR)
     assert {"p": "n1"} == placed(decided(objects, strategy="complete"))
 
 
@@ -365,7 +366,7 @@ def test_binding_conditions_of_an_allocated_claim(conditions, status):
 def test_a_pod_without_its_claim_waits(objects, reason):
     decision = greedy([*BASE, device_slice("n1", "a"), *objects])
     assert decision.status is Status.WAIT
-    assert reason in decision.pending["default/p"]
+    assert reason in reasons_of(decision)["default/p"]
     assert {"p": "n1"} == placed(greedy([*BASE, *objects], ignore=frozenset({"spec.resourceClaims"})))
 
 
@@ -380,7 +381,7 @@ def test_a_generated_claim_belongs_to_its_pod(owner, uid, fits):
     pending["status"] = {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g-1"}]}
     decision = greedy([*BASE, device_slice("n1", "a"), resource_claim("p-g-1", ownerReferences=[reference]), pending])
     assert (Status.SUCCESS if fits else Status.WAIT) is decision.status
-    assert ("ResourceClaim default/p-g-1 was not created for Pod default/p (Pod is not owner)" in str(decision.pending)) != fits
+    assert ("ResourceClaim default/p-g-1 was not created for Pod default/p (Pod is not owner)" in str(reasons_of(decision))) != fits
 
 
 @pytest.mark.parametrize(
@@ -406,7 +407,7 @@ def test_a_claim_generated_for_a_group_belongs_to_the_pods_that_name_the_group(k
     ]
     decision = greedy(objects)
     assert (Status.SUCCESS if fits else Status.WAIT) is decision.status
-    assert ("(neither Pod nor PodGroup g is the owner)" in str(decision.pending)) != fits
+    assert ("(neither Pod nor PodGroup g is the owner)" in str(reasons_of(decision))) != fits
 
 
 @pytest.mark.parametrize(("uid", "status"), [("uid of an earlier pod", Status.ERROR), ("p", Status.SUCCESS), ("", Status.SUCCESS)])
@@ -459,7 +460,7 @@ def test_a_quantity_of_too_many_digits_is_an_error_of_its_device():
     selected = request(selectors=[{"cel": {"expression": "device.driver != ''"}}])
     result = run([node("n1"), device_class(), template("one", selected), device_slice("n1", large), wanting()], strategy="greedy")
     (decision,) = result.decisions
-    assert "quantity has more than 4000 digits" in decision.message
+    assert "quantity has more than 4000 digits" in message_of(decision)
 
 
 BOTH = {"firstAvailable": [{"name": "a", "deviceClassName": CLASS}]}
@@ -619,14 +620,14 @@ def test_a_pod_without_claims_does_not_activate_the_plugin():
     ],
 )
 def test_the_message_names_claim_class_and_number(objects, message):
-    assert message in greedy([*BASE, *objects]).message
+    assert message in message_of(greedy([*BASE, *objects]))
 
 
 def test_the_message_names_faults_of_kube_scheduler():
-    message = greedy(crossing()).message
+    message = message_of(greedy(crossing()))
     assert "claims of pod p1 get the devices of each other" in message
     assert "of the pods that share claim shared, the first is bound at once" in message
-    assert not decided(crossing(), strategy="complete").message
+    assert not message_of(decided(crossing(), strategy="complete"))
 
 
 def selecting(model: str) -> Json:

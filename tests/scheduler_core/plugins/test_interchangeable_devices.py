@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Status, Step
+from scheduler_core.model.decision import Decision, Step
+from scheduler_core.model.status import Status
 from scheduler_core.plugins.devices import interchangeable
 from scheduler_core.whatif.edits.apply_edits import applied
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed
+from tests.scheduler_core.builders import Json, decided, leaf, node, placed, reasons_of
 from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, manifests
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
@@ -217,9 +218,8 @@ def test_search_gives_devices_of_few_claims_to_those_that_need_them():
 
 def as_values(decision: Decision) -> dict[str, Any]:
     written = dataclasses.asdict(dataclasses.replace(decision, devices={}))
-    del written["message"], written["groups"], written["pending"]
     # Rows and single devices give other reasons.
-    del written["cause"], written["causes"], written["limits"]
+    del written["causes"], written["groups"], written["pending"], written["post_filter"]
     return {**written, "devices": [(claim.key, str(allocation.devices)) for claim, allocation in decision.devices.items()]}
 
 
@@ -253,13 +253,13 @@ NONE = request(selectors=[{"cel": {"expression": "device.driver == 'none'"}}])
     ],
 )
 def test_node_without_enough_counted_devices_and_with_an_invalid_pool_has_that_reason(objects):
-    (why,) = (why for each in run_cycle(load([*BASE, *objects])).decisions for why in each.pending.values())
+    (why,) = (why for each in run_cycle(load([*BASE, *objects])).decisions for why in reasons_of(each).values())
     assert why == "0/2 nodes are available: 1 cannot allocate all claims, 1 invalid resource pools were encountered."
 
 
 def of_nodes(decision: Decision) -> dict[str, list[str]]:
     """Return the reasons of nodes, by pod."""
-    return {pod: re.findall(r"nodes are available: [^.]*", why) for pod, why in decision.pending.items()}
+    return {pod: re.findall(r"nodes are available: [^.]*", why) for pod, why in reasons_of(decision).items()}
 
 
 @RANDOM

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.writes import SelectNode
-from tests.scheduler_core.builders import Json, decided, node, placed
+from tests.scheduler_core.builders import Json, decided, message_of, node, placed
 from tests.scheduler_core.plugins.test_volumes import (
     AFFINITY,
     LATE,
@@ -90,7 +90,7 @@ def test_each_plugin_that_is_migrated(plugin):
     full = [using("c", "d"), claim("d", "pv2"), volume("pv2", **{source: {"kind": "Managed"}})]
     limits = [migrated(f"n{number}", plugin, **{driver: 1}) for number in (1, 2, 3)]
     assert Status.SUCCESS is decided([*nodes, using("c"), claim(volume="pv"), pv, *limits], strategy="greedy").status
-    assert "2 attachable volumes" in decided([*nodes, *full, claim(volume="pv"), pv, *limits], strategy="greedy").message
+    assert "2 attachable volumes" in message_of(decided([*nodes, *full, claim(volume="pv"), pv, *limits], strategy="greedy"))
 
 
 @pytest.mark.parametrize(

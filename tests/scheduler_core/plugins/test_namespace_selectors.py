@@ -11,7 +11,7 @@ from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, decided, node, placed, pod
+from tests.scheduler_core.builders import Json, decided, node, placed, pod, reasons_of
 from tests.scheduler_core.sidecar.histories import Watched
 from tests.scheduler_core.sidecar.test_selector_cache import decisions
 
@@ -68,7 +68,7 @@ def test_without_a_namespace_such_a_pod_is_not_placed():
 
     assert problem.object == "Pod default/p"
     assert problem.message == f"{field} needs the labels of all namespaces with pods; there is no Namespace other: add it to the objects"
-    assert f"{field} can exclude nodes and is not modelled" in decided(objects).pending["default/p"]
+    assert f"{field} can exclude nodes and is not modelled" in reasons_of(decided(objects))["default/p"]
     assert {"p": "n0"} == placed(decided([*objects], strategy="greedy", ignore=frozenset({field})))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.loading.load import load
 from scheduler_core.plugins.node_declared_features import FEATURES
-from tests.scheduler_core.builders import decided, leaf, node, placed, pod, pods, state
+from tests.scheduler_core.builders import decided, leaf, node, placed, pod, pods, reasons_of, state
 from tests.scheduler_core.loading.manifests import problem_lines
 
 MOUNTS, RESTARTS, USERS = "VolumeBindMountOptions", "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"
@@ -81,7 +81,7 @@ def test_features_are_the_last_reason_of_a_node(strategy):
     objects = [*full, node("c", cpu="9"), leaf("g", 1), *pods("g", 1, cpu="2", **IN_A_USER_NAMESPACE)]
     decision = decided(objects, strategy=strategy)
 
-    assert f"0/3 nodes are available: 2 Insufficient cpu, 1 {FEATURES}." in decision.pending["default/g-0"]
+    assert f"0/3 nodes are available: 2 Insufficient cpu, 1 {FEATURES}." in reasons_of(decision)["default/g-0"]
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.wording.changes import remedy_text
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod
+from tests.scheduler_core.builders import Json, decided, leaf, message_of, node, placed, pod, reasons_of
 from tests.scheduler_core.plugins.test_volumes import claim, csi_driver, csi_node, using, volume
 
 DRIVER = "csi.example"
@@ -59,7 +59,7 @@ def test_volumes_of_a_node(objects, fits, strategy):
     decision = decided([*ONE, *csi("c", "d"), *csi("other", driver="other.example"), *objects], strategy=strategy)
     assert fits == (decision.status is Status.SUCCESS)
     if not fits:
-        assert {"default/p": f"0/1 nodes are available: 1 {MAX}."} == decision.pending
+        assert {"default/p": f"0/1 nodes are available: 1 {MAX}."} == reasons_of(decision)
 
 
 @pytest.mark.parametrize("limits", [[], [csi_node("n1", {DRIVER: None})], [csi_node("n1", {"other.example": 0})]])
@@ -77,10 +77,10 @@ def test_a_driver_must_be_on_the_node():
     objects = [*nodes, *csi("c"), csi_driver(DRIVER, required=True)]
     assert {"p": "n2"} == placed(decided([*objects, using("c")]))
     decision = decided([*objects, using("c", containers=[{"name": "c", "resources": {"requests": {"cpu": "99"}}}])], strategy="greedy")
-    assert {"default/p": "0/3 nodes are available: 3 Insufficient cpu."} == decision.pending
+    assert {"default/p": "0/3 nodes are available: 3 Insufficient cpu."} == reasons_of(decision)
     cordoned = [{**each, "spec": {"unschedulable": True}} if each["metadata"]["name"] == "n2" else each for each in objects]
     reasons = f"2 {DRIVER} CSI driver is not installed on the node, 1 node(s) were unschedulable"
-    assert {"default/p": f"0/3 nodes are available: {reasons}."} == decided([*cordoned, using("c")], strategy="greedy").pending
+    assert {"default/p": f"0/3 nodes are available: {reasons}."} == reasons_of(decided([*cordoned, using("c")], strategy="greedy"))
 
 
 @pytest.mark.parametrize("strategy", ["greedy", "complete"])
@@ -107,7 +107,7 @@ def test_a_gang_that_shares_a_volume_uses_one_unit():
 def test_the_missing_volumes_are_counted():
     members = [using(f"c{number}", name=f"p{number}", schedulingGroup={"podGroupName": "g"}) for number in range(3)]
     decision = decided([*ONE, *csi("c0", "c1", "c2"), leaf("g", 3), *members])
-    assert f"short of 2 attachable volumes of CSI driver {DRIVER}: 1 free, 3 needed" in decision.message
+    assert f"short of 2 attachable volumes of CSI driver {DRIVER}: 1 free, 3 needed" in message_of(decision)
 
 
 def test_a_node_that_is_added_has_the_limits_of_the_original():

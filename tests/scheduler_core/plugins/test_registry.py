@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.status import Status
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import (
     ClusterEvent,
@@ -24,7 +24,8 @@ from scheduler_core.plugins.base import (
 from scheduler_core.plugins.noderesources import NodeResources
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod, pods, run, state
+from scheduler_core.wording import decision_words
+from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod, pods, reasons_of, run, state
 
 STRATEGIES = pytest.mark.parametrize("strategy", ["greedy", "complete"])
 OLD, CROWDED, LICENSED = "node(s) were too old", "node(s) were not empty", "node(s) had no licence left in their zone"
@@ -151,7 +152,8 @@ def test_who_is_kept_off_by_a_static_plugin_is_reported_the_reason_and_no_pod_is
 
     assert decision.status in {Status.UNSCHEDULABLE, Status.UNRESOLVABLE}
     assert not decision.victims
-    assert "1 node(s) were too old" in decision.pending["default/g-0"]
+    assert "1 node(s) were too old" in reasons_of(decision)["default/g-0"]
+    assert "its only node is refused by plugin Generation: node(s) were too old" in decision_words.message(decision)
 
 
 @STRATEGIES

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.decision import Decision, Status
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
+from tests.scheduler_core.builders import Json, decided, leaf, message_of, node, placed, reasons_of
 from tests.scheduler_core.plugins.device_objects import (
     CLASS,
     DRIVER,
@@ -54,7 +55,7 @@ def greedy(*objects: Json) -> Decision:
 def test_a_request_for_all_devices_is_not_satisfied_on_a_node_with_a_device_that_cannot_be_judged(claim):
     decision = complete(device_slice("n1", WITH, WITHOUT), claim)
     assert {} == decision.assignments
-    assert f"selector #0 on device {DRIVER}/n1/b: CEL runtime error: no such key: model ({ADVICE})" in decision.message
+    assert f"selector #0 on device {DRIVER}/n1/b: CEL runtime error: no such key: model ({ADVICE})" in message_of(decision)
     assert {"p": "n2"} == placed(complete(device_slice("n1", WITH, WITHOUT), device_slice("n2", WITH), claim))
 
 
@@ -68,15 +69,15 @@ def test_a_device_that_does_not_reach_the_node_matters_only_for_kube_scheduler()
 def test_a_claim_with_an_alternative_that_does_not_compile_is_not_satisfied():
     decision = complete(device_slice("n1", WITH), alternatives({"selectors": BROKEN}, {}))
     assert {} == decision.assignments
-    assert "CEL compile error" in decision.message
-    assert "(correct the expression)" in decision.message
-    assert "\n" not in decision.message
+    assert "CEL compile error" in message_of(decision)
+    assert "(correct the expression)" in message_of(decision)
+    assert "\n" not in message_of(decision)
 
 
 def test_a_device_that_cannot_be_judged_is_left_out_and_named():
     decision = complete(device_slice("n1", WITHOUT, WITH), template("one", request(selectors=SELECTING)))
     assert {"p": "n1"} == placed(decision)
-    assert decision.message == (
+    assert message_of(decision) == (
         f"claim pod/p/g: selector #0 on device {DRIVER}/n1/b: CEL runtime error: no such key: model (the device is left out; {ADVICE})"
     )
 
@@ -84,7 +85,7 @@ def test_a_device_that_cannot_be_judged_is_left_out_and_named():
 def test_a_selector_of_a_class_that_cannot_be_evaluated_is_named():
     objects = [node("n1"), device_class(selectors=SELECTING), device_slice("n1", WITHOUT, WITH), template(), leaf("g", 1)]
     decision = decided([*objects, wanting(group="g")], strategy="complete")
-    assert decision.message.startswith(f"class {CLASS}: selector #0 on device {DRIVER}/n1/b: CEL runtime error")
+    assert message_of(decision).startswith(f"class {CLASS}: selector #0 on device {DRIVER}/n1/b: CEL runtime error")
 
 
 @pytest.mark.parametrize(
@@ -105,11 +106,11 @@ def test_the_error_of_kube_scheduler_is_explained(objects, advice):
         "kube-scheduler 1.37.1 ends the attempt for all pods with this error, also if other nodes or devices can be used; "
         f"strategy complete uses these; to avoid the error, {advice}"
     )
-    assert decision.message.endswith(explained)
-    assert "kube-scheduler" not in decision.pending["default/p"]
+    assert message_of(decision).endswith(explained)
+    assert "kube-scheduler" not in reasons_of(decision)["default/p"]
     assert complete(*objects).status is Status.SUCCESS
 
 
 def test_an_expression_that_does_not_compile_cannot_be_avoided_by_other_devices():
     decision = greedy(device_slice("n1", WITH), template("one", request(selectors=BROKEN)))
-    assert decision.message.endswith("ends the attempt for all pods with this error; to avoid the error, correct the expression")
+    assert message_of(decision).endswith("ends the attempt for all pods with this error; to avoid the error, correct the expression")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod, run
+from scheduler_core.model.status import Status
+from tests.scheduler_core.builders import Json, decided, leaf, message_of, node, placed, pod, reasons_of, run
 from tests.scheduler_core.plugins.test_node_volume_limits import DRIVER
 from tests.scheduler_core.plugins.test_volumes import claim, csi_driver, csi_node, using, volume
 
@@ -43,7 +43,7 @@ def test_a_claim_of_one_pod(objects, fits, strategy):
     decision = decided([*NODES, *single("c", "d"), claim("s", "pv-s"), volume("pv-s"), *objects], strategy=strategy)
     assert fits == (decision.status is Status.SUCCESS)
     if not fits:
-        assert {"default/p": f"0/2 nodes are available: 2 {IN_USE}."} == decision.pending
+        assert {"default/p": f"0/2 nodes are available: 2 {IN_USE}."} == reasons_of(decision)
 
 
 def test_a_claim_in_another_namespace_is_another_claim():
@@ -104,7 +104,7 @@ RBD = {"monitors": ["a", "b"], "image": "i"}
 def test_disks_on_one_node(kind, one, other, conflict):
     objects = [with_disk(kind, one), with_disk(kind, other, "q", nodeName="n1")]
     decision = decided([NODES[0], *objects], strategy="greedy")
-    assert ({"default/p": f"0/1 nodes are available: 1 {NO_DISK}."} if conflict else {}) == decision.pending
+    assert ({"default/p": f"0/1 nodes are available: 1 {NO_DISK}."} if conflict else {}) == reasons_of(decision)
     assert {"p"} == {*placed(decided([*NODES, *objects]))}, "on the other node"
 
 
@@ -128,9 +128,9 @@ def test_the_user_of_a_disk_is_evicted(gang):
 def test_a_disk_counts_against_the_limit_of_its_csi_driver(kind, source, driver):
     full = csi_node("n1", {driver: 0})
     decision = decided([NODES[0], full, with_disk(kind, source)], strategy="greedy")
-    assert {"default/p": "0/1 nodes are available: 1 node(s) exceed max volume count."} == decision.pending
+    assert {"default/p": "0/1 nodes are available: 1 node(s) exceed max volume count."} == reasons_of(decision)
     required = decided([NODES[0], csi_driver(driver, required=True), with_disk(kind, source)])
-    assert f"spec.volumes[0].{kind} can exclude nodes and is not modelled" in required.message
+    assert f"spec.volumes[0].{kind} can exclude nodes and is not modelled" in message_of(required)
     assert {"p"} == {*placed(decided([NODES[0], csi_node("n1", {DRIVER: 0}), with_disk(kind, source)]))}
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.plugins.profile import Profile
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod, pods
+from tests.scheduler_core.builders import Json, decided, leaf, message_of, node, placed, pod, pods, reasons_of
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
@@ -107,7 +107,7 @@ def test_claim_that_excludes_all_nodes(objects, claims, reason):
     assert {reason: []} == refusals(using(*claims), *objects)
     assert {reason: []} == refusals(using(*claims), *objects, nodes=cordoned), "no filter is reported beside it"
     decision = decided([*NODES, using(*claims), *objects], strategy="greedy")
-    assert {"default/p": f"0/3 nodes are available: {reason}."} == decision.pending
+    assert {"default/p": f"0/3 nodes are available: {reason}."} == reasons_of(decision)
     complete = decided([*NODES, using(*claims), *objects], strategy="complete")
     assert (Status.UNRESOLVABLE, "infeasible") == (complete.status, complete.search.outcome)
 
@@ -281,4 +281,4 @@ def test_no_pod_is_preempted_for_a_volume():
 )
 def test_diagnosis_names_claim_and_volume(objects, want):
     nodes = [node(name, **{ZONE: "z2"}) for name in ("n1", "n2")]
-    assert want in decided([*nodes, using("data"), *objects], strategy="greedy").message
+    assert want in message_of(decided([*nodes, using("data"), *objects], strategy="greedy"))

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_core.model.decision import Name, Status
+from scheduler_core.causes.attempts import Feasibility
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
+from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import CPU, MEMORY, PODS, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.model.snapshot import DisruptionBudget
+from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Topology
 from scheduler_core.model.wire import LabelSelector
 from scheduler_core.plugins.node_ports import conflict
@@ -126,7 +128,7 @@ def root(*waiting: PodRecord, priority: int = 100, minimum: int = 0, preempts: b
 @dataclasses.dataclass(frozen=True)
 class Outcome:
     status: Status
-    message: str
+    reason: Feasibility | None
     assigned: tuple[tuple[PodRecord, int], ...]
 
 
@@ -150,9 +152,8 @@ class FirstFit:
             if node >= 0:
                 results.append((each, node))
         if len(results) < entity.minimum:
-            text = f"minCount ({entity.minimum}) cannot be satisfied: {len(results)} scheduled, 0 remaining"
-            return Outcome(Status.UNSCHEDULABLE, text, ())
-        return Outcome(Status.SUCCESS, "", tuple(results))
+            return Outcome(Status.UNSCHEDULABLE, Feasibility(Status.UNSCHEDULABLE, entity.minimum, len(results), 0, composite=False), ())
+        return Outcome(Status.SUCCESS, None, tuple(results))
 
     def may_affect(self, pods: Sequence[PodRecord], proposed: Sequence[tuple[PodRecord, int]]) -> bool:
         apps = {each.labels.get(label) for each, _ in proposed for label in ("apart", "alone")} - {None}

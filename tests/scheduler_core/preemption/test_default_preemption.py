@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.victims.default_preemption import PodPreemption
+from scheduler_core.wording.kube_scheduler import preemption_words
 from tests.scheduler_core.preemption.default_preemption import select
 from tests.scheduler_core.preemption.scene import budget, composite, leaf, ledger_of, names, node_table, pod, units_of
 from tests.scheduler_core.preemption.workload_aware import PORT
@@ -18,7 +19,10 @@ HIGH = pod("high", priority=100, cpu=1000)
 def test_the_victim_and_the_node_are_named():
     result = select(HIGH, [pod("p", 0, 10)], [1000])
 
-    assert (Status.SUCCESS, "found a potential placement for pod on node node-00, preempting 1 victims") == (result.status, result.message)
+    assert (Status.SUCCESS, "found a potential placement for pod on node node-00, preempting 1 victims") == (
+        result.status,
+        preemption_words(result.reason),
+    )
     assert (["p"], {"default/high": 0}) == (names(result.victims), result.nominations)
 
 
@@ -85,7 +89,7 @@ def test_nodes_may_be_given_in_any_order_and_twice():
     assert {"default/high": 2} == results[1].nominations
     assert (
         "0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod."
-    ) == results[0].message
+    ) == preemption_words(results[0].reason)
 
 
 def test_only_nodes_where_eviction_could_help_are_examined():
@@ -121,7 +125,7 @@ def test_nobody_of_equal_priority_leaves():
     result = select(HIGH, [pod("a", 0, 100)], [1000])
 
     assert (Status.UNSCHEDULABLE, ()) == (result.status, result.victims)
-    assert "0/1 nodes are available: 1 No preemption victims found for incoming pod." == result.message
+    assert "0/1 nodes are available: 1 No preemption victims found for incoming pod." == preemption_words(result.reason)
 
 
 def test_why_no_node_will_do_is_counted():
@@ -139,19 +143,19 @@ def test_why_no_node_will_do_is_counted():
     assert (
         "0/4 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, "
         "1 Preemption is not helpful for scheduling, 1 node(s) didn't have free ports for the requested pod ports."
-    ) == result.message
+    ) == preemption_words(result.reason)
 
 
 def test_too_many_pods_is_a_reason():
     pods = [pod("a", 0, 10, 0), pod("b", 0, 100, 0)]
 
-    assert "0/1 nodes are available: 1 Too many pods." == select(HIGH, pods, [1000], room=1).message
+    assert "0/1 nodes are available: 1 Too many pods." == preemption_words(select(HIGH, pods, [1000], room=1).reason)
 
 
 def test_a_pod_that_must_not_preempt_does_not():
     result = select(pod("high", priority=100, preempts=False), [pod("a", 0)], [1000])
 
-    assert (Status.UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.") == (result.status, result.message)
+    assert (Status.UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.") == (result.status, preemption_words(result.reason))
 
 
 NOMINATED = pod("high", priority=100, nominated=0)
@@ -161,7 +165,10 @@ GOING = pod("a", 0, 10, terminating=True, preempted=True)
 def test_while_victims_leave_the_nominated_node_nobody_else_is_chosen():
     result = select(NOMINATED, [GOING, pod("b", 1, 10)], [1000, 1000])
 
-    assert (Status.UNSCHEDULABLE, "not eligible due to a terminating pod on the nominated node.") == (result.status, result.message)
+    assert (Status.UNSCHEDULABLE, "not eligible due to a terminating pod on the nominated node.") == (
+        result.status,
+        preemption_words(result.reason),
+    )
     assert ((), {"default/high": 0}) == (result.victims, result.nominations)
 
 
@@ -173,7 +180,7 @@ def test_who_leaves_already_is_not_reported_again():
     result = select(HIGH, [GOING, pod("b", 0, 10, 500), pod("c", 0, 10, 500)], [1000], leaving={"default/c"})
 
     assert (["b"], ["a", "c"]) == (names(result.victims), names(result.being_evicted))
-    assert "found a potential placement for pod on node node-00, preempting 3 victims" == result.message
+    assert "found a potential placement for pod on node node-00, preempting 3 victims" == preemption_words(result.reason)
 
 
 def test_capacity_held_for_others_is_not_given_away():
@@ -197,7 +204,9 @@ def test_one_chooser_serves_pods_of_many_priorities():
 
 
 def test_without_nodes_there_is_nobody_to_make_leave():
-    assert "0/1 nodes are available: 1 Preemption is not helpful for scheduling." == select(HIGH, [pod("a", 0)], [1000], where=[]).message
+    assert "0/1 nodes are available: 1 Preemption is not helpful for scheduling." == preemption_words(
+        select(HIGH, [pod("a", 0)], [1000], where=[]).reason
+    )
 
 
 def test_a_tree_of_mode_all_counts_once():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scheduler_core.wording.kube_scheduler import preemption_words
 from tests.scheduler_core.preemption import naive
 from tests.scheduler_core.preemption.default_preemption import select
 from tests.scheduler_core.preemption.scene import budget, leaf, names, node_table, pod, units_of
@@ -24,7 +25,7 @@ def test_a_port_that_a_victim_has_on_another_node_frees_nothing_here():
 
     assert (
         "0/2 nodes are available: 1 Preemption is not helpful for scheduling, 1 node(s) didn't have free ports for the requested pod ports."
-    ) == result.message
+    ) == preemption_words(result.reason)
 
 
 def test_a_port_is_given_up_where_relations_matter_too():
@@ -46,7 +47,7 @@ def test_a_node_where_a_rival_stays_will_not_do():
 
     result = select(pod("high", priority=100, labels={"apart": "rival"}), pods, [9000], related=True)
 
-    assert "0/1 nodes are available: 1 node(s) didn't satisfy the pod's relations to other pods." == result.message
+    assert "0/1 nodes are available: 1 node(s) didn't satisfy the pod's relations to other pods." == preemption_words(result.reason)
 
 
 @given(
@@ -71,7 +72,7 @@ def test_the_choice_is_that_of_a_naive_implementation_in_any_order(members, cpu,
     assert ([node] if node else []) == [node_table(cpus).names[each] for each in result.nominations.values()]
     random.shuffle(pods)
     random.shuffle(budgets)
-    assert result.message == select(preemptor, pods, cpus, budgets=budgets, **scene).message
+    assert result.reason == select(preemptor, pods, cpus, budgets=budgets, **scene).reason
 
 
 @given(PODS, st.sampled_from([500, 2000]), st.integers(1, 4))
@@ -79,5 +80,5 @@ def test_relations_that_forbid_nothing_change_nothing(members, cpu, priority):
     pods, preemptor = running(members), pod("high", priority=priority, cpu=cpu)
     result = [select(preemptor, pods, [2000] * 4, groups=GROUPS, priorities=PRIORITIES, related=related) for related in (False, True)]
 
-    assert result[0].message == result[1].message
+    assert result[0].reason == result[1].reason
     assert names(result[0].victims) == names(result[1].victims)

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
 from tests.sampling import sampled
 from tests.scheduler_core.oracle.model import read
 from tests.scheduler_core.oracle.strategies import Size, clusters

@@ -7,10 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from scheduler_core.causes.attempts import PreemptionResult
 from scheduler_core.cycle.preemptor import Preemptor, Proving
 from scheduler_core.exact.complete import Complete
-from scheduler_core.model.decision import Status
-from scheduler_core.preemption.minimal.minimal_plans import NOT_PROVED, fewest_victims
+from scheduler_core.model.status import Status
+from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.victims.workload_aware import select_victims
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.preemption.crowded import group, node, pod
@@ -55,7 +56,7 @@ def test_a_plan_that_cannot_be_proved_is_refused(monkeypatch):
     monkeypatch.setattr(proving, "place", lambda _: nothing)
     result = fewest_victims(root, first, proving, decider.preemptions.units(root), decider.preemptions.budgets)
 
-    assert (Status.UNSCHEDULABLE, NOT_PROVED, ()) == (result.status, result.message, result.victims)
+    assert (Status.UNSCHEDULABLE, PreemptionResult.NOT_PROVED, ()) == (result.status, result.reason, result.victims)
     assert np.array_equal(before, greedy.state.ledger.used)
 
 

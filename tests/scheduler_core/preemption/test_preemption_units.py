@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.preemption.units.preemption_units import Units
 from tests.scheduler_core.preemption.scene import cases, composite, leaf, ledger_of, names, node_table, pod, units_of
 

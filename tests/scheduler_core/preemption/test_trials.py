@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scheduler_core.cycle.preemptor import Proving
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.preemption.minimal.trials import Trials
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from tests.scheduler_core.preemption.crowded import node

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
+from scheduler_core.wording.kube_scheduler import preemption_words
 from tests.scheduler_core.preemption.scene import (
     composite,
     leaf,
@@ -22,7 +24,7 @@ def test_who_is_in_the_way_leaves_and_who_is_not_stays():
 
     assert ["in-the-way"] == names(result.victims)
     assert {"default/high": 0} == result.nominations
-    assert (Status.SUCCESS, "found a placement for podgroup, preempting 1 victims") == (result.status, result.message)
+    assert (Status.SUCCESS, "found a placement for podgroup, preempting 1 victims") == (result.status, preemption_words(result.reason))
 
 
 def test_the_more_important_comes_back_first():
@@ -74,26 +76,37 @@ def test_a_group_counts_by_the_priority_of_its_root():
 
     result = select(root(pod("high")), pods, [1000], groups=groups, priorities={"pg": 10, "top": 500})
 
-    assert (Status.UNRESOLVABLE, "No preemption victims found for incoming preemptor") == (result.status, result.message)
+    assert (Status.UNRESOLVABLE, "No preemption victims found for incoming preemptor") == (result.status, preemption_words(result.reason))
 
 
 @pytest.mark.parametrize("priority", [100, 101])
 def test_nobody_of_equal_or_higher_priority_leaves(priority):
     result = select(root(pod("high"), priority=100), [pod("p", 0, priority)], [1000])
 
-    assert ((), "No preemption victims found for incoming preemptor", None) == (result.victims, result.message, result.outcome)
+    assert ((), "No preemption victims found for incoming preemptor", None) == (
+        result.victims,
+        preemption_words(result.reason),
+        result.outcome,
+    )
 
 
 def test_a_root_that_must_not_preempt_does_not():
     result = select(root(pod("high"), preempts=False), [pod("p", 0)], [1000])
 
-    assert (Status.UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.", ()) == (result.status, result.message, result.victims)
+    assert (Status.UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.", ()) == (
+        result.status,
+        preemption_words(result.reason),
+        result.victims,
+    )
 
 
 def test_no_pod_is_preempted_where_the_whole_root_does_not_fit_even_so():
     result = select(root(pod("a"), pod("b"), pod("c")), [pod("p", 0), pod("q", 1)], [1000, 1000])
 
-    assert (Status.UNSCHEDULABLE, "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining") == (result.status, result.message)
+    assert (Status.UNSCHEDULABLE, "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining") == (
+        result.status,
+        preemption_words(result.reason),
+    )
     assert ((), {}) == (result.victims, result.nominations)
     assert result.outcome is not None
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.model.decision import Name, Status
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
+from scheduler_core.wording.kube_scheduler import preemption_words
 from tests.scheduler_core.preemption.scene import (
     budget,
     leaf,
@@ -28,7 +30,7 @@ NOMINATED = pod("high", nominated=0)
 def test_while_victims_are_on_their_way_nobody_else_is_chosen(pods, leaving):
     result = select(root(NOMINATED), [*pods, pod("q", 1, 10)], [1000, 1000], leaving=leaving)
 
-    assert (Status.SUCCESS, "ongoing preemption on nominated nodes", ()) == (result.status, result.message, result.victims)
+    assert (Status.SUCCESS, "ongoing preemption on nominated nodes", ()) == (result.status, preemption_words(result.reason), result.victims)
     assert {"default/high": 0} == result.nominations
 
 
@@ -44,14 +46,16 @@ def test_while_victims_are_on_their_way_nobody_else_is_chosen(pods, leaving):
 def test_a_nomination_alone_holds_nothing_up(other):
     result = select(root(NOMINATED), [other, pod("q", 0, 5)], [1000, 1000])
 
-    assert "found a placement for podgroup, preempting 1 victims" == result.message
+    assert "found a placement for podgroup, preempting 1 victims" == preemption_words(result.reason)
 
 
 def test_the_nomination_of_a_member_deep_in_the_tree_counts():
     inner = Entity(Name("PodGroup", "default", "inner"), 1, True, "", 100, True, "", (), (NOMINATED,))
     outer = Entity(Name("CompositePodGroup", "default", "outer"), 1, True, "", 100, True, "", (inner,))
 
-    assert "ongoing preemption on nominated nodes" == select(outer, [pod("p", 0, 10, terminating=True, preempted=True)], [1000]).message
+    assert "ongoing preemption on nominated nodes" == preemption_words(
+        select(outer, [pod("p", 0, 10, terminating=True, preempted=True)], [1000]).reason
+    )
 
 
 def test_who_leaves_already_is_not_reported_again_but_is_counted():
@@ -60,7 +64,7 @@ def test_who_leaves_already_is_not_reported_again_but_is_counted():
     result = select(root(pod("high", cpu=3000)), pods, [3000], groups=[leaf("low", "all")], leaving={"default/c"})
 
     assert (["b"], ["a", "c"]) == (names(result.victims), names(result.being_evicted))
-    assert "found a placement for podgroup, preempting 3 victims" == result.message
+    assert "found a placement for podgroup, preempting 3 victims" == preemption_words(result.reason)
 
 
 def test_who_would_break_a_budget_comes_back_first():

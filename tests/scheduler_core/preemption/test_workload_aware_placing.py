@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.status import Status
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.victims.workload_aware import select_victims
 from tests.scheduler_core.preemption import naive
@@ -102,7 +102,7 @@ def test_a_pod_that_conflicts_with_the_root_takes_no_capacity_from_others():
 def test_on_a_node_that_is_promised_twice_nobody_comes_back_anywhere():
     class Generous(FirstFit):
         def place(self, entity: Entity) -> Outcome:
-            return Outcome(Status.SUCCESS, "", tuple((each, 0) for each in entity.waiting))
+            return Outcome(Status.SUCCESS, None, tuple((each, 0) for each in entity.waiting))
 
     pods = [pod("p", 0, 10, 0), pod("q", 1, 10, 0)]
     ledger = ledger_of(node_table([1000, 1000]), pods)
@@ -161,4 +161,4 @@ def test_the_choice_is_that_of_a_naive_implementation_in_any_order(members, wait
     random.shuffle(pods)
     random.shuffle(budgets)
     again = select(preemptor, pods, cpus, budgets=budgets, **scene)
-    assert (result.message, names(result.victims), result.violating) == (again.message, names(again.victims), again.violating)
+    assert (result.reason, names(result.victims), result.violating) == (again.reason, names(again.victims), again.violating)

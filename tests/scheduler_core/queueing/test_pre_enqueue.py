@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.model.conditions import Conditions
-from scheduler_core.model.decision import Decision, GroupCondition, Status
+from scheduler_core.model.decision import Decision, GroupCondition
+from scheduler_core.model.status import Status
 from scheduler_core.model.wording import LONGEST
 from scheduler_core.queueing.pre_enqueue import decision, refusal
 from scheduler_core.queueing.trees import Trees
+from scheduler_core.wording.conditions import conditions
+from scheduler_core.wording.decision_words import group_message
+from tests.scheduler_core.builders import conditions_of, message_of, reasons_of
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 from validators.gates import Gates
 from validators.model.meta import ObjectMeta
@@ -28,7 +32,7 @@ def refused(groups, pods, gates=ALL_ON, others=()) -> Decision | None:
 
 
 def messages(found: Decision) -> dict[str, str]:
-    return {group.group.name: group.message for group in found.groups}
+    return {group.group.name: group_message(group) for group in found.groups}
 
 
 @pytest.mark.parametrize(
@@ -49,12 +53,12 @@ def test_an_invalid_tree_reports_each_group_its_errors_and_the_root_all():
     breach = "spec.workloadRef.workloadName: Invalid value: \"other\": must be 'train', the Workload of the tree's root CompositePodGroup root (tree-one-workload)"
     whole = f'the tree is invalid: PodGroup "a": {breach}'
 
-    assert (Status.INVALID, whole) == (result.status, result.message)
+    assert (Status.INVALID, whole) == (result.status, message_of(result))
     assert messages(result) == {"root": whole, "a": breach, "b": whole}
     assert {Status.INVALID} == {group.status for group in result.groups}
-    assert {"default/p": whole} == result.pending
-    assert result.groups[1].conditions == (GroupCondition("PodGroupInitiallyScheduled", "False", "Invalid", breach),)
-    assert result.groups[0].conditions == (GroupCondition("CompositePodGroupInitiallyScheduled", "False", "Invalid", whole),)
+    assert {"default/p": whole} == reasons_of(result)
+    assert conditions(result, result.groups[1]) == (GroupCondition("PodGroupInitiallyScheduled", "False", "Invalid", breach),)
+    assert conditions(result, result.groups[0]) == (GroupCondition("CompositePodGroupInitiallyScheduled", "False", "Invalid", whole),)
 
 
 def test_nothing_is_placed_of_what_is_refused():
@@ -67,9 +71,9 @@ def test_many_breaches_are_cut_and_counted():
     groups = [composite("root"), *(leaf(f"a{number:04}", "root", workload="other") for number in range(300))]
     result = refused(groups, [pod("p", "a0000")])
 
-    assert len(result.message) <= LONGEST
-    assert result.message.endswith(" more")
-    assert all(len(condition.message) <= LONGEST for group in result.groups for condition in group.conditions)
+    assert len(message_of(result)) <= LONGEST
+    assert message_of(result).endswith(" more")
+    assert all(len(condition.message) <= LONGEST for condition in conditions_of(result))
 
 
 @pytest.mark.parametrize(
@@ -85,24 +89,24 @@ def test_a_tree_waits_for_a_missing_parent_and_names_it(groups, want):
     top = groups[0]
     message = f'waiting for CompositePodGroup "nobody", the parent of {top.kind} "{top.metadata.name}", to appear in scheduling queue'
 
-    assert (Status.WAIT, message) == (result.status, result.message)
+    assert (Status.WAIT, message) == (result.status, message_of(result))
     assert dict.fromkeys(want, message) == messages(result)
-    assert [()] * len(want) == [group.conditions for group in result.groups]
-    assert {"default/p": message} == result.pending
+    assert [()] * len(want) == [conditions(result, group) for group in result.groups]
+    assert {"default/p": message} == reasons_of(result)
 
 
 def test_a_parent_that_cannot_be_read_is_distinguished():
     result = refused([leaf("a", "b")], [pod("p", "a")], others=[Named("CompositePodGroup", ObjectMeta(name="b"))])
 
     assert result.status is Status.WAIT
-    assert result.message.endswith("to appear in scheduling queue: it exists but cannot be used")
+    assert message_of(result).endswith("to appear in scheduling queue: it exists but cannot be used")
 
 
 def test_a_flat_gang_waits_for_its_members():
     result = refused([leaf("a", gang=3)], [pod("p", "a")])
 
     assert result.status is Status.WAIT
-    assert result.message == (
+    assert message_of(result) == (
         'waiting for minCount pods from a gang to appear in scheduling queue: PodGroup "a" has 1 of 3 pods, 2 missing'
     )
     assert messages(result) == {"a": 'PodGroup "a" has 1 of 3 pods, 2 missing'}
@@ -113,8 +117,8 @@ def test_a_tree_waits_for_its_quorum_and_says_who_is_short():
     result = refused(groups, [pod("a-0", "a"), pod("b-0", "b")])
     root, short = 'CompositePodGroup "root" has 1 of 2 ready child groups, 1 missing', 'PodGroup "b" has 1 of 2 pods, 1 missing'
 
-    assert f"{QUORUM}: {root}; {short}" == result.message
-    assert messages(result) == {"root": root, "a": result.message, "b": short}
+    assert f"{QUORUM}: {root}; {short}" == message_of(result)
+    assert messages(result) == {"root": root, "a": message_of(result), "b": short}
 
 
 def test_one_gated_member_holds_back_its_whole_root():
@@ -122,8 +126,8 @@ def test_one_gated_member_holds_back_its_whole_root():
     result = refused(groups, [pod("a-0", "a"), pod("b-0", "b", gates=("x", "y"))])
     message = "waiting for scheduling gates of members: default/b-0 [x y]"
 
-    assert (Status.WAIT, message) == (result.status, result.message)
-    assert {"default/a-0": message, "default/b-0": "waiting for scheduling gates: [x y]"} == result.pending
+    assert (Status.WAIT, message) == (result.status, message_of(result))
+    assert {"default/a-0": message, "default/b-0": "waiting for scheduling gates: [x y]"} == reasons_of(result)
 
 
 def test_a_gate_of_a_pod_that_is_leaving_holds_back_nobody():
@@ -134,7 +138,7 @@ def test_quorum_and_gates_are_reported_together():
     result = refused([leaf("a", gang=2)], [pod("p", "a", gates=("x",))])
     short, gate = 'PodGroup "a" has 1 of 2 pods, 1 missing', "waiting for scheduling gates of members: default/p [x]"
 
-    assert f"waiting for minCount pods from a gang to appear in scheduling queue: {short}; {gate}" == result.message
+    assert f"waiting for minCount pods from a gang to appear in scheduling queue: {short}; {gate}" == message_of(result)
     assert messages(result) == {"a": f"{short}; {gate}"}
 
 
@@ -142,9 +146,9 @@ def test_many_shortages_and_gates_are_cut():
     groups = [composite("root", gang=200), *(leaf(f"a{number:04}", "root", gang=2) for number in range(200))]
     result = refused(groups, [pod(f"p{number}", f"a{number:04}", gates=("gate",)) for number in range(200)])
 
-    assert len(result.message) <= LONGEST
-    assert "more; waiting for scheduling gates of members: default/p0 [gate], " in result.message
-    assert result.message.endswith(" more")
+    assert len(message_of(result)) <= LONGEST
+    assert "more; waiting for scheduling gates of members: default/p0 [gate], " in message_of(result)
+    assert message_of(result).endswith(" more")
 
 
 UNLIKE = "all pods in a single pod group should have the same"
@@ -186,10 +190,10 @@ UNLIKE = "all pods in a single pod group should have the same"
 def test_pods_unlike_each_other_are_an_error(groups, pods, gates, message):
     result = refused(groups, pods, gates)
 
-    assert (Status.ERROR, message) == (result.status, result.message)
-    assert {message} == {group.message for group in result.groups}
+    assert (Status.ERROR, message) == (result.status, message_of(result))
+    assert {message} == {*messages(result).values()}
     assert {("False", "SchedulerError", message)} == {
-        (condition.status, condition.reason, condition.message) for group in result.groups for condition in group.conditions
+        (condition.status, condition.reason, condition.message) for condition in conditions_of(result)
     }
 
 
@@ -219,5 +223,5 @@ def test_a_group_that_was_scheduled_once_keeps_saying_so():
     result = refused([leaf("a", "b", conditions=reported), composite("b", "b")], [pod("p", "a")])
 
     assert {"a": ["Scheduled"], "b": ["Invalid"]} == {
-        group.group.name: [each.reason for each in group.conditions] for group in result.groups
+        group.group.name: [each.reason for each in conditions(result, group)] for group in result.groups
     }

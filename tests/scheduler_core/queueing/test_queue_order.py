@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.queueing.queue_order import Order, OrderError
 
 ROOTS = {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.queueing.quorum import shortages, waiting_for
+from scheduler_core.causes.pre_enqueue import QuorumAwaited
+from scheduler_core.queueing.quorum import shortages
 from scheduler_core.queueing.trees import Trees
+from scheduler_core.wording.pre_enqueue_words import pre_enqueue_words
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 
 
@@ -71,7 +73,11 @@ def test_of_a_tree_the_root_alone_is_judged(groups, pods, want):
     ],
 )
 def test_upstreams_words(groups, want):
-    assert want == waiting_for(Trees(snapshot(groups)).all[0])
+    trees = Trees(snapshot(groups))
+    short = shortages(trees.all[0], trees)
+    text = pre_enqueue_words(QuorumAwaited(trees.all[0].name, tuple(short)))
+
+    assert f"{want}: {'; '.join(map(pre_enqueue_words, short))}" == text
 
 
 @pytest.mark.parametrize(
@@ -84,4 +90,4 @@ def test_upstreams_words(groups, want):
 def test_a_shortage_in_words(group, want):
     trees = Trees(snapshot([group], [pod("p", "a")]))
 
-    assert [want] == [str(each) for each in shortages(trees.all[0], trees)]
+    assert [want] == [pre_enqueue_words(each) for each in shortages(trees.all[0], trees)]

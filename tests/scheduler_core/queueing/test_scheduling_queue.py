@@ -6,9 +6,13 @@ import itertools
 
 import pytest
 
-from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.model.wording import LONGEST
 from scheduler_core.queueing.scheduling_queue import Forest, OrderError, QueueOptions, build
+from scheduler_core.wording import decision_words
+from scheduler_core.wording.decision_words import causes_words
+from tests.scheduler_core.builders import message_of, reasons_of
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 from validators.model.meta import ObjectMeta
 from validators.model.objects import Named
@@ -89,8 +93,8 @@ def test_a_gated_pod_alone_waits():
     (result,) = build(snapshot([], [pod("p", gates=("x", "y"))]), ANY).refused
     message = "waiting for scheduling gates: [x y]"
 
-    assert (Name("Pod", "default", "p"), Status.WAIT, message) == (result.root, result.status, result.message)
-    assert ({"default/p": message}, ()) == (result.pending, result.groups)
+    assert (Name("Pod", "default", "p"), Status.WAIT, message) == (result.root, result.status, message_of(result))
+    assert ({"default/p": message}, ()) == (reasons_of(result), result.groups)
 
 
 def test_pods_of_an_absent_group_belong_to_no_root():
@@ -98,14 +102,16 @@ def test_pods_of_an_absent_group_belong_to_no_root():
     forest = build(snapshot([composite("a")], pods), ANY)
     reason = 'waiting for pods\'s pod group "a" to appear in scheduling queue'
 
-    assert (("default/p", reason), ("default/q", f"{reason}; waiting for scheduling gates: [x]")) == forest.pending
+    assert {"default/p": reason, "default/q": f"{reason}; waiting for scheduling gates: [x]"} == decision_words.pending(
+        dict(forest.pending)
+    )
     assert ((), ()) == (forest.ready, forest.refused)
 
 
 def test_pods_of_a_group_that_cannot_be_read_are_reported():
     forest = build(snapshot([], [pod("p", "a")], others=[Named("PodGroup", ObjectMeta(name="a"))]), ANY)
 
-    assert [reason for _, reason in forest.pending] == [
+    assert [causes_words(causes) for _, causes in forest.pending] == [
         'waiting for pods\'s pod group "a" to appear in scheduling queue: it exists but cannot be used'
     ]
 
@@ -191,7 +197,7 @@ def test_ten_thousand_groups_that_break_a_rule():
     (result,) = build(snapshot(groups, [pod("p", "g0")]), ANY).refused
 
     assert (Status.INVALID, MANY + 1) == (result.status, len(result.groups))
-    assert len(result.message) <= LONGEST
+    assert len(message_of(result)) <= LONGEST
 
 
 @pytest.mark.parametrize("top", ["nobody", "level-0", None])

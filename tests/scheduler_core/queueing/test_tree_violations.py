@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.queueing import tree_violations
 from scheduler_core.queueing.trees import Trees
+from scheduler_core.wording.pre_enqueue_words import pre_enqueue_words
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 from validators.gates import Gates
 from validators.model import decode
@@ -15,6 +16,7 @@ from validators.model.meta import ObjectMeta
 from validators.model.objects import Named
 
 ALL = {"all": {}}
+ALL_ON = Gates()
 
 
 def workload(name: str, *leaves: str, gang: int = 2):
@@ -28,8 +30,15 @@ def workload(name: str, *leaves: str, gang: int = 2):
 def violated_rules(groups, pods=(), others=(), gates=None) -> dict[str, list[str]]:
     """Return the ids of the rules that each group of the first tree violates."""
     trees = Trees(snapshot(groups, pods, others=others))
-    result = tree_violations.find_violations(trees.all[0], trees, gates or Gates())
-    return {name.name: [re.findall(r"\(([a-z-]+)\)$", breach)[0] for breach in breaches] for name, breaches in result.items()}
+    return {
+        name: [re.findall(r"\(([a-z-]+)\)$", breach)[0] for breach in breaches] for name, breaches in worded(trees, gates or ALL_ON).items()
+    }
+
+
+def worded(trees: Trees, gates: Gates = ALL_ON) -> dict[str, list[str]]:
+    """Return the violations of each group of the first tree in words."""
+    found = tree_violations.find_violations(trees.all[0], trees, gates)
+    return {each.group.name: [pre_enqueue_words(violation) for violation in each.violations] for each in found}
 
 
 def chain(levels: int):
@@ -117,7 +126,7 @@ def test_pods_have_the_priority_of_the_root(groups, pods, want):
 
 def test_a_breach_says_where_and_what_and_which_rule():
     trees = Trees(snapshot([composite("a", "b"), composite("b", "a")]))
-    (breaches, *_) = tree_violations.find_violations(trees.all[0], trees, Gates()).values()
+    (breaches, *_) = worded(trees).values()
 
     assert breaches == [
         'spec.parentCompositePodGroupName: Invalid value: "b": must not lead back to the group itself: a → b → a (parent-acyclic)'
@@ -128,7 +137,7 @@ def test_pods_of_another_priority_are_reported_as_upstream_does_and_counted():
     trees = Trees(
         snapshot([leaf("a", priority=100)], [pod("p0", "a", priority=50), pod("p1", "a", priority=100), pod("p2", "a", priority=7)])
     )
-    (breaches,) = tree_violations.find_violations(trees.all[0], trees, Gates()).values()
+    (breaches,) = worded(trees).values()
 
     want = "all pods in a single pod group should have the same priority as the pod group's priority, got 50 and 100: default/p0 and 1 more"
 

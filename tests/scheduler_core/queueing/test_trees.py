@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.queueing.trees import Tree, Trees, minimum, pod_entity
 from tests.scheduler_core.planted import FIRST, composite, leaf, pod, snapshot
 from validators.gates import Gates

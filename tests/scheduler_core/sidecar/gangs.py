@@ -7,7 +7,7 @@ from typing import Any
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from tests.scheduler_core.sidecar.histories import Json
 
 REASONS = {

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
+from scheduler_core.causes.attempts import PluginReason
+from scheduler_core.causes.live import EvictionRefused, NodeWithoutHostname
+from scheduler_core.model.decision import Decision, GroupDecision
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
@@ -27,6 +31,7 @@ from tests.scheduler_core.sidecar.test_preemption_plan import budget
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound, nodes_of, of, said, told
 
 NO_ROOM = "0/1 nodes are available"
+GONE = Ref("Pod", "default", "gone", "uid")
 
 
 class Office(Watched):
@@ -86,8 +91,9 @@ def placed(*names: str, root: Name = G) -> Decision:
 
 def failed(*victims: str, status: Status = Status.UNSCHEDULABLE, nominated: tuple[str, ...] = (), why: str = NO_ROOM) -> Decision:
     nominations = {f"default/{name}": "n1" for name in nominated}
-    pending = {"default/g-0": why}
-    return Decision(G, status, why, nominations=nominations, victims=tuple(f"default/{name}" for name in victims), pending=pending)
+    causes = (PluginReason(why),)
+    pending = {"default/g-0": causes}
+    return Decision(G, status, causes, nominations=nominations, victims=tuple(f"default/{name}" for name in victims), pending=pending)
 
 
 def evicts(attempt: Attempt) -> list[str]:
@@ -122,7 +128,7 @@ def test_bind_that_failed_before_is_forgotten_when_others_begin():
 
 def test_leftover_pods_are_reported_after_the_binds():
     office = Office(leaf("g", 1), *pods("g", 2, **MUSTER))
-    decision = Decision(G, Status.SUCCESS, assignments={"default/g-0": "n1"}, pending={"default/g-1": NO_ROOM})
+    decision = Decision(G, Status.SUCCESS, assignments={"default/g-0": "n1"}, pending={"default/g-1": (PluginReason(NO_ROOM),)})
     assert [Bind, SetCondition] == [type(write) for write in office.comes(decision).writes]
 
 
@@ -234,7 +240,7 @@ def test_refused_eviction_is_not_retried_without_a_change(victim, now, change, w
     office = preempting(flush_seconds=300.0)
     office.happens(budget(0))
     refused = office.store.usage.pods.pods["default/low-0"].ref
-    office.queue.evictions_refused(office.entity, frozenset({refused}), "", 10.0)
+    office.queue.eviction_refused(office.entity, refused, "", 10.0)
     if change:
         office.happens(budget(1))
     assert want == evicts(office.comes(failed(victim, nominated=("g-0",)), now))
@@ -242,7 +248,7 @@ def test_refused_eviction_is_not_retried_without_a_change(victim, now, change, w
 
 def test_plan_of_which_one_victim_was_refused_is_not_made_with_others_besides():
     office = preempting()
-    office.queue.evictions_refused(office.entity, frozenset({office.store.usage.pods.pods["default/low-0"].ref}), "", 0.0)
+    office.queue.eviction_refused(office.entity, office.store.usage.pods.pods["default/low-0"].ref, "", 0.0)
     assert [] == evicts(office.comes(failed("low-0", "low-1")))
     assert G in office.queue.entities.unschedulable
 
@@ -252,7 +258,7 @@ def test_root_whose_victims_would_not_leave_is_tried_again_after_its_back_off():
     office.comes(failed("low-0", nominated=("g-0",)))
     entity = office.entity
     office.queue.preemption_done(entity)
-    office.queue.evictions_refused(entity, frozenset(), "", 0.5)
+    office.queue.eviction_refused(entity, GONE, "", 0.5)
     assert (Backoff, False) == (type(entity.state), G in office.queue.entities.unschedulable)
     assert 1.0 == office.queue.entities.due(0.5)
 
@@ -262,7 +268,7 @@ def test_root_that_is_gone_when_its_victims_refuse_is_forgotten():
     entity = office.entity
     office.server.delete(("Pod", "default", "g-0"))
     office.happens()
-    office.queue.evictions_refused(entity, frozenset(), "", 0.0)
+    office.queue.eviction_refused(entity, GONE, "", 0.0)
     assert {} == office.queue.entities.by_root
 
 
@@ -278,7 +284,7 @@ def test_pods_are_pinned_to_no_node_without_a_host_name():
     assert (True, True) == ("node n1" in event.message, HOST in event.message)
     found = office.queue.decisions.get(G)
     assert found is not None
-    assert (Status.ERROR, {}) == (found.status, found.assignments)
+    assert (Status.ERROR, {}, (NodeWithoutHostname("n1"),)) == (found.status, found.assignments, found.causes)
     assert office.wakes(nodes={"n1"}), "it may come to have one"
 
 
@@ -306,7 +312,7 @@ def test_partial_gang_that_does_not_fit_is_undone(decision, want):
 
 def test_gang_that_is_partial_and_whose_victims_refuse_is_undone():
     office = partial()
-    office.queue.evictions_refused(office.entity, frozenset({office.store.usage.pods.pods["default/low-0"].ref}), "", 0.0)
+    office.queue.eviction_refused(office.entity, office.store.usage.pods.pods["default/low-0"].ref, "", 0.0)
     writes = [*office.comes(failed("low-0", nominated=("g-0",))).writes]
     assert ["g-1"] == [write.pod.name for write in of(Remove, writes)]
 
@@ -370,14 +376,15 @@ def test_single_pod_keeps_its_nomination_where_it_may_not_preempt(policy, want):
     root = Name("Pod", "default", "one")
     office = Office(pod("one", nominated="n1", priority=5, preemptionPolicy=policy, **MUSTER), root=root, preempt=True)
     office.store.usage.record(office.survey.to_place[0])
-    decision = Decision(root, Status.UNSCHEDULABLE, NO_ROOM, pending={"default/one": NO_ROOM})
+    decision = Decision(root, Status.UNSCHEDULABLE, (PluginReason(NO_ROOM),), pending={"default/one": (PluginReason(NO_ROOM),)})
     assert want == [write.pod.name for write in of(Nominate, [*office.comes(decision).writes])]
 
 
 def test_refusal_names_who_would_not_leave():
     office = preempting()
     ref = Ref("Pod", "default", "low-0", "uid")
-    office.queue.evictions_refused(office.entity, frozenset({ref}), "", 3.0)
+    office.queue.eviction_refused(office.entity, ref, "too many disruptions", 3.0)
     refusal = office.entity.refusal
     assert refusal is not None
-    assert (frozenset({ref}), office.store.reporter.budgets, 303.0) == (refusal.victims, refusal.budgets, refusal.until)
+    assert (ref, office.store.reporter.budgets, 303.0) == (refusal.victim, refusal.budgets, refusal.until)
+    assert EvictionRefused("default/low-0", "too many disruptions") == refusal.cause

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED, LivePod
 from scheduler_core.sidecar.writes import Condition, Ref

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.causes.claims import DevicesAwaited
+from scheduler_core.causes.live import ClaimsUnreleased
 from scheduler_core.sidecar.writes import AllocateClaim, Nominate
-from tests.scheduler_core.builders import Json, leaf, node, pod
+from scheduler_core.wording.conditions import conditions
+from tests.scheduler_core.builders import Json, leaf, message_of, node, pod
 from tests.scheduler_core.plugins.device_objects import claim_spec, device, device_class, device_slice, request, resource_claim, wanting
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, of
 from tests.scheduler_core.sidecar.world import TERMINATING
@@ -96,14 +99,13 @@ def test_claim_that_an_eviction_is_to_free_for_a_root_is_not_used_by_roots_of_la
         scene.wait(1)
     scene.put(*LATER[later](claim))
     assert [] == scene.allocated()
-    reason = f"claim default/{claim} gets its devices when the pods that an earlier root evicts are gone"
     name = scene.server.objects.get(("PodGroup", "default", "late"), {}).get("metadata", {}).get("name", "late")
     explained = scene.scheduler.explain("default", name)
     assert explained is not None
-    assert [reason] == [*explained.decision.pending.values()]
+    assert [(DevicesAwaited(f"default/{claim}"),)] == [*explained.decision.pending.values()]
     for group in explained.decision.groups:
         why = f"waiting for claims that get devices when evicted pods are gone: default/{claim}"
-        assert [True] == [each.message.endswith(why) for each in group.conditions]
+        assert [True] == [each.message.endswith(why) for each in conditions(explained.decision, group)]
     scene.victims_end()
     own = objects[-1]["spec"]["resourceClaims"][0]["resourceClaimName"]
     assert (own, "m" if "another device" in case else "n", "p") == scene.allocated()[0]
@@ -241,7 +243,7 @@ def test_no_other_pod_is_evicted_while_the_reservations_of_victims_that_are_gone
         assert [] == scene.evict()
     before = scene.scheduler.explain("default", "p")
     assert before is not None
-    assert before.decision.message.startswith("pod p ")
+    assert message_of(before.decision).startswith("pod p ")
     scene.delete("Pod", "low")
     if restarted:
         scene.restart()
@@ -254,7 +256,10 @@ def test_no_other_pod_is_evicted_while_the_reservations_of_victims_that_are_gone
         assert ["low-2"] == scene.evict(), "the same pod can be evicted for another root of the batch"
         explained = scene.scheduler.explain("default", "p")
         assert explained is not None
-        assert explained.decision.message.startswith("waiting until the claims of pods that are gone are released: default/used; pod p ")
+        assert message_of(explained.decision).startswith(
+            "waiting until the claims of pods that are gone are released: default/used; pod p "
+        )
+        assert ClaimsUnreleased(("default/used",)) == explained.decision.causes[0]
     scene.put(FREE)
     assert [("new", "n", "p")] == scene.allocated(10.0 * restarted), "a root is attempted at once when its plan is done"
 

@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED, initially_scheduled
-from scheduler_core.model.decision import Decision, Domain, GroupDecision, Name, Status
+from scheduler_core.causes.attempts import PluginReason
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision
+from scheduler_core.model.names import HOSTNAME, Domain, Name
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
-from scheduler_core.sidecar.client.requests import HOSTNAME
 from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus, root_status
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.writes import Bind, Condition, Nominate, RecordEvent, Ref, Remove, SetCondition, Ungate
+from scheduler_core.wording.conditions import conditions, scheduled
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Server
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, G, bound, of, said, told
@@ -59,9 +62,9 @@ def placed(**nodes: str) -> Decision:
 
 def failed(*pending: str, status: Status = Status.UNSCHEDULABLE, why: str = NO_ROOM, group: Name = G, **more: Any) -> Decision:
     """That *group* and the pods *pending* found no place."""
-    conditions: Any = (initially_scheduled(group.kind, status, why),) if status is not Status.WAIT else ()
-    verdict = GroupDecision(group, status, why, conditions=conditions)
-    return Decision(G, status, why, groups=(verdict,), pending={f"default/{name}": why for name in pending}, **more)
+    reason = PluginReason(why)
+    verdict = GroupDecision(group, status, (reason,), reason=reason)
+    return Decision(G, status, (reason,), groups=(verdict,), pending={f"default/{name}": (reason,) for name in pending}, **more)
 
 
 def conditioned(each: Json, condition: Condition) -> Json:
@@ -72,7 +75,8 @@ def conditioned(each: Json, condition: Condition) -> Json:
 
 def standing(status: str = "False", why: str = NO_ROOM) -> Condition:
     """The condition of a PodGroup as it comes to be written."""
-    found = initially_scheduled("PodGroup", Status.SUCCESS if status == "True" else Status.UNSCHEDULABLE, why)
+    decision = failed(why=why)
+    (found,) = (scheduled("PodGroup"),) if status == "True" else conditions(decision, decision.groups[0])
     return Condition(found.type, found.status, found.reason, found.message)
 
 
@@ -276,9 +280,8 @@ def test_deleted_group_gets_no_report():
 
 def test_placed_group_of_a_tree_that_is_not_placed_is_not_reported_as_failed():
     placing = Placing(leaf("g", 1), *pods("g", 1, **MUSTER))
-    decision = Decision(
-        G, Status.UNSCHEDULABLE, NO_ROOM, groups=(GroupDecision(G, Status.SUCCESS, conditions=failed().groups[0].conditions),)
-    )
+    group = GroupDecision(G, Status.SUCCESS, present=GroupCondition(INITIALLY_SCHEDULED["PodGroup"], "False", "Unschedulable", NO_ROOM))
+    decision = Decision(G, Status.UNSCHEDULABLE, (PluginReason(NO_ROOM),), groups=(group,))
     assert [] == said(placing.told(decision))
 
 
@@ -309,7 +312,7 @@ def test_pod_with_our_gate_gets_no_reason():
 
 def test_only_the_leftover_pod_of_a_placed_group_is_reported():
     placing = Placing(leaf("g", 1), *pods("g", 2, **MUSTER))
-    writes = placing.told(Decision(G, Status.SUCCESS, pending={"default/g-1": NO_ROOM}))
+    writes = placing.told(Decision(G, Status.SUCCESS, pending={"default/g-1": (PluginReason(NO_ROOM),)}))
     assert [("g-1", SCHEDULED, "False")] == said(writes)
     assert len(writes) == 1
 
@@ -321,7 +324,8 @@ def test_only_the_leftover_pod_of_a_placed_group_is_reported():
 def test_event_of_a_single_pod_has_a_reason(message, want):
     root = Name("Pod", "default", "one")
     placing = Placing(pod("one", **MUSTER), root=root)
-    decision = Decision(root, Status.UNSCHEDULABLE, message, pending={"default/one": NO_ROOM})
+    causes = (PluginReason(message),) if message else ()
+    decision = Decision(root, Status.UNSCHEDULABLE, causes, pending={"default/one": (PluginReason(NO_ROOM),)})
     assert [want] == [each.message for each in of(RecordEvent, placing.told(decision))]
 
 

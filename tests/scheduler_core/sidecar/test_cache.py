@@ -10,8 +10,9 @@ from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Cache
 from scheduler_core.sidecar.cache.freshness import MAX_REMEMBERED

@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
 from tests.scheduler_core.builders import composite, leaf, node, pod

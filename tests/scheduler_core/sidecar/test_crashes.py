@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.loading.load import load
-from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
+from scheduler_core.model.names import HOSTNAME
+from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
 from scheduler_core.sidecar.writes import WriteOutcome
 from tests.sampling import sampled

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.queue.decision_log import DecisionLog
 
 
@@ -45,7 +47,7 @@ def test_a_root_decided_anew_counts_once_and_as_new():
 def test_pods_that_wait_and_victims_count_too():
     remembered = DecisionLog(10, 2)
     remembered.record(decision(0))
-    remembered.record(Decision(Name("PodGroup", "ns", "g1"), Status.UNSCHEDULABLE, pending={"ns/a": "why"}, victims=("ns/b",)))
+    remembered.record(Decision(Name("PodGroup", "ns", "g1"), Status.UNSCHEDULABLE, pending={"ns/a": ()}, victims=("ns/b",)))
 
     assert [1] == kept(remembered, 2)
 

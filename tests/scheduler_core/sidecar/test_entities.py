@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
 from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, UnschedulableEntities

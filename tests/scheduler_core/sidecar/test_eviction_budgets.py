@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 
+from scheduler_core.causes.attempts import PluginReason
+from scheduler_core.causes.live import EvictionRefused, EvictionsBlocked, ExceededBudget
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.wire import LabelSelector
 from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption, blocked_preemption
 from scheduler_core.sidecar.writes import Evict, EvictionMethod, RecordEvent, SetCondition, WriteOutcome
 from scheduler_core.wording.changes import remedy_text
-from tests.scheduler_core.builders import Json, pod
+from scheduler_core.wording.decision_words import causes_words
+from tests.scheduler_core.builders import Json, conditions_of, message_of, pod, reasons_of
 from tests.scheduler_core.sidecar.test_scheduler import Crowded, G, of
 
 RETRY = "retried when a PodDisruptionBudget changes, at the latest after 300 s"
@@ -63,7 +68,7 @@ def test_a_budget_that_allows_too_few_disruptions_is_named_with_its_victims(stra
     assert message.endswith(note)
     assert {"g", "g-0", "g-1"} == {name for name, text in conditions(writes).items() if note in text}
     assert any(text.startswith(note) for text in events(writes))
-    assert decision(scene).message.startswith(note)
+    assert message_of(decision(scene)).startswith(note)
     (remedy,) = decision(scene).remedies
     assert "PodDisruptionBudget default/keep deleted, or changed to allow 2 disruptions; the victims are then evicted" == remedy_text(
         remedy
@@ -168,7 +173,7 @@ def test_a_refusal_of_the_api_server_is_reported_until_a_dry_run_passes():
     assert any(text.startswith(note) for text in events(writes))
     scene.end(writes)
     scene.end(scene.wait(20))
-    assert decision(scene).message.startswith(note)
+    assert message_of(decision(scene)).startswith(note)
 
     scene.now += 300
     (attempt,) = scene.scheduler.attempt(scene.now)
@@ -191,11 +196,14 @@ def test_a_refusal_after_the_dry_run_is_reported_with_the_next_attempt():
 def test_a_long_message_is_cut_and_the_reason_is_not():
     scene = crowded()
     scene.writes()
-    reason = BlockedPreemption("x" * 2000)
-    note = reason.note(300)
-    long = [each for each in reason.added_to(decision(scene), 300).groups if each.conditions]
+    blocked = BlockedPreemption(EvictionRefused("default/low-0", "x" * 2000)).added_to(decision(scene), 300)
+    note = causes_words(blocked.causes[:1])
     assert len(note) < 600
-    assert all(note in condition.message and len(condition.message) <= 1024 for each in long for condition in each.conditions)
+    messages = [each.message for each in conditions_of(blocked)]
+    assert messages
+    assert all(message.endswith(note) and len(message) <= 1024 for message in messages)
+    long = dataclasses.replace(blocked, pending={pod: (PluginReason("y" * 2000), *causes) for pod, causes in blocked.pending.items()})
+    assert all(text.endswith(f" more characters; {note}") and len(text) <= 1024 for text in reasons_of(long).values())
 
 
 def test_many_victims_are_counted_and_three_are_named():
@@ -205,5 +213,7 @@ def test_many_victims_are_counted_and_three_are_named():
     victims = [record for record in scene.store.usage.records() if record.node >= 0]
     blocked = blocked_preemption(budgets, victims)
     assert blocked is not None
+    keep = Name("PodDisruptionBudget", "default", "keep")
+    assert (ExceededBudget(keep, 1, tuple(f"default/low-{number}" for number in range(4))),) == blocked.by
     text = "PodDisruptionBudget default/keep allows 1 disruption and matches 4 victims (default/low-0, default/low-1, default/low-2 and 1 more)"
-    assert text == blocked.reason
+    assert f"preemption is blocked: {text}; {RETRY}" == causes_words((EvictionsBlocked(blocked.by, 300.0),))

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from apiserver.watch import WatchStatus
+from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Bookmark, Changed, Informers, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
-from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted
 from scheduler_core.sidecar.process.mailbox import Mailbox
 from tests.apiserver.fake import serving
 
@@ -158,7 +158,7 @@ def test_each_new_reason_is_reported_to_pods_that_wait_for_the_kind(kind):
     sink = watching.sinks[kind]
     for standing, reason in [(WatchStatus.FORBIDDEN, "no"), (WatchStatus.FORBIDDEN, "no!"), *[(WatchStatus.FAILED, "down")] * 2]:
         sink.set_status(standing, reason)
-    want = [NotListed(kind, Unlisted(Cause.FORBIDDEN)), NotListed(kind, Unlisted(error="down"))]
+    want = [NotListed(kind, Unlisted(UnlistedReason.FORBIDDEN)), NotListed(kind, Unlisted(error="down"))]
 
     assert (want if kind in ON_DEMAND else []) == watching.news()
     sink.replace([], "1")

@@ -10,7 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.causes.attempts import PluginReason
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Restored, Unserved
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, Reads
@@ -195,7 +198,7 @@ def raw(each):
 
 
 def attempt(*writes, status=Status.SUCCESS, plan=(), message=""):
-    return Attempt(ROOT, Decision(ROOT, status, message), writes, plan)
+    return Attempt(ROOT, Decision(ROOT, status, (PluginReason(message),) if message else ()), writes, plan)
 
 
 BIND, EVICT = Bind(POD, "n1"), Evict(POD, "x")

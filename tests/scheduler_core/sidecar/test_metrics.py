@@ -7,7 +7,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.diagnosis.fragmentation import Fragment
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.process.metrics import SECONDS, SidecarMetrics
 from scheduler_core.sidecar.queue.states import STATES, Active, Backoff, Binding, Gated, Preempting, PreemptionProposed, Unschedulable
@@ -135,13 +137,13 @@ def test_who_waits_for_victims_is_counted_as_kube_scheduler_counts_it(decision, 
 @pytest.mark.parametrize("root", [pytest.param(ROOT, id="a group"), pytest.param(LONE, id="a pod")])
 def test_what_is_held_back_was_not_tried(root):
     telemetry = SidecarMetrics("mine")
-    telemetry.attempted(Decision(root, Status.WAIT, pending={"a/b": "gated"}), 0.1)
+    telemetry.attempted(Decision(root, Status.WAIT, pending={"a/b": ()}), 0.1)
 
     assert {} == {**told(telemetry, "muster_podgroup_schedule_attempts_total"), **told(telemetry, "muster_schedule_attempts_total")}
 
 
 PLACED = {"assignments": {"a/b": "n", "a/c": "n"}}
-LEFT = {"pending": {"a/d": "no room"}}
+LEFT = {"pending": {"a/d": ()}}
 
 
 @pytest.mark.parametrize(
@@ -334,7 +336,7 @@ def exercised():
     telemetry.placements_evaluated(looked, 1.0)
     for root in (ROOT, TREE, LONE):
         for status in Status:
-            decision = Decision(root, status, assignments={"a/b": "n"}, pending={"a/c": "why"})
+            decision = Decision(root, status, assignments={"a/b": "n"}, pending={"a/c": ()})
             telemetry.attempted(decision, 1.0)
             telemetry.attempted(decision, 1.0, planned=True)
             telemetry.decided([decision], 1.0)

@@ -7,7 +7,7 @@ import pytest
 from scheduler_core.model.nodes import OTHERS
 from scheduler_core.sidecar.cache.node_cache import MAX_UNKNOWN_RESOURCES
 from scheduler_core.sidecar.writes import Bind
-from tests.scheduler_core.builders import node, pod
+from tests.scheduler_core.builders import node, pod, reasons_of
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, nodes_of, of
 
 BUILT_IN = 4
@@ -34,7 +34,7 @@ def rows(scene):
 
 
 def why(scene, name):
-    return scene.scheduler.explain("default", name).decision.pending[f"default/{name}"]
+    return reasons_of(scene.scheduler.explain("default", name).decision)[f"default/{name}"]
 
 
 def test_few_are_reported_by_name():

@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.scheduling.decide import decide
 from tests.sampling import sampled

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.decision import Decision, Eviction, Name, Status
+from scheduler_core.model.decision import Decision, Eviction
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.pod_cache import LivePod

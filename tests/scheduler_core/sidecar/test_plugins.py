@@ -10,12 +10,12 @@ import pytest
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Nodes, NodeTable, Rows
+from scheduler_core.model.status import Status
 from scheduler_core.placement.extension_points import Assigned, PluginFailedError, Plugins
 from scheduler_core.sidecar.writes import Bind, SetCondition
-from tests.scheduler_core.builders import leaf, node, pod, pods
+from tests.scheduler_core.builders import leaf, message_of, node, pod, pods
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, gang, nodes_of, of, told
 
 
@@ -147,7 +147,7 @@ def test_a_cycle_reports_a_failing_plugin_and_continues(plugins, method, strateg
     }
 
     assert Status.ERROR is by_name["g"].status
-    assert f"placement plugin Fails.{method} {FAILED}" == by_name["g"].message
+    assert f"placement plugin Fails.{method} {FAILED}" == message_of(by_name["g"])
     assert {"default/g-0", "default/g-1"} == {*by_name["g"].pending}
     # What was tried before it failed is given back.
     assert without["h"].assignments == by_name["h"].assignments
@@ -221,4 +221,4 @@ def test_a_plugin_that_returns_something_else_fails_too(plugins, words):
     (decision,) = run_cycle(load(objects), CycleOptions(plugins=Plugins(**{kind: (plugin,)}), strategy="greedy")).decisions
 
     assert Status.ERROR is decision.status
-    assert f"placement plugin SimpleNamespace.{words}" in decision.message
+    assert f"placement plugin SimpleNamespace.{words}" in message_of(decision)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
 from scheduler_core.sidecar.queue.pre_binds import PreBindsInFlight
 from scheduler_core.sidecar.queue.states import PreBinding
@@ -20,7 +21,7 @@ CLAIM = Ref("PersistentVolumeClaim", "default", "c", "u")
 def started(entities: EntityQueue, pre_binds: PreBindsInFlight, name: str, node: str) -> QueuedEntity:
     entity = begun(entities, name)
     entities.pop()
-    pre_binds.start(entity, PreBinding({}, Decision(entity.root, Status.SUCCESS, ""), {CLAIM: SelectNode(CLAIM, node)}, 0.0), 0.0)
+    pre_binds.start(entity, PreBinding({}, Decision(entity.root, Status.SUCCESS), {CLAIM: SelectNode(CLAIM, node)}, 0.0), 0.0)
     return entity
 
 

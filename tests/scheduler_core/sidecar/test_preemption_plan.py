@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.decision import Decision, Eviction, Status
+from scheduler_core.model.decision import Decision, Eviction
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans

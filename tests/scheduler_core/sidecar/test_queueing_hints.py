@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
@@ -143,7 +145,7 @@ def _is_refused(world: World, entity: QueuedEntity, decision: Decision) -> bool:
     """Whether the server would not let one of these leave when it was asked, and no budget has changed since."""
     queue, refusal = world.scheduler._queue, entity.refusal
     unchanged = refusal is not None and refusal.budgets == queue.cache.reporter.budgets
-    return refusal is not None and unchanged and bool(world.scheduler._preemption.victims(decision) & refusal.victims)
+    return refusal is not None and unchanged and refusal.victim in world.scheduler._preemption.victims(decision)
 
 
 ROOT = Name("PodGroup", "default", "g")

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.client import requests
-from scheduler_core.sidecar.client.requests import GATE, HOSTNAME, JSON, MERGE_PATCH, STRATEGIC_PATCH, Paths
+from scheduler_core.sidecar.client.requests import GATE, JSON, MERGE_PATCH, STRATEGIC_PATCH, Paths
 from scheduler_core.sidecar.writes import Bind, Condition, Evict, EvictionMethod, Nominate, Ref, Remove, SetCondition, Ungate
 
 PATHS = Paths({"Pod": "/api/v1/pods", "PodGroup": "/apis/scheduling.k8s.io/v1beta1/podgroups"})

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.causes.pre_enqueue import PodGroupAwaited
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
-from scheduler_core.model.decision import Name, Status
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, Reads
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
@@ -16,7 +18,7 @@ from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unsch
 from scheduler_core.sidecar.scheduling.plan_steps import MAX_IMMEDIATE_RETRIES
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
-from tests.scheduler_core.builders import HOST, composite, leaf, node, pod, pods, racks
+from tests.scheduler_core.builders import HOST, composite, leaf, message_of, node, pod, pods, racks
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Server
 
@@ -194,7 +196,7 @@ def test_gang_that_waits_for_its_members_gets_no_report():
     assert 1 == scene.scheduler.counts()[Gated, "PodGroup"]
     found = scene.scheduler.explain("default", "g")
     assert found is not None
-    assert (Status.WAIT, True) == (found.decision.status, "1 of 2 pods" in found.decision.message)
+    assert (Status.WAIT, True) == (found.decision.status, "1 of 2 pods" in message_of(found.decision))
 
 
 def test_gate_of_another_holds_the_whole_gang():
@@ -746,7 +748,7 @@ def test_explain_finds_the_root_by_the_name_of_any_group_or_pod_in_it():
     }
     stray = scene.scheduler.explain("default", "stray")
     assert stray is not None
-    assert (Status.WAIT, True) == (stray.decision.status, '"none"' in stray.decision.message)
+    assert (Status.WAIT, (PodGroupAwaited("none", exists=False),)) == (stray.decision.status, stray.decision.causes)
     assert None is scene.scheduler.explain("default", "nothing")
 
 
@@ -848,7 +850,7 @@ def test_pod_waits_until_its_claims_exist(waiting: Json, message: str) -> None:
     assert () == tuple(scene.writes())
     explained = scene.scheduler.explain("default", "p")
     assert explained is not None
-    assert message == explained.decision.message
+    assert message == message_of(explained.decision)
     grouped = {**waiting, "spec": {**waiting["spec"], "schedulingGroup": {"podGroupName": "g"}}}
     (condition,) = of(SetCondition, Scene(node("n1"), leaf("g", 1), grouped).wait(20))
     assert ("Waiting", f"waiting for resource claims of members: default/p [{message}]") == (

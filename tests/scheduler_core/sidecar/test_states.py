@@ -14,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
 from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, UnschedulableEntities

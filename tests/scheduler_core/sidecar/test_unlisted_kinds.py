@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.causes.live import ObjectsAwaited, Unlisted, UnlistedReason
+from scheduler_core.model.names import Name
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Reads
-from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted
 from scheduler_core.sidecar.queue.states import Gated
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler
 from scheduler_core.sidecar.writes import Evict, RecordEvent, SetCondition, WriteOutcome
 from tests.apiserver.fake import serving
 from tests.cluster.waiting import until
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, leaf, node, pod
+from tests.scheduler_core.builders import Json, leaf, message_of, node, pod, reasons_of
 from tests.scheduler_core.plugins.test_delayed_claims import driver
 from tests.scheduler_core.plugins.test_volumes import claim, csi_node, on, using, volume
 from tests.scheduler_core.sidecar import test_loop
@@ -41,7 +42,7 @@ from tests.scheduler_core.sidecar.test_needed_kinds import (
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, Scene, bound, nodes_of, of, told
 
 OBJECTS = [node("n1", zone="a"), node("n2", zone="b"), claim(volume="pv"), volume("pv", on("zone", "b"))]
-FORBIDDEN, NOT_SERVED, FAILED = Unlisted(Cause.FORBIDDEN), Unlisted(Cause.NOT_SERVED), Unlisted(error="HTTP 500: no")
+FORBIDDEN, NOT_SERVED, FAILED = Unlisted(UnlistedReason.FORBIDDEN), Unlisted(UnlistedReason.NOT_SERVED), Unlisted(error="HTTP 500: no")
 
 
 MOSTLY_NEEDED = frozenset({"PriorityClass", "Service", "PodDisruptionBudget", "Namespace", "Workload"})
@@ -199,8 +200,10 @@ def test_root_says_which_kinds_it_waits_for_why_and_what_to_do(listed, failures,
     }
     for name, message in (("p", WAITS + want), ("g", of_group)):
         explained = scene.scheduler.explain("default", name)
-        assert ("Wait", message, "gated") == (explained.decision.status, explained.decision.message, explained.writes["queue"])
-    assert {"default/p": WAITS + want} == scene.scheduler.explain("default", "p").decision.pending
+        assert ("Wait", message, "gated") == (explained.decision.status, message_of(explained.decision), explained.writes["queue"])
+        kinds = tuple((kind, failures.get(kind, Unlisted())) for kind in sorted({*VOLUMES} - {*listed}))
+        assert (ObjectsAwaited(Name("Pod", "default", name if name == "p" else "g-0"), kinds),) == explained.decision.causes
+    assert {"default/p": WAITS + want} == reasons_of(scene.scheduler.explain("default", "p").decision)
     scene.end(writes)
     assert [] == scene.wait(1000)
     scene.list(*VOLUMES)

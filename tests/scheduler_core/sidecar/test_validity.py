@@ -5,8 +5,9 @@ import pytest
 from scheduler_core.loading.load import load
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.controllers.pending_writes import RETRY_SECONDS
-from scheduler_core.sidecar.controllers.validity import MAX_SETTLE_FACTOR, PREFIX, SETTLE_SECONDS, VALID, Validity
+from scheduler_core.sidecar.controllers.validity import MAX_SETTLE_FACTOR, SETTLE_SECONDS, VALID, Validity
 from scheduler_core.sidecar.writes import RecordEvent, SetCondition
+from scheduler_core.wording.pre_enqueue_words import INVALID
 from validators.gates import Gates
 
 SINCE = "2026-01-01T00:00:00Z"
@@ -70,7 +71,7 @@ def test_every_group_of_an_invalid_tree_is_reported():
     }
     assert want == set(found)
     assert {("False", "Invalid", "")} == {(each.status, each.reason, each.since) for each in found.values()}
-    assert all(each.message.startswith(PREFIX) and "parent-acyclic" in each.message for each in found.values())
+    assert all(each.message.startswith(INVALID) and "parent-acyclic" in each.message for each in found.values())
 
 
 def test_a_server_of_138_has_reasons_of_its_own():
@@ -151,7 +152,7 @@ def test_only_the_report_that_was_seen_is_taken_back():
 
 def test_another_breach_keeps_the_time_since_when_the_condition_is_false():
     objects = told(circle())
-    objects[2]["status"]["conditions"][0]["message"] = PREFIX + "something else"
+    objects[2]["status"]["conditions"][0]["message"] = INVALID + "something else"
 
     assert [SINCE] == [each.since for each in conditions(judged(objects)).values()]
 
@@ -181,7 +182,7 @@ def test_a_condition_of_another_writer_is_kept_and_our_message_names_it(standing
 
 
 def test_our_condition_is_taken_back_when_the_tree_is_mended():
-    ours = condition(VALID, "False", "Invalid", PREFIX + "x")
+    ours = condition(VALID, "False", "Invalid", INVALID + "x")
     found = conditions(judged([group("leaf", conditions=[SCHEDULED, ours])]))
 
     assert {("leaf", VALID): ""} == {key: value.status for key, value in found.items()}

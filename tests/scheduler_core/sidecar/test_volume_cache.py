@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.sidecar.queue.states import Unschedulable
 from scheduler_core.sidecar.writes import Bind
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, leaf, node, pod
+from tests.scheduler_core.builders import Json, leaf, message_of, node, pod
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 from tests.scheduler_core.plugins.test_volumes import claim, on, storage_class, using, volume
 from tests.scheduler_core.sidecar import histories
@@ -156,7 +156,7 @@ def message(this: Scene) -> str:
     explanation = this.scheduler.explain("default", "p")
     assert explanation is not None
     assert explanation.decision is not None
-    return explanation.decision.message
+    return message_of(explanation.decision)
 
 
 def test_ephemeral_volume_waits_until_its_claim_exists_and_is_bound():

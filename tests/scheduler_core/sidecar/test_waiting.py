@@ -8,7 +8,7 @@ import pytest
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.writes import Bind, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
-from tests.scheduler_core.builders import composite, leaf, node, pod, pods
+from tests.scheduler_core.builders import composite, leaf, message_of, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, TRUE, Scene, bound, gang, of, said
 
@@ -30,7 +30,7 @@ def members(count: int, **more: Any) -> list[Json]:
 def explained(scene: Scene, name: str = "g") -> tuple[str, str, str]:
     result = scene.scheduler.explain("default", name)
     assert result is not None
-    return result.decision.status, result.decision.message, result.writes["queue"]
+    return result.decision.status, message_of(result.decision), result.writes["queue"]
 
 
 FEW = 'PodGroup "g" has 1 of 3 pods, 2 missing'

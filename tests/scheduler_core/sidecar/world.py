@@ -8,8 +8,9 @@ import random
 from collections import Counter
 from typing import Any
 
+from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
+from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Ref, Remove, SetCondition, Ungate, Write, WriteOutcome
 from tests.scheduler_core.sidecar import histories

@@ -7,7 +7,9 @@ from typing import Any
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Name, Status, Step
+from scheduler_core.model.decision import Decision, Step
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 
 ZONE, RACK = "zone", "rack"
 COMPLETE = CycleOptions(strategy="complete")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Name
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.whatif.trial.hypothetical_root import bare, changed, without_satisfied
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
 from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 from scheduler_core.whatif.remedies import candidates

@@ -8,7 +8,9 @@ import pytest
 
 from scheduler_core.facade import simulate
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Name, Remedy, Status
+from scheduler_core.model.decision import Remedy
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.node_kinds import kinds
 from scheduler_core.whatif.remedies.remedies import advise, remedies

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status, Step
+from scheduler_core.model.decision import Step
+from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.remedies import remedies

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scheduler_core.causes.changes import SearchLimit
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.whatif.remedies.remedies import advise, remedies
 from scheduler_core.whatif.trial import trial
 from scheduler_core.wording.changes import remedy_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.raw_objects import net_changes
 from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.wording.changes import remedy_text

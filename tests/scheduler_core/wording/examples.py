@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import enum
 import itertools
 import types
@@ -13,7 +14,15 @@ from typing import Any
 
 from scheduler_core.model.wire import Taint
 
-_PLAIN: Mapping[type, tuple[Any, ...]] = {str: ("x", ""), int: (1, 2, 0), bool: (True, False), Decimal: (Decimal(1),), type(None): (None,)}
+_PLAIN: Mapping[type, tuple[Any, ...]] = {
+    str: ("x", ""),
+    int: (1, 2, 0),
+    bool: (True, False),
+    float: (300.0,),
+    Decimal: (Decimal(1),),
+    dt.datetime: (dt.datetime(2026, 1, 1, tzinfo=dt.UTC),),
+    type(None): (None,),
+}
 """Examples of plain types, the most usual first."""
 _COMBINATIONS = 4000
 """Maximum number of examples of one class."""
@@ -31,9 +40,36 @@ def examples(kind: type) -> Iterator[Any]:
         yield from kind
         return
     hints = typing.get_type_hints(kind)
-    fields = {each.name: [*_values(hints[each.name], 0)] for each in dataclasses.fields(kind)}
+    fields = {name: [*_values(hints[name], 0)] for name in field_names(kind)}
     for combination in itertools.islice(itertools.product(*fields.values()), _COMBINATIONS):
         yield kind(**dict(zip(fields, combination, strict=True)))
+
+
+def field_names(kind: type) -> tuple[str, ...]:
+    """Return the fields of a dataclass or of a named tuple."""
+    return tuple(getattr(kind, "_fields", ())) or tuple(each.name for each in dataclasses.fields(kind))
+
+
+def types_within(kind: type) -> Iterator[type]:
+    """Yield the types of a class and of its fields, at any depth."""
+    known: set[type] = set()
+    queue = [kind]
+    while queue:
+        each = queue.pop()
+        if each in known:
+            continue
+        known.add(each)
+        yield each
+        if dataclasses.is_dataclass(each) or hasattr(each, "_fields"):
+            queue += (part for hint in typing.get_type_hints(each).values() for part in _classes(hint))
+
+
+def _classes(hint: Any) -> Iterator[type]:
+    """Yield the classes that an annotation names."""
+    if arguments := typing.get_args(hint):
+        yield from (part for each in arguments for part in _classes(each))
+    elif isinstance(hint, type):
+        yield hint
 
 
 def _values(hint: Any, depth: int) -> Iterator[Any]:
@@ -54,8 +90,7 @@ def _values(hint: Any, depth: int) -> Iterator[Any]:
         yield Taint("key", "NoSchedule", "value")
     else:
         hints = typing.get_type_hints(hint)
-        names = hint._fields if issubclass(hint, tuple) else [each.name for each in dataclasses.fields(hint)]
-        yield hint(**{name: next(_values(hints[name], depth + 1)) for name in names})
+        yield hint(**{name: next(_values(hints[name], depth + 1)) for name in field_names(hint)})
 
 
 def _tuples(arguments: tuple[Any, ...], depth: int) -> Iterator[tuple[Any, ...]]:

@@ -1,15 +1,20 @@
-"""Texts of diagnoses of random clusters are those that were recorded; ``python -m`` of this module prints their digests."""
+"""Texts of diagnoses of random clusters, and of decisions, are those that were recorded; ``python -m`` of this module prints their digests."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 
 import pytest
 
 from scheduler_core import diagnosis
-from scheduler_core.wording.kube_scheduler import pods_words
-from tests.scheduler_core.diagnosis.diagnosing import outcomes, worded
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.wording.conditions import conditions
+from scheduler_core.wording.decision_words import group_message
+from tests.scheduler_core.builders import message_of, reasons_of
+from tests.scheduler_core.diagnosis.diagnosing import outcomes, pods_words, worded
 from tests.scheduler_core.wording.refused_clusters import OPTIONS, refused_cluster
 
 STEP = 40
@@ -23,6 +28,16 @@ RECORDED = (
     "1992f183a3699d98670f026d",
     "0355c936cca8ee42befee59c",
     "b88fbd7a62c868174b371ce7",
+)
+DECISIONS = (
+    "9d17b6db7a961d4bd33bd51c",
+    "12ce043144f08f10bfa73bd0",
+    "19962424e4630432d4452af5",
+    "1403b7f41af300660bdd55dd",
+    "365042bd1814d2ab48394fbb",
+    "04f60beb55634fb9c0026fc6",
+    "25da2587ae666a09bd9f0a28",
+    "56e9a5949e3106361ea2bc27",
 )
 
 
@@ -42,15 +57,36 @@ def texts(seed: int) -> list[object]:
     return found
 
 
-def digest(number: int) -> str:
-    answers = [texts(seed) for seed in range(number * STEP, (number + 1) * STEP)]
+def decided_texts(seed: int) -> list[object]:
+    """Return all texts of each decision on a cluster."""
+    found: list[object] = []
+    for strategy in ("greedy", "complete"):
+        options = CycleOptions(strategy=strategy, placing=OPTIONS[seed % len(OPTIONS)])
+        for decision in run_cycle(load(refused_cluster(seed)), options).decisions:
+            groups = [
+                [each.group.name, group_message(each), [[shown.reason, shown.message] for shown in conditions(decision, each)]]
+                for each in decision.groups
+                if each.group.kind != "Pod"
+            ]
+            found.append([message_of(decision), sorted(reasons_of(decision).items()), groups])
+    return found
+
+
+def digest(number: int, answer: Callable[[int], list[object]]) -> str:
+    answers = [answer(seed) for seed in range(number * STEP, (number + 1) * STEP)]
     return hashlib.sha256(json.dumps(answers).encode()).hexdigest()[:24]
 
 
 @pytest.mark.parametrize(("number", "want"), [*enumerate(RECORDED)])
 def test_texts_are_those_that_were_recorded(number, want):
-    assert want == digest(number)
+    assert want == digest(number, texts)
+
+
+@pytest.mark.parametrize(("number", "want"), [*enumerate(DECISIONS)])
+def test_texts_of_decisions_are_those_that_were_recorded(number, want):
+    assert want == digest(number, decided_texts)
 
 
 if __name__ == "__main__":
-    print("".join(f'    "{digest(number)}",\n' for number in range(8)), end="")
+    for each in (texts, decided_texts):
+        print("".join(f'    "{digest(number, each)}",\n' for number in range(8)))

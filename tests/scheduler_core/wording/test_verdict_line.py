@@ -7,11 +7,12 @@ import random
 
 import pytest
 
+from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter
 from scheduler_core.causes.groups import ChildrenDoNotFit, ChildrenInDomain, PartlyPlaced, PodDemand, PodsDoNotFit, TooFewMembers
 from scheduler_core.causes.node_count import NodeCount
-from scheduler_core.causes.node_states import Cordoned, NodesRefused, UntoleratedTaint
+from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodesRefused, PodRefused, UntoleratedTaint
 from scheduler_core.causes.resources import InsufficientResource
 from scheduler_core.model.device_claims import DeviceShortage
 from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, SelectorLiteral
@@ -42,7 +43,7 @@ def test_literals_are_whole_whatever_they_contain(seed):
     chance = random.Random(seed)
     literal = "x" + "".join(chance.choice(SEPARATORS) for _ in range(chance.randint(1, 8))) + ";"
 
-    line = verdict_line(refused(lacking(literal)))
+    line = verdict_line((refused(lacking(literal)),))
     assert json.dumps(literal) in line
     assert group_words(refused(lacking(literal))) == line
 
@@ -51,16 +52,16 @@ def test_reasons_about_all_nodes_come_before_those_about_a_part():
     cordoned, taint = Cordoned(NodeCount(1, 4)), UntoleratedTaint(Taint(key="gpu", effect="NoSchedule"), NodeCount(3, 4))
     head = "group train does not fit in the cluster (2 pods): "
 
-    assert f"{head}short of 3 cpu: 1 free, 4 needed" == verdict_line(refused(cordoned, SHORT))
+    assert f"{head}short of 3 cpu: 1 free, 4 needed" == verdict_line((refused(cordoned, SHORT),))
     assert f"{head}3 of 4 nodes have the untolerated taint gpu:NoSchedule; 1 of 4 nodes is cordoned" == verdict_line(
-        refused(cordoned, taint)
+        (refused(cordoned, taint),)
     )
 
 
 def test_a_plugin_whose_words_look_like_ours_is_not_cut():
     own = NodesRefused("under maintenance: it would fit if it were not; 1 of 2 nodes (of 9) are closed. Call us", NodeCount(4, 4))
 
-    assert own.reason in verdict_line(refused(own))
+    assert own.reason in verdict_line((refused(own),))
 
 
 def test_what_would_help_comes_last():
@@ -75,15 +76,68 @@ def test_what_would_help_comes_last():
         divided=False,
     )
 
-    assert verdict_line(alone).endswith("short of 3 cpu: 1 free, 4 needed; 1 would fit if 2 of 4 nodes were uncordoned")
-    assert verdict_line(single).endswith("short of 3 cpu: 1 free, 4 needed; it would fit if 2 of 4 nodes were uncordoned")
+    assert verdict_line((alone,)).endswith("short of 3 cpu: 1 free, 4 needed; 1 would fit if 2 of 4 nodes were uncordoned")
+    assert verdict_line((single,)).endswith("short of 3 cpu: 1 free, 4 needed; it would fit if 2 of 4 nodes were uncordoned")
 
 
 def test_the_first_sentence_is_about_the_group_that_fails_first():
     inner = TooFewMembers((Name("CompositePodGroup", "ml", "top"), ROOT), 1, 2)
     rack = Domain("rack", "r1")
     tree = ChildrenDoNotFit((Name("CompositePodGroup", "ml", "top"),), "rack", 2, 2, (ChildrenInDomain(rack, 1, (inner,)),))
-    failed = ChildrenDoNotFit(tree.path, "rack", 2, 2, (ChildrenInDomain(rack, 2),), failure=AttemptFailed("no: really; no"))
+    failed = ChildrenDoNotFit(tree.path, "rack", 2, 2, (ChildrenInDomain(rack, 2),), failure=AttemptFailed(PluginReason("no: really; no")))
 
-    assert "group train of top has 1 of the 2 pods that it needs" == verdict_line(tree) == verdict_line(PartlyPlaced((tree,)))
-    assert "group top: no: really; no" == verdict_line(failed)
+    assert "group train of top has 1 of the 2 pods that it needs" == verdict_line((tree,)) == verdict_line((PartlyPlaced((tree,)),))
+    assert "group top: no: really; no" == verdict_line((failed,))
+
+
+def test_the_clause_that_decides_is_kept_whatever_the_room():
+    labels = tuple((f"example.com/label-{number}", "true") for number in range(4))
+    selector = NodeAffinityMismatch(labels, affinity=False, nodes=NodeCount(2, 4))
+    states = [UntoleratedTaint(Taint(f"example.com/t{number}", "NoSchedule"), NodeCount(1, 4)) for number in range(2)]
+    single = PodsDoNotFit(
+        (Name("Pod", "ml", "p"),),
+        "",
+        WORLD,
+        PodDemand(1, 1, 0, ()),
+        (DomainCause(WORLD, 4, 0, 1, causes=(*states, selector), relaxation=DroppedFilter(selector, 1)),),
+        divided=False,
+    )
+
+    line = verdict_line((single,))
+    assert all(f"{key}=true" in line for key, _ in labels)
+    assert line.endswith("which 2 of 4 nodes do not match, were dropped")
+
+
+def test_taints_that_the_pods_do_not_tolerate_are_one_clause():
+    states = [UntoleratedTaint(Taint(f"t{number}", "NoSchedule"), NodeCount(number + 1, 4)) for number in range(2)]
+
+    assert verdict_line((refused(*states),)).endswith(": 3 of 4 nodes have untolerated taints: t0:NoSchedule and t1:NoSchedule")
+
+
+def test_clauses_about_parts_of_the_nodes_are_kept_until_they_can_be_all_nodes():
+    states = (
+        Cordoned(NodeCount(3, 6)),
+        UntoleratedTaint(Taint("a", "NoSchedule"), NodeCount(4, 6)),
+        NodesRefused("node(s) were full", NodeCount(1, 6)),
+    )
+
+    assert verdict_line((refused(*states, nodes=6),)).endswith(
+        ": 4 of 6 nodes have the untolerated taint a:NoSchedule; 3 of 6 nodes are cordoned"
+    )
+
+
+def test_a_clause_for_which_there_is_no_room_is_left_out():
+    whole = InsufficientResource("cpu", 1000, 4000, 2)
+
+    assert "short of" in verdict_line((refused(whole, PodRefused("x" * 240)),))
+    assert "x" not in verdict_line((refused(whole, PodRefused("x" * 240)),)).partition("short")[2]
+
+
+def test_what_a_plugin_of_a_user_says_is_quoted_whole():
+    refusals = NodesRefused("node(s) were under maintenance", NodeCount(1, 1), "Maintenance")
+    known = NodesRefused("node(s) exceed max volume count", NodeCount(1, 1))
+
+    assert verdict_line((refused(refusals, nodes=1),)).endswith(
+        ": its only node is refused by plugin Maintenance: node(s) were under maintenance"
+    )
+    assert verdict_line((refused(known, nodes=1),)).endswith(": its only node exceed max volume count")

@@ -2,34 +2,73 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
+import importlib
+import pkgutil
+import re
+
 import pytest
 
+from scheduler_core import causes
+from scheduler_core.causes.attempts import PreemptionReason
+from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.changes import Change, SearchedRoots, SearchLimit, TakenAhead
+from scheduler_core.causes.constraints import Constraint
 from scheduler_core.causes.domains import AttemptFailed, NodeCause, Relaxable
-from scheduler_core.causes.groups import GroupCause, NotTried, PodCause, TooFewMembers
+from scheduler_core.causes.groups import GroupUnschedulable, NotTried, TooFewMembers
 from scheduler_core.causes.missed_placements import GreedyLimit
+from scheduler_core.causes.node_states import UnusableCapacity
+from scheduler_core.causes.pre_enqueue import TreeViolation
+from scheduler_core.causes.searches import PlacementMissed
 from scheduler_core.model.names import Name
-from scheduler_core.wording.greedy_words import greedy_words
+from scheduler_core.wording.decision_words import cause_words, causes_words, pending
 from scheduler_core.wording.group_words import group_words
-from scheduler_core.wording.kube_scheduler import pod_words, pods_words
-from scheduler_core.wording.node_words import node_words, without_filter
-from tests.scheduler_core.wording.examples import examples, members
+from scheduler_core.wording.kube_scheduler import attempt_words, preemption_words
+from scheduler_core.wording.node_words import node_words, unusable_words, without_filter
+from tests.scheduler_core.wording.examples import examples, field_names, members, types_within
 
 WORDED = {
     **dict.fromkeys((*members(NodeCause), AttemptFailed), node_words),
-    **dict.fromkeys(members(GroupCause), group_words),
-    **{kind: pod_words for kind in members(PodCause) if kind not in {*members(GroupCause)}},
-    **{kind: lambda limit: greedy_words((limit,)) for kind in members(GreedyLimit)},
+    **{kind: lambda limit: cause_words(PlacementMissed((limit,))) for kind in members(GreedyLimit)},
+    **dict.fromkeys(members(PreemptionReason), preemption_words),
+    UnusableCapacity: unusable_words,
+    **dict.fromkeys((*members(TreeViolation), *members(Cause)), cause_words),
 }
+WORDED_ELSEWHERE = (*members(Change), *members(Constraint), *members(Relaxable), SearchedRoots, SearchLimit, TakenAhead)
+"""Values that are no cause of a pod, a group or a domain; ``test_changes`` and a test below have their words."""
+SHOWN_VALUES = re.compile(r"None|True|False|<\w|\(\)|\w\((?!s\))|\[\'|NodeCount|Amount")
+"""Parts of a value that was formatted in place of a text; ``node(s)`` is none."""
 
 
 @pytest.mark.parametrize(("kind", "words"), [*WORDED.items()], ids=lambda each: getattr(each, "__name__", ""))
 def test_every_cause_is_worded(kind, words):
+    texts = []
     for cause in examples(kind):
+        if not getattr(cause, "rule", "an id"):
+            continue  # Every rule has an id.
         text = words(cause)
+        texts.append(text)
 
-        assert hash(cause) == hash(type(cause)(*(getattr(cause, name) for name in cause.__slots__)))
+        if not isinstance(cause, enum.Enum):
+            assert hash(cause) == hash(type(cause)(*(getattr(cause, name) for name in field_names(kind))))
         assert "\n" not in text
-        assert [] == [each for each in ("None", "NodeCount", "Amount(", "()") if each in text]
+        assert [] == SHOWN_VALUES.findall(text)
+
+    assert any(texts)
+    if issubclass(kind, enum.Enum):
+        assert len(kind) == len({*texts}) == len([*filter(None, texts)])
+
+
+def test_every_class_of_the_causes_is_part_of_one_that_is_worded():
+    modules = [importlib.import_module(f"{causes.__name__}.{each.name}") for each in pkgutil.iter_modules(causes.__path__)]
+    defined = {
+        each for module in modules for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
+    }
+    used = {part for kind in (*WORDED, *WORDED_ELSEWHERE) for part in types_within(kind)}
+
+    assert set() == defined - used
+    assert all(issubclass(each, enum.Enum | tuple) or dataclasses.is_dataclass(each) for each in defined)
 
 
 @pytest.mark.parametrize("kind", [*members(Relaxable)], ids=lambda each: each.__name__)
@@ -47,8 +86,16 @@ def test_distinct_causes_of_a_group_have_distinct_words():
 
 
 def test_equal_pods_share_their_text():
-    kind = next(iter(members(PodCause)))
-    cause = next(examples(kind))
-    first, second = pods_words({"a/p": cause, "a/q": cause}).values()
+    causes_of_both = (next(examples(next(members(Cause)))),)
+    first, second = pending({"a/p": causes_of_both, "a/q": causes_of_both}).values()
 
     assert first is second
+
+
+def test_without_causes_there_is_no_text():
+    assert ("", "", {}) == (causes_words(()), attempt_words(None), pending({}))
+    assert {"a/p": ""} == pending({"a/p": ()})
+
+
+def test_a_pod_without_a_reason_of_its_group_is_reported_as_unschedulable():
+    assert "pod group is unschedulable" == cause_words(GroupUnschedulable())

@@ -11,8 +11,9 @@ from muster.commands.simulate.admission.limit_ranges import LimitRanges, items, 
 from muster.commands.simulate.admission.quota_charges import Rest, is_new, origin_of
 from muster.commands.simulate.admission.storage_classes import PLACE_NOT_KNOWN, StorageClasses
 from muster.commands.simulate.expansion import Expansion
-from scheduler_core.loading.gather import label, whole_name
-from scheduler_core.model.problem import Problem
+from scheduler_core.loading.gather import whole_name
+from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem, ProblemKind
 
 Content = dict[str, Any]
 CLAIM = "PersistentVolumeClaim"
@@ -46,9 +47,10 @@ class NewClaims:
         """Yield a note for each claim that was bound at once, for the ephemeral volumes of an object only one."""
         for each in (*self._created, *self._own):
             if section(each, "status").get("phase") == "Bound":
-                yield Problem(label(CLAIM, _name(each)), PLACE_NOT_KNOWN)
+                yield Problem.about(Name(CLAIM, *_name(each)), ProblemKind.VOLUME_PLACE_UNKNOWN, PLACE_NOT_KNOWN)
         bound = (origin for claim, origin in self._ephemeral() if self._classes.volume(claim) is not None)
-        yield from (Problem(each, f"the claims of its ephemeral volumes: {PLACE_NOT_KNOWN}") for each in dict.fromkeys(bound))
+        message = f"the claims of its ephemeral volumes: {PLACE_NOT_KNOWN}"
+        yield from (Problem.about(each, ProblemKind.VOLUME_PLACE_UNKNOWN, message) for each in dict.fromkeys(bound))
 
     def refusals(self, ranges: Mapping[str, LimitRanges]) -> Iterator[Problem]:
         """Yield the reasons why LimitRanges, by namespace, refuse claims."""
@@ -56,9 +58,9 @@ class NewClaims:
         for claim, origin in (*named, *self._ephemeral()) if ranges else ():
             mine = ranges.get(namespace_of(claim))
             if mine is not None and _name(claim) not in self._existing:
-                yield from (Problem(origin, reason) for reason in mine.claim_violations(claim))
+                yield from (Problem.about(origin, ProblemKind.REFUSED, reason) for reason in mine.claim_violations(claim))
 
-    def _ephemeral(self) -> Iterator[tuple[Content, str]]:
+    def _ephemeral(self) -> Iterator[tuple[Content, Name]]:
         """Yield the claims of ephemeral volumes that do not exist yet, each with the object at PATH."""
         for pod in self._pods:
             for claim in ephemeral_claims(pod):

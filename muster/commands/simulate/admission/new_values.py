@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from muster.commands.simulate.admission import validation
 from muster.commands.simulate.admission.quota_charges import is_new
-from scheduler_core.loading.gather import label, left_out, written_name
+from scheduler_core.loading.gather import left_out, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, StoredObjects, Unusable, content_of
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
@@ -56,7 +56,7 @@ def _is_invalid(gathered: GatheredObjects, problems: list[Problem]) -> bool:
         namespace, name = written_name(gathered.text)
         place = "" if gathered.kind in CLUSTER_SCOPED else namespace or "default"
         words = "; ".join(map(validation.described, errors))
-        problems.append(Problem(label(gathered.kind, (place, name)), left_out(gathered.kind, words)))
+        problems.append(left_out(gathered.kind, (place, name), words))
     return bool(errors)
 
 

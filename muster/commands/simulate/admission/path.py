@@ -17,9 +17,10 @@ from muster.commands.simulate.admission.quotas import Shortage
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller
-from scheduler_core.loading.gather import label, whole_name
+from scheduler_core.loading.gather import whole_name
 from scheduler_core.loading.gathered import GatheredObjects
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem, ProblemKind, label
 from validators.field import FieldPath
 from validators.model.objects import CLUSTER_SCOPED
 from workloadbuilder.adapters.shared.known_objects import group_of, suggest_sorted
@@ -33,12 +34,8 @@ _TEMPLATE = "ResourceClaimTemplate"
 _WITHOUT_ACCOUNTS = frozenset({"", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io"})
 """API groups whose controllers create no ServiceAccounts."""
 _CLAIMS = frozenset({"ResourceClaim", _TEMPLATE})
-THERE_IS_NO = "there is no"
-"""Beginning of a note about an object that pods name, and for which they wait."""
 _NAMED = 4
 """Maximum number of objects that a reason names."""
-SEVERAL = ", "
-"""Text between several objects that are refused together."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -75,7 +72,9 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
         result.notes += dict.fromkeys(_missing_templates(expansion, rest, pods))
     for shortage in _shortages(rules, expansion, rest, pods):
         more = f" and {len(shortage.origins) - _NAMED:,} more" if len(shortage.origins) > _NAMED else ""
-        found = Problem(f"{SEVERAL.join(shortage.origins[:_NAMED])}{more}", shortage.reason)
+        named = f"{', '.join(map(label, shortage.origins[:_NAMED]))}{more}"
+        kind = ProblemKind.QUOTA_UNKNOWN if shortage.doubt else ProblemKind.REFUSED
+        found = Problem(named, shortage.reason, kind, tuple(shortage.origins))
         if shortage.doubt:
             result.notes.append(found)
         else:
@@ -88,19 +87,26 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
     """Yield the objects at PATH that are refused, or whose pods are, with the reason."""
     of_manifests = [*_of_manifests(expansion, places)] if places is not None else []
     yield from of_manifests
-    invalid = {each.object for each in of_manifests}
-    operators = {each.label for each, manifest in _controllers(expansion) if group_of(str(manifest["apiVersion"])) not in _WITHOUT_ACCOUNTS}
+    invalid = {name for each in of_manifests for name in each.names}
+    operators = {
+        each.object for each, manifest in _controllers(expansion) if group_of(str(manifest["apiVersion"])) not in _WITHOUT_ACCOUNTS
+    }
     for pod in pods:
         origin = origin_of(pod, expansion.origins)
         # The template of these pods has the same errors.
-        own = origin.startswith("Pod ")
+        own = origin.kind == "Pod"
         for reason in rules.admit(pod, created=not own, by_operator=origin in operators) if origin not in invalid else ():
             at = places.place(pod, FieldPath("spec")) if places is not None and own else ""
-            yield Problem(origin, f"{reason} ({at})" if at else reason)
+            yield _refused(origin, reason, at)
     for group in _new_groups(expansion) if places is not None else ():
-        yield from (Problem(origin_of(group, expansion.origins), reason) for reason in rules.missing(group))
+        yield from (_refused(origin_of(group, expansion.origins), reason) for reason in rules.missing(group))
     if places is not None:
         yield from _of_other_objects(rules, expansion, rest, places)
+
+
+def _refused(name: Name, reason: str, at: str = "") -> Problem:
+    """Return the problem of an object that is refused, or whose pods are; *at* is the position of the error, if it is known."""
+    return Problem.about(name, ProblemKind.REFUSED, f"{reason} ({at})" if at else reason)
 
 
 def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]) -> Iterator[Problem]:
@@ -117,8 +123,8 @@ def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]
             if isinstance(name, str) and name and name not in names[namespace]:
                 if (namespace, name) not in similar:
                     similar[namespace, name] = suggest_sorted(name, sorted_names.get(namespace, ()))
-                reason = f"{THERE_IS_NO} {_TEMPLATE} {namespace}/{name}{similar[namespace, name]}"
-                yield Problem(origin_of(pod, expansion.origins), reason)
+                reason = f"there is no {_TEMPLATE} {namespace}/{name}{similar[namespace, name]}"
+                yield Problem.about(origin_of(pod, expansion.origins), ProblemKind.MISSING_OBJECT, reason)
 
 
 def _shortages(rules: Rules, expansion: Expansion, rest: Rest, pods: Sequence[Content]) -> Iterator[Shortage]:
@@ -131,9 +137,8 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
     """Yield a note if the cluster has queues of Kueue."""
     queues = [each for each in others if each.kind == _QUEUE and group_of(each.api_version) == _KUEUE]
     if queues:
-        yield Problem(
-            _QUEUE, f"quotas of Kueue are not considered (the cluster has {len(queues):,} {_QUEUE}{'s' if len(queues) > 1 else ''})"
-        )
+        message = f"quotas of Kueue are not considered (the cluster has {len(queues):,} {_QUEUE}{'s' if len(queues) > 1 else ''})"
+        yield Problem(_QUEUE, message, ProblemKind.KUEUE_QUOTAS)
 
 
 def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:
@@ -141,7 +146,7 @@ def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:
     for controller, manifest in _controllers(expansion):
         for error in validation.errors_of_controller(manifest):
             at = places.place(manifest, error.path)
-            yield Problem(controller.label, f"{validation.described(error)} ({at})" if at else validation.described(error))
+            yield _refused(controller.object, validation.described(error), at)
 
 
 def _controllers(expansion: Expansion) -> Iterator[tuple[Controller, Content]]:
@@ -160,12 +165,12 @@ def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, places: Pl
             if kind == _CLASS:
                 # Of several defaults at PATH, the first one is created.
                 defaults.add(each)
-            name = label(kind, ("" if kind in CLUSTER_SCOPED else namespace_of(each), _name(each)[1]))
+            name = Name(kind, "" if kind in CLUSTER_SCOPED else namespace_of(each), _name(each)[1])
             for error in found:
                 at = places.place(each, error.path)
-                yield Problem(name, f"{validation.described(error)} ({at})" if at else validation.described(error))
+                yield _refused(name, validation.described(error), at)
             if kind in _CLAIMS:
-                yield from (Problem(name, reason) for reason in rules.without_admin_access(each))
+                yield from (_refused(name, reason) for reason in rules.without_admin_access(each))
 
 
 def _new_groups(expansion: Expansion) -> Iterator[Content]:

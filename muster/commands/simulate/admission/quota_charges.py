@@ -15,9 +15,9 @@ from muster.commands.simulate.admission.limit_ranges import items, section
 from muster.commands.simulate.admission.quotas import Charge, Charges
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.pod_owners import Controller
-from scheduler_core.loading.gather import label, whole_name
+from scheduler_core.loading.gather import whole_name
 from scheduler_core.loading.gathered import GatheredObjects, Objects
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 Content = dict[str, Any]
@@ -58,10 +58,10 @@ class _Counted:
 
     def __init__(self, expansion: Expansion, rest: Rest, pods: Iterable[Content], namespaces: Collection[str]) -> None:
         self._expansion, self._rest, self._namespaces = expansion, rest, namespaces
-        self._controllers = frozenset(each.label for each in expansion.controllers)
+        self._controllers = frozenset(each.object for each in expansion.controllers)
         """The controllers' objects at PATH: by its pods it is known of each whether the cluster has it."""
         self._pods = self._by_namespace(pods)
-        self._pods_of: defaultdict[tuple[str, str], list[Content]] = defaultdict(list)
+        self._pods_of: defaultdict[tuple[str, Name], list[Content]] = defaultdict(list)
         for namespace, listed in self._pods.items():
             for each in listed:
                 self._pods_of[namespace, self._origin(each)].append(each)
@@ -99,27 +99,27 @@ class _Counted:
                 found[namespace].append(each)
         return found
 
-    def _origin(self, content: Content) -> str:
+    def _origin(self, content: Content) -> Name:
         """Return the object at PATH to which an object belongs."""
         return origin_of(content, self._expansion.origins)
 
     @functools.cached_property
-    def _own(self) -> Mapping[str, list[tuple[Content, str]]]:
-        """The new objects at PATH other than pods, each with its name in messages, by namespace."""
-        found: defaultdict[str, list[tuple[Content, str]]] = defaultdict(list)
+    def _own(self) -> Mapping[str, list[tuple[Content, Name]]]:
+        """The new objects at PATH other than pods, each with its name, by namespace."""
+        found: defaultdict[str, list[tuple[Content, Name]]] = defaultdict(list)
         existing = {(each.kind, group_of(each.api_version), whole_name(each)) for each in self._others()}
-        running = {each.label for each in self._rest.owners}
+        running = {each.object for each in self._rest.owners}
         kinds = self._expansion.kinds
         for each in (*(each for kind, those in kinds.items() if kind != "Pod" for each in those), *self._expansion.others):
             content = parsed(each) if is_new(each) else None
             if content is None or (namespace := namespace_of(content)) not in self._namespaces:
                 continue
-            name = label(each.kind, _name(content))
+            name = Name(each.kind, *_name(content))
             if (each.kind, group_of(each.api_version), whole_name(each)) not in existing and name not in running:
                 found[namespace].append((content, name))
         return found
 
-    def _created(self, manifest: Content, origin: str, namespace: str) -> Iterator[tuple[Content, created_objects.Number]]:
+    def _created(self, manifest: Content, origin: Name, namespace: str) -> Iterator[tuple[Content, created_objects.Number]]:
         """Yield what the controller of an object at PATH creates besides pods and claims."""
         if origin in self._controllers:
             yield from created_objects.of_controller(manifest, self._pods_of.get((namespace, origin), ()))
@@ -173,10 +173,10 @@ def _templates_of(group: Content) -> frozenset[str]:
     return frozenset(str(each.get("resourceClaimTemplateName")) for each in items(section(group, "spec"), "resourceClaims"))
 
 
-def origin_of(content: Content, origins: Mapping[Name, str]) -> str:
+def origin_of(content: Content, origins: Mapping[Name, Name]) -> Name:
     """Return the object at PATH to which a created object belongs; its own name if it is at PATH."""
-    kind, namespace, name = str(content.get("kind")), namespace_of(content), str(section(content, "metadata").get("name") or _NAMELESS)
-    return origins.get(Name(kind, namespace, name)) or label(kind, (namespace, name))
+    name = Name(str(content.get("kind")), namespace_of(content), str(section(content, "metadata").get("name") or _NAMELESS))
+    return origins.get(name, name)
 
 
 def is_new(gathered: GatheredObjects) -> bool:

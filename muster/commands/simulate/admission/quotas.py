@@ -14,6 +14,7 @@ from muster.commands.simulate.admission import quota_scopes, quota_usage
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from muster.commands.simulate.admission.quota_scopes import Scopes, Traits, UsageByScope
 from muster.commands.simulate.admission.quota_usage import COUNT, LIMITS, PODS, REQUESTS, amount
+from scheduler_core.model.names import Name
 
 _POD = "Pod"
 
@@ -23,7 +24,7 @@ class Charge:
     """Object that quotas count, and the object at PATH to which it belongs."""
 
     content: Content
-    origin: str
+    origin: Name
     can_exist: bool = False
     """Whether the cluster can have it already, although it is not among the known objects."""
 
@@ -51,7 +52,7 @@ class Shortage:
     """Reason why a quota refuses the objects of *origins*; with *doubt*, the reason why it may refuse them."""
 
     reason: str
-    origins: Sequence[str]
+    origins: Sequence[Name]
     doubt: bool = False
 
 
@@ -70,10 +71,10 @@ class _Counted:
         """All new objects, and those that cannot exist."""
         self._present = charges.present
         self._replaced = charges.replaced
-        self._origins: defaultdict[tuple[Traits, str], dict[str, int]] = defaultdict(dict)
+        self._origins: defaultdict[tuple[Traits, str], dict[Name, int]] = defaultdict(dict)
         """Positions of the first new object of each origin, by resource."""
         self._unspecified: defaultdict[Traits, set[str]] = defaultdict(set)
-        self._listed: dict[tuple[Scopes, str], list[str]] = {}
+        self._listed: dict[tuple[Scopes, str], list[Name]] = {}
         for place, each in enumerate(charges.new):
             self._add(place, each)
         self.uncounted: defaultdict[str, list[tuple[int, Charge, Traits]]] = defaultdict(list)
@@ -103,10 +104,10 @@ class _Counted:
         """Usage of the objects that the new ones replace."""
         return UsageByScope(self._replaced)
 
-    def origins(self, scopes: Scopes, resource: str) -> list[str]:
+    def origins(self, scopes: Scopes, resource: str) -> list[Name]:
         """Return the objects at PATH, in order, of the new objects in *scopes* that use *resource*."""
         if (listed := self._listed.get((scopes, resource))) is None:
-            first: dict[str, int] = {}
+            first: dict[Name, int] = {}
             for traits in self.new.selected(scopes):
                 for origin, place in self._origins.get((traits, resource), {}).items():
                     first[origin] = min(place, first.get(origin, place))

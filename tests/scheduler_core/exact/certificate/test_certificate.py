@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import GPU, composite, leaf, node, pod
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate import checker, counted_devices, counted_volumes

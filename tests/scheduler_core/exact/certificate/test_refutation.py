@@ -12,7 +12,7 @@ from scheduler_core.exact.certificate.certificate import certificate
 from scheduler_core.exact.certificate.refutation import UnprovenError
 from scheduler_core.exact.step_budget import StepsSpentError
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import every, sampled

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.proofs import certificates
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.status import Status
 from tests.sampling import sampled
 from tests.scheduler_core.exact.certificate.checker import accepts
 from tests.scheduler_core.exact.devices import brute

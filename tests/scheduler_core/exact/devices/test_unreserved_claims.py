@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.cycle.unreserved_claims import sets_to_deallocate
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, leaf, node
+from tests.scheduler_core.builders import Json, leaf, message_of, node
 from tests.scheduler_core.exact.devices import brute
 from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, held_name, manifests
 from tests.scheduler_core.exact.devices.test_against_brute_force import wrong
@@ -48,7 +49,7 @@ def test_a_root_is_placed_if_and_only_if_that_is_possible_with_these_claims_free
     if decision.assignments:
         assert any(not wrong(each, decision, without=frozenset({NOBODY})) for each in ways)
         kept = any(each.held == cluster.held for each in ways)
-        assert kept != ("it is deallocated first" in decision.message)
+        assert kept != ("it is deallocated first" in message_of(decision))
 
 
 @pytest.mark.parametrize(("number", "sizes"), [(0, []), (2, [1, 1, 2]), (4, [1] * 4 + [4]), (17, [17])])
@@ -74,4 +75,4 @@ def test_message_names_a_deallocated_claim_whose_devices_another_claim_gets():
     cannot_run = wanting("p1", "x=held", group="g", cpu="9")
     decision = decided(device_slice("n", "a"), leaf("g", 1), wanting("p0", group="g"), cannot_run)
     assert {"default/p0": "n"} == decision.assignments
-    assert "claim default/held is allocated, but reserved for nobody: it is deallocated first" in decision.message
+    assert "claim default/held is allocated, but reserved for nobody: it is deallocated first" in message_of(decision)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, decided, leaf, node, placed
 from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, request, template, wanting

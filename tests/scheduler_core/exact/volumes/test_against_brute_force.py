@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
 from tests.sampling import sampled
 from tests.scheduler_core.exact.volumes import brute
 from tests.scheduler_core.exact.volumes.small_clusters import BOUND, DYNAMIC, Cluster, attached_clusters, clusters, manifests

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from scheduler_core.exact.complete import Complete
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, names, node, placed, pod, state
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, request, template
 from tests.scheduler_core.plugins.device_objects import wanting as wanting_devices

@@ -8,8 +8,9 @@ import pytest
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision, Status
-from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
+from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, placed, pod
 from tests.scheduler_core.plugins.test_delayed_claims import DYNAMIC, SELECTED, capacity, claim, driver, scratch, using
 
 NODES = [node("a1", zone="a"), node("a2", zone="a"), node("b1", zone="b")]
@@ -44,7 +45,7 @@ def test_claims_of_a_gang_share_a_capacity(capacities, fits):
     objects = [*gang(3), *capacities]
     decision = outcome(*objects)
     assert (fits, "placed" if fits else "infeasible") == (decision.status is Status.SUCCESS, decision.search.outcome)
-    assert fits or TOO_MUCH in decision.message
+    assert fits or TOO_MUCH in message_of(decision)
     assert 3 == len(placed(decided([*NODES, *CLASS, *objects], strategy="greedy")))
 
 
@@ -118,8 +119,8 @@ def test_message_has_the_figures_of_each_storage_capacity():
     decisions = run_cycle(load(objects), CycleOptions(strategy="complete")).decisions
     offers = {"a1": "8Gi in zone a and 6Gi in zone b", "a2": "8Gi in zone a and 6Gi in zone b", "b1": "12Gi in zone a and 2Gi in zone b"}
     (where,) = decisions[0].assignments.values()
-    assert f"{TOO_MUCH}, " in decisions[1].message
-    assert f": storage class dyn offers {offers[where]}, 15Gi needed for 3 claims" in decisions[1].message
+    assert f"{TOO_MUCH}, " in message_of(decisions[1])
+    assert f": storage class dyn offers {offers[where]}, 15Gi needed for 3 claims" in message_of(decisions[1])
 
 
 SPREAD = {
@@ -157,6 +158,6 @@ def test_pods_that_are_not_searched_stay_within_the_storage(objects, count):
     decision = outcome(*objects)
     assert count == len(placed(decision))
     if not count:
-        assert TOO_MUCH in decision.message
-        assert "The greedy algorithm may have missed a placement" in decision.message
+        assert TOO_MUCH in message_of(decision)
+        assert "The greedy algorithm may have missed a placement" in message_of(decision)
         assert decision.search.outcome == "not-searched"

@@ -1,0 +1,145 @@
+"""Results of an attempt to place a root, and of a preemption for it, in kube-scheduler's terms: what its messages state."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import NamedTuple
+
+from scheduler_core.model.status import Status
+
+
+class Feasibility(NamedTuple):
+    """Feasibility of a group, with the counts it is derived from."""
+
+    status: Status
+    """Success, Wait, Unschedulable, or (by the document only) UnschedulableAndUnresolvable."""
+    minimum: int
+    """minCount or minGroupCount; 1 for basic groups."""
+    scheduled: int
+    remaining: int
+    """Children that were not tried yet."""
+    composite: bool
+    unschedulable: int = 0
+    """Children that did not fit and that preemption could help."""
+    unresolvable: int = 0
+    """Children that preemption cannot help."""
+
+    @property
+    def success(self) -> bool:
+        """Return whether the minimum is met."""
+        return self.status is Status.SUCCESS
+
+    @property
+    def hopeless(self) -> bool:
+        """Return whether the minimum cannot be met any more."""
+        return self.status is Status.UNSCHEDULABLE or self.status is Status.UNRESOLVABLE
+
+
+class AttemptResult(enum.StrEnum):
+    """Results of an attempt that need no figures."""
+
+    POD_WITHOUT_NODE = "pod-without-node"
+    """A pod of the group fits on no node."""
+    NO_PLACEMENT = "no-placement"
+    """The plugins generate no placement."""
+    NOT_COMPARABLE = "not-comparable"
+    """No feasible placement has a pod of the group."""
+    NOTHING_NEW = "nothing-new"
+    """The minimum is met already, and no further pod has a node."""
+    STORAGE_EXCEEDED = "storage-exceeded"
+    """The claims need more storage together than there is, although each claim fits alone."""
+    STATE_NOT_FOUND = "state-not-found"
+    """The plugin DynamicResources of kube-scheduler 1.37.1 finds no state of its PreFilter, which ends the attempt with an error."""
+    VICTIMS_AWAITED = "victims-awaited"
+    """The pods are placed when those that were evicted for them have terminated."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MembersMissing:
+    """Group whose members (pods, or children with the members that they need) cannot reach its minimum on any placement."""
+
+    composite: bool
+    minimum: int
+    members: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeWithoutKey:
+    """Node on which a member runs, and which does not have the label *key* that its group must share."""
+
+    node: str
+    key: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MembersApart:
+    """Members that run in *number* domains of *key*; *domains* are some of them, each with a node."""
+
+    key: str
+    number: int
+    domains: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PluginReason:
+    """Text of a plugin that rejects a placement, or fails."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlacementsUnavailable:
+    """Group with *tried* placements of which none is feasible; *first* is the result of the first of them."""
+
+    tried: int
+    first: AttemptReason | None
+
+
+AttemptReason = Feasibility | AttemptResult | MembersMissing | NodeWithoutKey | MembersApart | PluginReason | PlacementsUnavailable
+"""Why an attempt to place a group fails."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FitError:
+    """Nodes that refuse a pod, counted by kube-scheduler's reason (its FitError).
+
+    Attributes:
+        nodes: number of all nodes of the cluster.
+        reasons: reasons with their number of nodes, most first, then by text.
+        outside: number of nodes outside the domain that was tried.
+        pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
+
+    """
+
+    nodes: int
+    reasons: tuple[tuple[str, int], ...] = ()
+    outside: int = 0
+    pre_filter: str = ""
+
+
+class PreemptionResult(enum.StrEnum):
+    """Results of a preemption that need no figures."""
+
+    NEVER = "never"
+    """The preemptionPolicy is Never."""
+    ONGOING = "ongoing"
+    """Pods on the nominated nodes are being evicted."""
+    POD_TERMINATING = "pod-terminating"
+    """A pod on the nominated node of a single pod is being evicted."""
+    NO_VICTIMS = "no-victims"
+    """No pod has a lower priority."""
+    NOT_PROVED = "not-proved"
+    """No placement after an eviction is known."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VictimsFound:
+    """Pods whose eviction makes room, including those whose eviction has begun; *node* is that of a single pod."""
+
+    pods: int
+    node: str = ""
+
+
+PreemptionReason = AttemptReason | FitError | PreemptionResult | VictimsFound
+"""How a preemption ended."""

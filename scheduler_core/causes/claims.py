@@ -1,0 +1,102 @@
+"""Causes about claims to devices: their consumers, reservations and allocations."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimFull:
+    """Claim with as many consumers as it can have; *group* is the PodGroup of the pod, empty without one."""
+
+    claim: str
+    group: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DevicesAwaited:
+    """Claim that gets its devices when the pods that an earlier root evicts are gone."""
+
+    claim: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodsLeftOut:
+    """Number of pods that are left out of an attempt, and why."""
+
+    pods: int
+    reasons: tuple[ClaimFull | DevicesAwaited, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DevicesExchanged:
+    """Pod whose claims get the devices of each other."""
+
+    pod: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SharedClaims:
+    """Claims, by name, whose pods are not bound together."""
+
+    claims: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BoundOtherwise:
+    """Placement that kube-scheduler 1.37.1 does not bind as decided."""
+
+    faults: tuple[DevicesExchanged | SharedClaims, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectorsNotEvaluated:
+    """Selectors that could not be evaluated for some device, each with the error, as the plugin states it."""
+
+    selectors: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BindingConditionsAwaited:
+    """Pod that waits for the binding conditions of a device of *node*."""
+
+    node: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodsAwaitDevices:
+    """Pods that wait for the binding conditions of devices, each with its node."""
+
+    pods: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReservationRefused:
+    """Claim that the API server does not let kube-scheduler 1.37.1 reserve.
+
+    *too_many* is True if it has the most consumers; otherwise it was allocated without the time of the allocation.
+    """
+
+    claim: str
+    too_many: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimsDeallocated:
+    """Claims that are allocated, but reserved for nobody: deallocated first, or *afterwards*."""
+
+    claims: tuple[str, ...]
+    afterwards: bool = False
+
+
+ClaimCause = (
+    ClaimFull
+    | DevicesAwaited
+    | PodsLeftOut
+    | BoundOtherwise
+    | SelectorsNotEvaluated
+    | BindingConditionsAwaited
+    | PodsAwaitDevices
+    | ReservationRefused
+    | ClaimsDeallocated
+)

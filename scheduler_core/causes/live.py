@@ -1,0 +1,169 @@
+"""Causes that only a live cluster has: blocked evictions, claims of pods that are gone, kinds that are not listed, interrupted binding."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import enum
+
+from scheduler_core.model.names import Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExceededBudget:
+    """PodDisruptionBudget that allows fewer disruptions than there are victims, the *pods*, that it matches."""
+
+    budget: Name
+    allowed: int
+    pods: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OverlappingBudgets:
+    """Pod with several PodDisruptionBudgets, which the eviction API does not evict."""
+
+    pod: str
+    budgets: tuple[Name, ...]
+
+
+BudgetConflict = ExceededBudget | OverlappingBudgets
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EvictionRefused:
+    """Pod that the API server did not evict, with its error."""
+
+    pod: str
+    error: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EvictionsBlocked:
+    """Victims that are not evicted before a PodDisruptionBudget changes, or *retry_seconds* have passed."""
+
+    by: EvictionRefused | tuple[BudgetConflict, ...]
+    retry_seconds: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimsUnreleased:
+    """Claims to devices that are reserved for pods that are gone, and that nominated pods need."""
+
+    claims: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimsAwaited:
+    """Claims that get devices for pods of other roots when evicted pods are gone."""
+
+    claims: tuple[str, ...]
+
+
+class UnlistedReason(enum.StrEnum):
+    """Reason why the objects of a kind are not listed."""
+
+    NOT_YET = "not-yet"
+    """The first list has not ended, or has failed."""
+    FORBIDDEN = "forbidden"
+    """The API server forbids to list or watch them."""
+    NOT_SERVED = "not-served"
+    """The API server does not serve the kind."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unlisted:
+    """Why a kind is not listed; *error* is that of the last attempt, if it failed."""
+
+    reason: UnlistedReason = UnlistedReason.NOT_YET
+    error: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectsAwaited:
+    """Kinds that are not listed, by name, and the first object, *user*, that needs one of them."""
+
+    user: Name
+    kinds: tuple[tuple[str, Unlisted], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PartiallyBound:
+    """Gang of which *pods* have a node, but not all that it needs.
+
+    They are deleted at *until*, in UTC; None: it waits for pods that are being deleted, however long that takes.
+    """
+
+    pods: int
+    until: dt.datetime | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PinnedPodsAwaited:
+    """Gang whose *pods* are pinned to nodes, and deleted at *until*, in UTC, if their scheduler does not bind them."""
+
+    pods: int
+    until: dt.datetime
+
+
+class UndoReason(enum.StrEnum):
+    """Reason why a partially bound gang is undone."""
+
+    PODS_MISSING = "pods-missing"
+    """Pods that it needs are missing, gated or could not be bound."""
+    PINNED_PODS_UNBOUND = "pinned-pods-unbound"
+    """Its pods were not bound to the nodes to which they are pinned."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GangUndone:
+    """Partially bound gang whose *pods* with a node were deleted."""
+
+    because: UndoReason
+    pods: int
+
+
+class Awaited(enum.StrEnum):
+    """Events that a root waits for."""
+
+    FIRST_ATTEMPT = "first-attempt-awaited"
+    """The root was not attempted yet."""
+    DELETION = "deletion-awaited"
+    """Pods of the root are being deleted."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeWithoutHostname:
+    """Node without the label of its host name, which is needed to pin a pod to it."""
+
+    node: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StaleExtendedClaim:
+    """Pod whose status names a claim for extended resources, although *node* has these resources itself."""
+
+    pod: str
+    node: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimUnreserved:
+    """Claim that is not reserved for a pod that another scheduler binds."""
+
+    claim: str
+    pod: str
+
+
+LiveCause = (
+    EvictionsBlocked
+    | ClaimsUnreleased
+    | ClaimsAwaited
+    | ObjectsAwaited
+    | PartiallyBound
+    | PinnedPodsAwaited
+    | GangUndone
+    | Awaited
+    | NodeWithoutHostname
+    | StaleExtendedClaim
+    | ClaimUnreserved
+)

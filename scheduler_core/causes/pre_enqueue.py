@@ -1,0 +1,153 @@
+"""Causes that keep a root out of the scheduling queue: gates, missing members and parents, and trees that break a rule."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from scheduler_core.model.names import Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SchedulingGated:
+    """Pod with scheduling gates."""
+
+    gates: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimMissing:
+    """Pod without one of its resource claims; *reason* is kube-scheduler's text."""
+
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodGroupAwaited:
+    """Pod whose PodGroup does not exist, or *exists* but cannot be used."""
+
+    group: str
+    exists: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ParentAwaited:
+    """Group *child* whose parent does not exist, or *exists* but cannot be used."""
+
+    parent: str
+    child: Name
+    exists: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QuorumShortage:
+    """Group that lacks members and so prevents its root from being tried.
+
+    Attributes:
+        group: the group.
+        required: minCount or minGroupCount; 1 for basic groups.
+        available: members, or ready children.
+
+    """
+
+    group: Name
+    required: int
+    available: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QuorumAwaited:
+    """Root without its quorum, from the top down."""
+
+    root: Name
+    shortages: tuple[QuorumShortage, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MembersGated:
+    """Members with scheduling gates: the key and the gates of each pod."""
+
+    pods: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MembersWithoutClaims:
+    """Members without one of their resource claims, with kube-scheduler's text for each."""
+
+    pods: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RuleViolation:
+    """Field of a group that breaks a rule about trees; *detail* is the text of the rule."""
+
+    field: str
+    detail: str
+    rule: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PriorityMismatch:
+    """Pods whose priority, *priority* for the first of them, is not that of their root."""
+
+    pods: tuple[str, ...]
+    priority: int
+    expected: int
+    rule: str
+
+
+TreeViolation = RuleViolation | PriorityMismatch
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupViolations:
+    """Violations of the rules about trees by *group*."""
+
+    group: Name
+    violations: tuple[TreeViolation, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InvalidTree:
+    """Tree that breaks rules, by group."""
+
+    groups: tuple[GroupViolations, ...]
+
+
+class PodField(enum.StrEnum):
+    """Fields in which all pods of a group must be equal."""
+
+    SCHEDULER = "schedulerName"
+    PREEMPTION_POLICY = "preemptionPolicy"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodsDiffer:
+    """Pods of one group that are unlike *expected* in *field*: *pod* has *value*, and there are *more* such pods.
+
+    *of_group* is True if the group has a policy of its own, from which that of the pod differs.
+    """
+
+    field: PodField
+    pod: str
+    value: str
+    expected: str
+    more: int
+    of_group: bool = False
+
+
+PreEnqueueCause = (
+    SchedulingGated
+    | ClaimMissing
+    | PodGroupAwaited
+    | ParentAwaited
+    | QuorumShortage
+    | QuorumAwaited
+    | MembersGated
+    | MembersWithoutClaims
+    | RuleViolation
+    | PriorityMismatch
+    | InvalidTree
+    | PodsDiffer
+)
+"""Why a root, one of its groups or a pod is not tried."""

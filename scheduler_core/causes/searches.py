@@ -1,0 +1,44 @@
+"""Causes about the attempt as a whole: what a search has proved, what greedy may have missed, and what kube-scheduler overlooks."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from scheduler_core.causes.missed_placements import GreedyLimit
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NoPlacementExists:
+    """Search that has proved in *explored* steps that there is no placement."""
+
+    explored: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SearchStopped:
+    """Search that spent its budget of *explored* steps without a result."""
+
+    explored: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlacementMissed:
+    """Reasons why greedy may have missed a placement."""
+
+    limits: tuple[GreedyLimit, ...]
+
+
+class AttemptNote(enum.StrEnum):
+    """Notes on an attempt that need no figures."""
+
+    CONFLICTS_OVERLOOKED = "conflicts-overlooked"
+    """kube-scheduler 1.37.1 does not evict the pods in conflict with the group."""
+    FAILED_BEFORE_DEVICES = "failed-before-devices"
+    """kube-scheduler 1.37.1 ends the attempt with an error, because no pod reached the plugin DynamicResources."""
+    REST_POSTPONED = "rest-postponed"
+    """The pod waits until the nominated pods of its root are placed."""
+
+
+SearchVerdict = NoPlacementExists | SearchStopped
+SearchCause = SearchVerdict | PlacementMissed | AttemptNote

@@ -1,0 +1,81 @@
+"""Conditions of groups after a cycle, as ``kubectl describe`` shows them.
+
+Sources: KEP-4671 and KEP-6012, Status; wording of kube-scheduler 1.37.1.  kube-scheduler writes no condition on a CompositePodGroup and never
+the reason Invalid; here both follow the API documentation.
+"""
+
+from __future__ import annotations
+
+from scheduler_core.causes.attempts import AttemptResult, PreemptionReason
+from scheduler_core.model.conditions import DISRUPTION_TARGET, INITIALLY_SCHEDULED
+from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision
+from scheduler_core.model.status import Status
+from scheduler_core.model.wording import cut, with_note
+from scheduler_core.wording.decision_words import causes_words
+from scheduler_core.wording.kube_scheduler import attempt_words, preemption_words, unschedulable
+
+_FAILED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
+_REASONS = {
+    **dict.fromkeys(_FAILED, "Unschedulable"),
+    Status.ERROR: "SchedulerError",
+    Status.INVALID: "Invalid",
+}
+
+
+def conditions(decision: Decision, group: GroupDecision) -> tuple[GroupCondition, ...]:
+    """Return the conditions of one group of *decision* after the cycle: at most one.
+
+    A condition that is True never changes (KEP-6012, Status: a terminal state).  Wait keeps the present condition.  A single pod has none.
+    """
+    if group.group.kind not in INITIALLY_SCHEDULED:
+        return ()
+    before, kind = group.present, group.group.kind
+    if before is not None and (before.status == "True" or group.status is Status.WAIT):
+        return (_noted(before, group),)
+    if group.status is Status.WAIT:
+        return ()
+    if group.status is Status.SUCCESS:
+        return (scheduled(kind),)
+    text = cut(_text(group, decision.post_filter))
+    return (_noted(GroupCondition(INITIALLY_SCHEDULED[kind], "False", _REASONS[group.status], text), group),)
+
+
+def scheduler_message(decision: Decision, group: GroupDecision) -> str:
+    """Return kube-scheduler's own message about a group of *decision* with reason Unschedulable; empty for other groups."""
+    final = group.present is not None and group.present.status == "True"
+    if group.group.kind not in INITIALLY_SCHEDULED or group.status not in _FAILED or final:
+        return ""
+    alone = group.causes == (AttemptResult.NOTHING_NEW,)
+    return unschedulable(None) if alone else _unschedulable(group, decision.post_filter)
+
+
+def scheduled(kind: str) -> GroupCondition:
+    """Return the condition of a group of *kind* that is placed."""
+    return GroupCondition(INITIALLY_SCHEDULED[kind], "True", "Scheduled", "")
+
+
+def disruption_target(message: str) -> GroupCondition:
+    """Return the condition of a group that is preempted by one of higher priority (KEP-6012, Status)."""
+    return GroupCondition(DISRUPTION_TARGET, "True", "PreemptionByScheduler", cut(message))
+
+
+def _noted(condition: GroupCondition, group: GroupDecision) -> GroupCondition:
+    if condition.status != "False" or not group.notes:
+        return condition
+    text = condition.message
+    for note in group.notes:
+        text = with_note(text, causes_words((note,)))
+    return GroupCondition(condition.type, condition.status, condition.reason, text)
+
+
+def _text(group: GroupDecision, post_filter: PreemptionReason | None) -> str:
+    """Return the reason of a condition that is False.  It begins with kube-scheduler's message, which users and tools search for."""
+    if group.status not in _FAILED:
+        return attempt_words(group.reason) or causes_words(group.causes)
+    own = causes_words(group.causes) if group.causes != (group.reason,) else ""
+    return f"{_unschedulable(group, post_filter)}{'; ' if own else ''}{own}"
+
+
+def _unschedulable(group: GroupDecision, post_filter: PreemptionReason | None) -> str:
+    preemption = f", pod group preemption: {preemption_words(post_filter)}" if post_filter is not None else ""
+    return f"{unschedulable(group.reason)}{preemption}"

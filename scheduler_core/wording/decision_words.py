@@ -1,0 +1,142 @@
+"""Messages of decisions, of their groups and of their pods: causes in words, one after the other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar, get_args
+
+from scheduler_core.causes.attempts import AttemptResult, FitError
+from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.claims import ClaimCause, PodsAwaitDevices, PodsLeftOut, ReservationRefused
+from scheduler_core.causes.groups import GroupCause, GroupUnschedulable, PartlyPlaced
+from scheduler_core.causes.live import LiveCause
+from scheduler_core.causes.pre_enqueue import MembersGated, MembersWithoutClaims, PreEnqueueCause, QuorumAwaited, TreeViolation
+from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed, SearchStopped
+from scheduler_core.causes.volume_causes import VolumesNotHeld
+from scheduler_core.model.decision import Decision, GroupDecision
+from scheduler_core.model.status import Status
+from scheduler_core.model.wording import cut, listed, with_note
+from scheduler_core.wording.claim_words import claim_words
+from scheduler_core.wording.greedy_words import greedy_sentence
+from scheduler_core.wording.group_words import group_words
+from scheduler_core.wording.group_words import sentences as group_sentences
+from scheduler_core.wording.kube_scheduler import attempt_words, fit_error, unschedulable
+from scheduler_core.wording.live_words import live_words
+from scheduler_core.wording.phrases import LONGEST
+from scheduler_core.wording.pre_enqueue_words import pre_enqueue_words
+from scheduler_core.wording.sentences import Sentence
+from scheduler_core.wording.volume_words import volumes_not_held
+
+_NOTES = {
+    AttemptNote.CONFLICTS_OVERLOOKED: (
+        "kube-scheduler 1.37.1 does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of"
+        " running pods and ReadWriteOncePod claims in use; strategy complete evicts them"
+    ),
+    AttemptNote.FAILED_BEFORE_DEVICES: (
+        f"kube-scheduler 1.37.1 ends the attempt with an error instead: {attempt_words(AttemptResult.STATE_NOT_FOUND)}"
+    ),
+    AttemptNote.REST_POSTPONED: "waiting until the nominated pods of its root are placed",
+}
+_CLAUSES = (*get_args(PreEnqueueCause), PodsAwaitDevices, ReservationRefused)
+"""Causes that are clauses of one sentence; others are sentences."""
+_LISTS = (QuorumAwaited, MembersGated, MembersWithoutClaims)
+"""Causes of a root that list its members, each with a limit of its own; together they can be too long."""
+_Key = TypeVar("_Key")
+
+
+def message(decision: Decision) -> str:
+    """Return why the root of *decision* is not placed, and notes on the attempt; empty if there is nothing to say.
+
+    What a root that is placed leaves over is stated by its groups; unless pods are evicted for it, so that nothing is placed yet.
+    """
+    placed = decision.post_filter is None and any(each.group == decision.root and each.status is Status.SUCCESS for each in decision.groups)
+    return causes_words([each for each in decision.causes if not (placed and isinstance(each, PartlyPlaced))])
+
+
+def pending(pods: Mapping[_Key, tuple[Cause, ...]]) -> dict[_Key, str]:
+    """Return why each pod, or group, is not placed; those with the same causes share their text."""
+    known: dict[tuple[int, ...], str] = {}
+    found = {}
+    for pod, causes in pods.items():
+        key = tuple(map(id, causes))
+        if key not in known:
+            known[key] = causes_words(causes)
+        found[pod] = known[key]
+    return found
+
+
+def group_message(group: GroupDecision) -> str:
+    """Return why a group is not placed, or not all of it."""
+    return causes_words(group.causes)
+
+
+def own_message(group: GroupDecision) -> str:
+    """Return ``group_message``; empty if it says only that the group is unschedulable."""
+    return "" if group.causes == (AttemptResult.NOTHING_NEW,) else group_message(group)
+
+
+def sentences(causes: Iterable[Cause]) -> Iterator[Sentence]:
+    """Yield *causes* as sentences, for forms that select or list their clauses."""
+    for cause in causes:
+        if isinstance(cause, GroupCause):
+            yield from group_sentences(cause)
+        elif isinstance(cause, PlacementMissed):
+            yield greedy_sentence(cause.limits)
+        else:
+            yield Sentence(cause_words(cause))
+
+
+def causes_words(causes: Sequence[Cause]) -> str:
+    """Return *causes* in words, one after the other; before causes of a live cluster, a long text is cut."""
+    text = ""
+    for is_live, several in itertools.groupby(causes, key=lambda each: isinstance(each, LiveCause)):
+        if is_live:
+            text = with_note(text, "; ".join(map(cause_words, several)))
+        else:
+            text = "; ".join(filter(None, (text, _joined([*several]))))
+    return text
+
+
+def _joined(causes: Sequence[Cause]) -> str:
+    """Return causes in words, one after the other; of many violations of rules as many as fit."""
+    if isinstance(causes[0], TreeViolation):
+        return listed([cause_words(each) for each in causes])
+    text = ""
+    for before, each in zip((None, *causes[:-1]), causes, strict=True):
+        words = cause_words(each)
+        if text and words:
+            is_clause = isinstance(each, _CLAUSES) and not isinstance(before, PodsLeftOut)
+            words = f"{text}; {words}" if is_clause else f"{text.rstrip('.')}. {words}"
+        text = words or text
+    return cut(text) if isinstance(causes[0], _LISTS) else text
+
+
+def cause_words(cause: Cause) -> str:  # noqa: C901, PLR0911 - one case for each union of causes
+    """Return one cause in words."""
+    match cause:
+        case FitError():
+            return fit_error(cause)
+        case GroupUnschedulable():
+            return (
+                f"{unschedulable(None)}, {cut(attempt_words(cause.reason), LONGEST)}" if cause.reason is not None else unschedulable(None)
+            )
+        case VolumesNotHeld():
+            return volumes_not_held(cause)
+        case AttemptNote():
+            return _NOTES[cause]
+        case NoPlacementExists():
+            return "No placement exists (proved by complete search)"
+        case SearchStopped():
+            return f"The search stopped after {cause.explored} steps without a result: a placement may exist; try a larger budget"
+        case PlacementMissed():
+            return cut(greedy_sentence(cause.limits).text, LONGEST)
+    if isinstance(cause, GroupCause):
+        return group_words(cause)
+    if isinstance(cause, PreEnqueueCause):
+        return pre_enqueue_words(cause)
+    if isinstance(cause, ClaimCause):
+        return claim_words(cause)
+    if isinstance(cause, LiveCause):
+        return live_words(cause)
+    return attempt_words(cause)

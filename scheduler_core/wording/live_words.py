@@ -1,0 +1,158 @@
+"""Wording of causes that only a live cluster has."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from scheduler_core.causes.live import (
+    Awaited,
+    BudgetConflict,
+    ClaimsAwaited,
+    ClaimsUnreleased,
+    ClaimUnreserved,
+    EvictionRefused,
+    EvictionsBlocked,
+    ExceededBudget,
+    GangUndone,
+    LiveCause,
+    NodeWithoutHostname,
+    ObjectsAwaited,
+    OverlappingBudgets,
+    PartiallyBound,
+    PinnedPodsAwaited,
+    StaleExtendedClaim,
+    UndoReason,
+    Unlisted,
+    UnlistedReason,
+)
+from scheduler_core.model import nouns
+from scheduler_core.model.names import HOSTNAME, Name
+from scheduler_core.model.nouns import counted
+from scheduler_core.model.wording import cut, listed
+from validators.versions import served
+
+_MOST_VICTIMS = 3
+"""Maximum number of victims that are named for each budget."""
+_LONGEST_BLOCKED = 400
+_LONGEST_CLAIMS = 300
+_LONGEST_ERROR = 300
+_AWAITED = {
+    Awaited.FIRST_ATTEMPT: "waiting for its first scheduling attempt",
+    Awaited.DELETION: "waiting until its pods that are being deleted are gone",
+}
+_UNDONE = {
+    UndoReason.PODS_MISSING: "pods that it needs are missing, gated or could not be bound",
+    UndoReason.PINNED_PODS_UNBOUND: "its pods were not bound to the nodes to which they are pinned",
+}
+
+
+def live_words(cause: LiveCause) -> str:  # noqa: C901, PLR0911 - one case for each kind of cause
+    """Return *cause* in words."""
+    match cause:
+        case EvictionsBlocked():
+            retried = f"retried when a PodDisruptionBudget changes, at the latest after {cause.retry_seconds:.0f} s"
+            return f"preemption is blocked: {_blocked(cause.by)}; {retried}"
+        case ClaimsUnreleased():
+            return f"waiting until the claims of pods that are gone are released: {_claims(cause.claims)}"
+        case ClaimsAwaited():
+            return f"waiting for claims that get devices when evicted pods are gone: {_claims(cause.claims)}"
+        case ObjectsAwaited():
+            return f"waiting for objects that {_user(cause.user)} needs: {unlisted_words(cause.kinds)}"
+        case PartiallyBound():
+            return f"partially bound: {_partially_bound(cause)}"
+        case PinnedPodsAwaited():
+            deleted = "it is deleted" if cause.pods == 1 else "they are deleted"
+            return f"waiting until {_utc(cause.until)} for the scheduler of its {counted(cause.pods, 'pinned pod')}; then {deleted}"
+        case GangUndone():
+            deleted = f"the {counted(cause.pods, 'pod')} with a node {'was' if cause.pods == 1 else 'were'} deleted"
+            return f"partially bound and not completed: {undo_words(cause.because)}; {deleted}"
+        case Awaited():
+            return _AWAITED[cause]
+        case NodeWithoutHostname():
+            return f"node {cause.node} has no label {HOSTNAME}, which is needed to pin pods to it"
+        case StaleExtendedClaim():
+            return f"the status of pod {cause.pod} names a claim for extended resources, but node {cause.node} has them"
+        case ClaimUnreserved():
+            return f"claim {cause.claim} is not reserved for pod {cause.pod}, so its own scheduler can find its devices in use"
+    assert_never(cause)
+
+
+def undo_words(reason: UndoReason) -> str:
+    """Return why a gang is undone."""
+    return _UNDONE[reason]
+
+
+def unlisted_words(kinds: Iterable[tuple[str, Unlisted]]) -> str:
+    """Return why *kinds* are not listed and what to do, one clause for each reason and error."""
+    by_status: dict[Unlisted, list[str]] = {}
+    for kind, status in kinds:
+        by_status.setdefault(status, []).append(kind)
+    return "; ".join(_unlisted(status, names) for status, names in by_status.items())
+
+
+def missing_rule(kinds: Sequence[str]) -> str:
+    """Return which rule allows the sidecar to read *kinds*."""
+    resources = nouns.listed([*map(_rbac_name, kinds)], len(kinds))
+    return f"allow the verbs list and watch for {resources} in the sidecar's ClusterRole"
+
+
+def _blocked(by: EvictionRefused | tuple[BudgetConflict, ...]) -> str:
+    if isinstance(by, EvictionRefused):
+        return cut(f"the eviction of pod {by.pod} was refused: {by.error}", _LONGEST_BLOCKED)
+    return listed([*map(_conflict, by)], longest=_LONGEST_BLOCKED)
+
+
+def _conflict(conflict: BudgetConflict) -> str:
+    match conflict:
+        case ExceededBudget():
+            name = f"{conflict.budget.kind} {conflict.budget.namespace}/{conflict.budget.name}"
+            victims = f"{counted(len(conflict.pods), 'victim')} ({_victims(conflict.pods)})"
+            return f"{name} allows {counted(conflict.allowed, 'disruption')} and matches {victims}"
+        case OverlappingBudgets():
+            names = " and ".join(each.name for each in conflict.budgets)
+            return f"pod {conflict.pod} matches PodDisruptionBudgets {names}, and the eviction API refuses a pod with more than one"
+    assert_never(conflict)
+
+
+def _victims(pods: Sequence[str]) -> str:
+    more = len(pods) - _MOST_VICTIMS
+    return ", ".join(pods[:_MOST_VICTIMS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _claims(claims: Sequence[str]) -> str:
+    return listed(claims, joint=", ", longest=_LONGEST_CLAIMS)
+
+
+def _user(user: Name) -> str:
+    return f"{'pod' if user.kind == 'Pod' else user.kind} {user.namespace}/{user.name}"
+
+
+def _partially_bound(cause: PartiallyBound) -> str:
+    if cause.until is None:
+        return _AWAITED[Awaited.DELETION]
+    deleted = f"the {counted(cause.pods, 'pod')} with a node {'is' if cause.pods == 1 else 'are'} deleted"
+    return f"waiting until {_utc(cause.until)} for the missing pods; then {deleted}"
+
+
+def _utc(moment: dt.datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _unlisted(status: Unlisted, kinds: Sequence[str]) -> str:
+    names = f"{nouns.listed(kinds, len(kinds))} objects"
+    match status.reason:
+        case UnlistedReason.FORBIDDEN:
+            return f"{names} cannot be listed: {missing_rule(kinds)}"
+        case UnlistedReason.NOT_SERVED:
+            return f"the API server does not serve {names}: look at its flag --runtime-config"
+        case UnlistedReason.NOT_YET:
+            return f"{names} are not listed yet{f': {cut(status.error, _LONGEST_ERROR)}' if status.error else ''}"
+    assert_never(status.reason)
+
+
+def _rbac_name(kind: str) -> str:
+    """Return a resource with its API group, as ``kubectl auth can-i`` writes it."""
+    each = served.resource(kind)
+    return f"{each.resource}.{each.group}" if each.group else each.resource

@@ -1,0 +1,102 @@
+"""Wording of the causes that keep a root out of the scheduling queue, as in kube-scheduler 1.37.1 where it has a message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from scheduler_core.causes.pre_enqueue import (
+    ClaimMissing,
+    InvalidTree,
+    MembersGated,
+    MembersWithoutClaims,
+    ParentAwaited,
+    PodField,
+    PodGroupAwaited,
+    PodsDiffer,
+    PreEnqueueCause,
+    PriorityMismatch,
+    QuorumAwaited,
+    QuorumShortage,
+    RuleViolation,
+    SchedulingGated,
+    TreeViolation,
+)
+from scheduler_core.model.names import Name
+from scheduler_core.model.wording import LONGEST, listed
+
+INVALID = "the tree is invalid: "
+"""Prefix of every message about a tree that breaks rules."""
+_UNUSABLE = ": it exists but cannot be used"
+
+
+def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: C901, PLR0911 - one case for each kind of cause
+    """Return *cause* in words."""
+    match cause:
+        case SchedulingGated():
+            return f"waiting for scheduling gates: [{' '.join(cause.gates)}]"
+        case ClaimMissing():
+            return cause.reason
+        case PodGroupAwaited():
+            awaited = f'waiting for pods\'s pod group "{cause.group}" to appear in scheduling queue'
+            return awaited + (_UNUSABLE if cause.exists else "")
+        case ParentAwaited():
+            awaited = f'waiting for CompositePodGroup "{cause.parent}", the parent of {_name(cause.child)}, to appear in scheduling queue'
+            return awaited + (_UNUSABLE if cause.exists else "")
+        case QuorumShortage():
+            what = "pods" if cause.group.kind == "PodGroup" else "ready child groups"
+            missing = cause.required - cause.available
+            return f"{_name(cause.group)} has {cause.available} of {cause.required} {what}, {missing} missing"
+        case QuorumAwaited():
+            return f"{_quorum(cause.root)}: {listed([pre_enqueue_words(each) for each in cause.shortages], longest=600)}"
+        case MembersGated():
+            return _members("scheduling gates", [f"{pod} [{' '.join(gates)}]" for pod, gates in cause.pods])
+        case MembersWithoutClaims():
+            return _members("resource claims", [f"{pod} [{reason}]" for pod, reason in cause.pods])
+        case RuleViolation() | PriorityMismatch():
+            return _violation(cause)
+        case InvalidTree():
+            violations = [f"{_name(group.group)}: {_violation(each)}" for group in cause.groups for each in group.violations]
+            return INVALID + listed(violations, longest=LONGEST - len(INVALID))
+        case PodsDiffer():
+            return _unlike(cause)
+    assert_never(cause)
+
+
+def _quorum(root: Name) -> str:
+    if root.kind == "PodGroup":
+        return "waiting for minCount pods from a gang to appear in scheduling queue"
+    return f'waiting for composite pod group "{root.name}" tree to meet quorum'
+
+
+def _members(what: str, pods: Sequence[str]) -> str:
+    return f"waiting for {what} of members: {listed(pods, joint=', ', longest=400)}"
+
+
+def _violation(violation: TreeViolation) -> str:
+    match violation:
+        case RuleViolation():
+            return f"{violation.field}: {violation.detail} ({violation.rule})"
+        case PriorityMismatch():
+            same = "all pods in a single pod group should have the same priority as the pod group's priority"
+            pods = _and_more(violation.pods[0], len(violation.pods) - 1)
+            return f"{same}, got {violation.priority} and {violation.expected}: {pods} ({violation.rule})"
+    assert_never(violation)
+
+
+def _unlike(cause: PodsDiffer) -> str:
+    if cause.field is PodField.SCHEDULER:
+        requirement, quote = "the same .spec.schedulerName set, got:", '"'
+    else:
+        policy = "the same preemption policy as the pod group's preemption policy" if cause.of_group else "the same preemption policy"
+        requirement, quote = f"{policy}, got", ""
+    values = f"{quote}{cause.value}{quote} and {quote}{cause.expected}{quote}"
+    return f"all pods in a single pod group should have {requirement} {values}: {_and_more(cause.pod, cause.more)}"
+
+
+def _and_more(pod: str, more: int) -> str:
+    return f"{pod} and {more} more" if more else pod
+
+
+def _name(name: Name) -> str:
+    return f'{name.kind} "{name.name}"'
