@@ -6,7 +6,7 @@ Run it: ``python examples/build_a_workload.py``
 import dataclasses
 import json
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
 from workloadbuilder import (
     Builder,
     BuildOptions,

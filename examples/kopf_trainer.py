@@ -21,8 +21,9 @@ from kubernetes import client, dynamic
 from kubernetes.dynamic.exceptions import ConflictError, DynamicApiError, NotFoundError
 
 import workloadbuilder as wb
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 Object = dict[str, Any]
 

@@ -309,11 +309,11 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
             api_versions,
             {
                 "muster/cli.py": 'G = "scheduling.k8s.io"\nV = "scheduling.k8s.io/v1"\nL = "scheduling.k8s.io/name"',
-                "validators/versions/a.py": 'G = "scheduling.k8s.io"',
+                "kubeapi/versions/a.py": 'G = "scheduling.k8s.io"',
             },
             [
-                "muster/cli.py:1: scheduling.k8s.io must come from validators.versions",
-                "muster/cli.py:2: scheduling.k8s.io/v1 must come from validators.versions",
+                "muster/cli.py:1: scheduling.k8s.io must come from kubeapi.versions",
+                "muster/cli.py:2: scheduling.k8s.io/v1 must come from kubeapi.versions",
             ],
             id="an API version elsewhere",
         ),

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from packaging.specifiers import SpecifierSet
 
+from kubeapi.versions import served
 from tests.architecture.modules import modules_of_project
-from validators.versions import served
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("validators", "apiserver", "webhooks", "certs", "workloadbuilder", "scheduler_core", "muster")
+PACKAGES = ("kubeapi", "validators", "apiserver", "webhooks", "certs", "workloadbuilder", "scheduler_core", "muster")
 LONGEST_BODY = 40
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

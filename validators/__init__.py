@@ -8,12 +8,11 @@ applicable_rules  selection of the rules that apply to an object: by the request
 cached_attribute  attribute that is computed on first access and kept
 content           formats of names, labels and condition reasons
 document_head     errors of the ``apiVersion`` and ``kind`` of a document
-field             field paths and field errors
+field             field errors
 gates             feature gates of the API server: names, dependencies, and a set of gates that are on or off
 lookup            lookup of other objects by rules
 pipeline          validation of one object: schema, decoding, defaults, rules
 pod_templates     shape of the pod templates of controllers, by the schema of Pods
-record            base of values with named fields
 schema            validation of JSON against the schemas of the kinds
 synonyms          fields by the names that other projects, drafts and retired versions give them
 """
@@ -23,7 +22,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from validators.field import ErrorType, FieldError, FieldPath
+from kubeapi.field_path import FieldPath
+from validators.field import ErrorType, FieldError
 
 if TYPE_CHECKING:
     from validators.pipeline import validate

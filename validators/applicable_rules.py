@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
+from kubeapi.versions.form import Form
 from validators import rules
 from validators.rules.base import About, Operation, Profile, Rule, Settings, Severity, no_check
-from validators.versions.form import Form
 
 
 @functools.lru_cache(maxsize=1024)

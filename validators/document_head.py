@@ -6,11 +6,12 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
+from kubeapi.versions import served
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.decode import Json
 from validators.model.objects import KINDS
-from validators.versions import served
 
 
 def errors(api_version: Json, kind: Json) -> Iterator[FieldError]:

@@ -11,21 +11,22 @@ import dataclasses
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.field_path import FieldPath, Part
+from kubeapi.meta import ObjectMeta, replaced
+from kubeapi.record import Record
+from kubeapi.versions import served
+from kubeapi.versions.form import HUB, Form
 from validators import applicable_rules, document_head, field, lookup, pod_templates, rules, schema
 from validators.defaults import drop, fill
-from validators.field import ErrorType, FieldError, FieldPath, Part
+from validators.field import ErrorType, FieldError
 from validators.hierarchy.tree import GroupTree
 from validators.lookup import Lookup
 from validators.model import decode, traits
 from validators.model.controllers import Controller, RawTemplate, raw_templates
 from validators.model.decode import Json, Source, WrongShapeError
-from validators.model.meta import ObjectMeta, replaced
 from validators.model.objects import KINDS, Named, Object
 from validators.model.templates import Templates
-from validators.record import Record
 from validators.rules.base import Context, Operation, Rule, Settings, Severity
-from validators.versions import served
-from validators.versions.form import HUB, Form
 
 _UNREADABLE_VALUES = frozenset({"schema-type", "schema-limit"})
 """Rules about values that do not fit into the type of their field."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+from kubeapi.field_path import FieldPath
 from validators import schema
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model import decode
 from validators.model.controllers import RawTemplate, TemplatePods
 from validators.model.pod import PodSpec

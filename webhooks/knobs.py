@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from certs.pair import names_of
+from kubeapi.versions import releases
 from validators import content
 from validators.gates import Gates
 from validators.rules.base import Profile, Severity
-from validators.versions import releases
 from webhooks.enforcement import Enforcement, EnforcementPolicy
 
 

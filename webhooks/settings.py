@@ -8,9 +8,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, get_args
 
+from kubeapi.versions import releases
 from validators.gates import GateError, Gates
 from validators.rules import base
-from validators.versions import releases
 from webhooks import enforcement as modes
 from webhooks import knobs
 from webhooks.certificate_settings import MANAGED, CertificateSettings

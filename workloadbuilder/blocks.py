@@ -12,7 +12,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 
-from validators.field import FieldError, FieldPath
+from kubeapi.field_path import FieldPath
+from validators.field import FieldError
 from validators.model.decode import Json
 from workloadbuilder.errors import BlockError, in_order
 from workloadbuilder.shapes import Reader

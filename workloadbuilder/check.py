@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from kubeapi.field_path import FieldPath, Part
 from validators import content, field
-from validators.field import FieldError, FieldPath, Part
+from validators.field import FieldError
 from validators.model import workload as model
 from validators.rules import checks
 from workloadbuilder.resolve import Resolved, Source

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.workload import MAX_PRIORITY, MAX_TEMPLATES
 from validators.rules import checks

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubeapi.field_path import FieldPath
+from kubeapi.versions import served
 from validators import field
-from validators.field import FieldPath
 from validators.model.decode import Json
-from validators.versions import served
 from workloadbuilder.blueprint import Blueprint
 from workloadbuilder.errors import BuildError
 

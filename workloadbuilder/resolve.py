@@ -12,8 +12,9 @@ import dataclasses
 import enum
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.workload import MAX_DEPTH
 from workloadbuilder.errors import in_order
 from workloadbuilder.type_checks import config_fault, item_fault

@@ -5,7 +5,7 @@ A type-checked program does not need them; any other program gets a message inst
 
 from __future__ import annotations
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
 from workloadbuilder.workload_item import (
     DisruptionMode,
     PolicyKind,

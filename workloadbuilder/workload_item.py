@@ -11,7 +11,7 @@ import dataclasses
 import enum
 from collections.abc import Callable
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
 
 WHOLE = FieldPath()
 """Path of the user's object itself."""

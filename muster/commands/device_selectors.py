@@ -6,8 +6,8 @@ import importlib.util
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kubeapi import quantity
 from muster import extras
-from validators.model import quantity
 from validators.model.devices import DeviceAttribute, DeviceContent, DeviceSelectors, PublishedDevice, ResourceSlice
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kubeapi.versions import releases
 from muster import standard_output
 from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH, is_device_attribute
 from validators.rules.base import Profile, Settings, Severity
-from validators.versions import releases
 
 if TYPE_CHECKING:
     from validators.gates import Gates

@@ -9,13 +9,13 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
+from kubeapi.versions import served
+from kubeapi.versions.table import STABLE, ApiVersion
 from muster.doctor.components import SIDECAR, components
 from muster.doctor.entries import entries
 from muster.doctor.manifests import mappings_at, text_at, texts_at
 from muster.doctor.world import ApiServer, Item, World
 from validators.gates import NEEDS
-from validators.versions import served
-from validators.versions.table import STABLE, ApiVersion
 
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.|\b)")
 _TRUE = frozenset({"true", "1", "t"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from kubeapi.versions import served
 from muster.doctor.components import SERVE, SIDECAR, Component, components
 from muster.doctor.manifests import Manifest, mappings_at, text_at, texts_at
 from muster.doctor.world import Account, ApiServer, Item, World
-from validators.versions import served
 
 if TYPE_CHECKING:
     from scheduler_core.sidecar.client.access_review import Permission

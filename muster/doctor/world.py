@@ -8,9 +8,9 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kubeapi.versions import served
 from muster.doctor.latencies import Latency
 from muster.doctor.manifests import Manifest, labels_at, text_at
-from validators.versions import served
 
 if TYPE_CHECKING:
     from scheduler_core.sidecar.client.access_review import Permission

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.meta import replaced
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.devices import Alternative, DeviceId
@@ -23,7 +24,6 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire_devices import DeviceToleration
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import tolerated
-from validators.model.meta import replaced
 
 _MOST = 4
 """Maximum number of rows."""

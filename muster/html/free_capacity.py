@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from kubeapi.meta import replaced
 from muster.render.answer import Answer
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, queued
@@ -19,7 +20,6 @@ from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
-from validators.model.meta import replaced
 
 _TRIED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from kubeapi.meta import replaced
 from scheduler_core.causes.attempts import VictimsFound
 from scheduler_core.cycle.device_holders import named_claims
 from scheduler_core.cycle.effects import Effects
@@ -24,7 +25,6 @@ from scheduler_core.model.status import Status
 from scheduler_core.preemption.plans.plan_cost import PlanCost
 from scheduler_core.preemption.result import ChosenUnits, Preemption, by_importance
 from scheduler_core.preemption.units.preemption_units import Units
-from validators.model.meta import replaced
 
 _MOST = 3
 """Number of claims up to which each set of them is tried; of more, each alone and all together."""

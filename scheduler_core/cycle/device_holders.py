@@ -7,11 +7,11 @@ import itertools
 from collections import Counter
 from collections.abc import Container, Iterable
 
+from kubeapi.meta import replaced
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.base import StatefulPlugin
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation
-from validators.model.meta import replaced
 
 _FIRST_SERIAL = 2**41
 """Above the serials of all shapes of pods."""

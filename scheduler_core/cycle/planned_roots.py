@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.meta import replaced
 from scheduler_core.causes.attempts import AttemptResult, PreemptionResult
 from scheduler_core.causes.groups import VictimsAwaited
 from scheduler_core.causes.searches import AttemptNote
@@ -16,7 +17,6 @@ from scheduler_core.model.status import Status
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.preemption.result import Preemption
-from validators.model.meta import replaced
 
 
 def keeps_plan(request: PlacementRequest, outcome: PlacementOutcome, nominations: Nominations) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi import quantity
 from scheduler_core.model import wire
 from scheduler_core.model.devices import Alternative, AttributeConstraint, ClaimSpec, Request
 from scheduler_core.model.resource_names import OF_CLASS
 from scheduler_core.model.wire_devices import DeviceClass, DeviceSelector
 from scheduler_core.model.wire_resource_claims import DeviceConstraint, DeviceRequest, DeviceSubRequest, ResourceClaimSpec
-from validators.model import quantity
 
 _ALL, _EXACT = "All", "ExactCount"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi import quantity
+from kubeapi.quantity import Amount
 from scheduler_core.loading.gathered import Unusable
 from scheduler_core.model.wire_devices import CapacityPolicy, CapacityRange, Counter, DeviceContent, ResourceSliceSpec
 from scheduler_core.model.wire_resource_claims import AllocationResult, DeviceRequest, DeviceSubRequest, ResourceClaimSpec
-from validators.model import quantity
-from validators.model.quantity import Amount
 
 _Found = tuple[tuple[str | int, ...], Amount]
 """An amount, after the parts of its field path."""

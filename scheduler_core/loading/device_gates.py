@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 
+from kubeapi.meta import replaced
 from scheduler_core.loading.pod_shapes import with_needs
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import is_ignored
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from validators.model.meta import replaced
 
 _FIELD = "spec.resourceClaims"
 _OF_GROUP, _OF_POD = ":podgroup/", ":pod/"

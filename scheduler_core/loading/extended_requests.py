@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi import quantity
 from scheduler_core.loading.pod_requests import counted
 from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.model.wire import Container, PodSpec
-from validators.model import quantity
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

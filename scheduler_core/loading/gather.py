@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator
 
+from kubeapi.versions import served
 from scheduler_core.loading import json_values, object_errors
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
 from scheduler_core.model import wire, wire_texts
@@ -16,7 +17,6 @@ from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem, ProblemKind
 from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
-from validators.versions import served
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """Kinds about volumes."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Protocol
 
+from kubeapi.meta import Struct
 from scheduler_core.model import wire
 from validators.model import decode
 from validators.model.decode import Json, Source
@@ -31,7 +32,7 @@ class StoredText:
         raise NotImplementedError
 
 
-class GatheredObjects(wire.Wire, frozen=True, gc=False):
+class GatheredObjects(Struct, frozen=True, gc=False):
     """Undecoded object."""
 
     kind: str

@@ -14,7 +14,7 @@ _FIELDS = {
     "iscsi": ("iscsi", "iqn"),
     "rbd": ("rbd", "image"),
 }
-"""Wire name, and field with the name of the disk, by attribute."""
+"""Struct name, and field with the name of the disk, by attribute."""
 _POOL = "rbd"
 """Default pool of RBD images."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
+from kubeapi.meta import Struct, replaced
 from scheduler_core.loading.extended_requests import Containers
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_forms import Images, PodForm
@@ -12,8 +13,7 @@ from scheduler_core.model.device_claims import DeviceClaim, PodEntry
 from scheduler_core.model.pods import Health
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, Disk, NamedVolumes, VolumeKey, claim_use
 from scheduler_core.model.volumes import BoundClaim, PodClaim
-from scheduler_core.model.wire import Record, Wire
-from validators.model.meta import replaced
+from scheduler_core.model.wire import Record
 from validators.model.pod import PodWorkloadRef
 
 
@@ -33,7 +33,7 @@ class Traits(Record, gc=False):
     containers: Containers
 
 
-class Attached(Wire, frozen=True, gc=False):
+class Attached(Struct, frozen=True, gc=False):
     """Volumes and devices of a draft, and its nomination; see the properties of ``Draft``."""
 
     nominated: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
+from kubeapi.meta import replaced
 from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Draft, Traits
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
@@ -13,7 +14,6 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
-from validators.model.meta import replaced
 
 
 def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated: int) -> PodRecord:

@@ -14,9 +14,9 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 
+from kubeapi import quantity
 from scheduler_core.model.resource_names import BUILT_IN, is_extended
 from scheduler_core.model.wire import Container, ContainerStatus, Pod, PodSpec, PodStatus, Resources
-from validators.model import quantity
 
 LARGEST = quantity.LARGEST // 1000
 """Upper limit of an amount, so that thousandths of it, and a hundred times the amount, fit in 64 bits."""

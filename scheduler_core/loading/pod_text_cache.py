@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView
 
+from kubeapi.meta import replaced
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.read_objects import name_in
 from scheduler_core.model import wire, wire_texts
-from validators.model.meta import replaced
 
 _MOST_TEXTS = 20_000
 """Number of shared texts; beyond this limit most texts occur in one pod only."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kubeapi import quantity
+from kubeapi.quantity import Amount
 from scheduler_core.loading.gathered import Unusable
 from scheduler_core.model.delayed_claims import FILESYSTEM, ClaimRequest, Expressions, Provisioner, StorageCapacity, VolumeOffer
 from scheduler_core.model.volumes import Claim
@@ -14,8 +16,6 @@ from scheduler_core.model.wire_volumes import (
     StorageClass,
     ephemeral_source,
 )
-from validators.model import quantity
-from validators.model.quantity import Amount
 
 _STORAGE = "storage"
 _FREE = ("", "Available")

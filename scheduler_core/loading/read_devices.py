@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from kubeapi import quantity
+from kubeapi.versions import served
 from scheduler_core.loading import device_amounts
 from scheduler_core.loading.claim_specs import ClaimSpecs
 from scheduler_core.loading.gather import Name
@@ -31,8 +33,6 @@ from scheduler_core.model.wire_resource_claims import (
     ResourceClaimStatus,
     ResourceClaimTemplate,
 )
-from validators.model import quantity
-from validators.versions import served
 
 _SERVED = tuple(each.name for each in served.versions_in("resource.k8s.io"))
 """API versions, the current one first."""

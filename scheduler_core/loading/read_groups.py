@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
+from kubeapi.meta import ObjectMeta, replaced
+from kubeapi.versions import served
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable
@@ -20,10 +22,8 @@ from validators.model import decode
 from validators.model.cluster import PriorityClass
 from validators.model.decode import Json
 from validators.model.group import CompositePodGroup, Group, PodGroup
-from validators.model.meta import ObjectMeta, replaced
 from validators.model.objects import Named
 from validators.model.workload import Workload
-from validators.versions import served
 
 K = TypeVar("K", PodGroup, CompositePodGroup, Workload, PriorityClass)
 

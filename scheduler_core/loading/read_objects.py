@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
+from kubeapi.meta import Struct
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import Name, left_out, written_name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
@@ -19,7 +20,7 @@ from validators.model.objects import CLUSTER_SCOPED
 
 T = TypeVar("T")
 K = TypeVar("K", Name, str)
-M = TypeVar("M", bound=wire.Wire)
+M = TypeVar("M", bound=Struct)
 
 _SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
 

@@ -7,13 +7,13 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from kubeapi.meta import replaced
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_shapes import with_needs
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects, name_of, spec_of
 from scheduler_core.model.devices import ClaimSpec
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from validators.model.meta import replaced
 
 
 def releasable(drafts: Sequence[Draft], devices: DeviceObjects) -> dict[str, DeviceNeed]:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from scheduler_core.model.wire import Amounts, Int32, Int64, LabelSelector, Taint, Wire
-from validators.model.meta import ObjectMeta
+from kubeapi.meta import ObjectMeta, Struct
+from scheduler_core.model.wire import Amounts, Int32, Int64, LabelSelector, Taint
 
 
-class NodeSpec(Wire, frozen=True, gc=False):
+class NodeSpec(Struct, frozen=True, gc=False):
     """``spec`` of a node."""
 
     taints: tuple[Taint, ...] | None = None
     unschedulable: bool = False
 
 
-class ContainerImage(Wire, frozen=True, gc=False):
+class ContainerImage(Struct, frozen=True, gc=False):
     """An image on a node, with all its names."""
 
     names: tuple[str, ...] | None = None
     size_bytes: Int64 = 0
 
 
-class NodeStatus(Wire, frozen=True, gc=False):
+class NodeStatus(Struct, frozen=True, gc=False):
     """``status`` of a node."""
 
     allocatable: Amounts | None = None
@@ -29,7 +29,7 @@ class NodeStatus(Wire, frozen=True, gc=False):
     images: tuple[ContainerImage, ...] | None = None
 
 
-class Node(Wire, frozen=True, gc=False):
+class Node(Struct, frozen=True, gc=False):
     """core/v1 Node."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -37,13 +37,13 @@ class Node(Wire, frozen=True, gc=False):
     status: NodeStatus = NodeStatus()
 
 
-class Namespace(Wire, frozen=True, gc=False):
+class Namespace(Struct, frozen=True, gc=False):
     """core/v1 Namespace, of which only the labels are read."""
 
     metadata: ObjectMeta = ObjectMeta()
 
 
-class BudgetSpec(Wire, frozen=True, gc=False):
+class BudgetSpec(Struct, frozen=True, gc=False):
     """``spec`` of a PodDisruptionBudget."""
 
     selector: LabelSelector | None = None
@@ -52,7 +52,7 @@ class BudgetSpec(Wire, frozen=True, gc=False):
     unhealthy_pod_eviction_policy: str = ""
 
 
-class BudgetStatus(Wire, frozen=True, gc=False):
+class BudgetStatus(Struct, frozen=True, gc=False):
     """``status`` of a PodDisruptionBudget."""
 
     disruptions_allowed: Int32 = 0
@@ -61,7 +61,7 @@ class BudgetStatus(Wire, frozen=True, gc=False):
     disrupted_pods: dict[str, str] | None = None
 
 
-class PodDisruptionBudget(Wire, frozen=True, gc=False):
+class PodDisruptionBudget(Struct, frozen=True, gc=False):
     """policy/v1 PodDisruptionBudget."""
 
     metadata: ObjectMeta = ObjectMeta()

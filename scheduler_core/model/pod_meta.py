@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validators.model.meta import ObjectMeta, Struct
+from kubeapi.meta import ObjectMeta, Struct
 
 CONTROLLERS = {
     "ReplicationController": "v1",

@@ -6,11 +6,12 @@ import dataclasses
 import enum
 from collections.abc import Container, Mapping
 
+from kubeapi.meta import Struct
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes
 from scheduler_core.model.volumes import BoundClaim, VolumeNeed
-from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint, Wire
+from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
 
 
 class Health(enum.Enum):
@@ -76,7 +77,7 @@ class PodShape:
         return self.requests + self.unchecked if self.unchecked else self.requests
 
 
-class PodRecord(Wire, frozen=True, gc=False, eq=False):
+class PodRecord(Struct, frozen=True, gc=False, eq=False):
     """One pod; a struct, of which a cluster has hundreds of thousands."""
 
     key: str

@@ -11,25 +11,22 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from kubeapi.meta import Struct
+from kubeapi.quantity import Amount
 from scheduler_core.model.pod_meta import PodMeta, PodResourceClaim, PodResourceClaimStatus
 from validators.model.group import Condition
 from validators.model.pod import PodWorkloadRef, SchedulingGroup
-from validators.model.quantity import Amount
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Amounts = dict[str, Amount]
 
 
-class Wire(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """API struct: immutable, wire names in camel case, unknown fields ignored."""
-
-
 class Record(msgspec.Struct, gc=False):
     """Struct of this package, which may be changed: smaller than other objects, and faster to make."""
 
 
-class Requirement(Wire, frozen=True, gc=False):
+class Requirement(Struct, frozen=True, gc=False):
     """An expression of a label selector or of a node selector."""
 
     key: str
@@ -37,41 +34,41 @@ class Requirement(Wire, frozen=True, gc=False):
     values: tuple[str, ...] | None = None
 
 
-class LabelSelector(Wire, frozen=True, gc=False):
+class LabelSelector(Struct, frozen=True, gc=False):
     """metav1.LabelSelector: all parts must match; an empty selector matches everything, an absent one nothing."""
 
     match_labels: dict[str, str] | None = None
     match_expressions: tuple[Requirement, ...] | None = None
 
 
-class NodeSelectorTerm(Wire, frozen=True, gc=False):
+class NodeSelectorTerm(Struct, frozen=True, gc=False):
     """Term of a node selector: all expressions must match; an empty term matches no node."""
 
     match_expressions: tuple[Requirement, ...] | None = None
     match_fields: tuple[Requirement, ...] | None = None
 
 
-class NodeSelector(Wire, frozen=True, gc=False):
+class NodeSelector(Struct, frozen=True, gc=False):
     """core/v1 NodeSelector: one of the terms must match."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
 
 
-class PreferredNodes(Wire, frozen=True, gc=False):
+class PreferredNodes(Struct, frozen=True, gc=False):
     """core/v1 PreferredSchedulingTerm: matching nodes score *weight* more."""
 
     weight: Int32
     preference: NodeSelectorTerm
 
 
-class NodeAffinity(Wire, frozen=True, gc=False):
+class NodeAffinity(Struct, frozen=True, gc=False):
     """core/v1 NodeAffinity."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredNodes, ...] | None = None
 
 
-class PodAffinityTerm(Wire, frozen=True, gc=False):
+class PodAffinityTerm(Struct, frozen=True, gc=False):
     """Pods selected by label and namespace, in the same value of a node label."""
 
     topology_key: str
@@ -82,21 +79,21 @@ class PodAffinityTerm(Wire, frozen=True, gc=False):
     mismatch_label_keys: tuple[str, ...] | None = None
 
 
-class WeightedPodAffinityTerm(Wire, frozen=True, gc=False):
+class WeightedPodAffinityTerm(Struct, frozen=True, gc=False):
     """Preferred affinity term."""
 
     weight: Int32
     pod_affinity_term: PodAffinityTerm
 
 
-class PodAffinity(Wire, frozen=True, gc=False):
+class PodAffinity(Struct, frozen=True, gc=False):
     """core/v1 PodAffinity and PodAntiAffinity, which have the same fields."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] | None = None
 
 
-class Affinity(Wire, frozen=True, gc=False):
+class Affinity(Struct, frozen=True, gc=False):
     """core/v1 Affinity."""
 
     node_affinity: NodeAffinity | None = None
@@ -104,7 +101,7 @@ class Affinity(Wire, frozen=True, gc=False):
     pod_anti_affinity: PodAffinity | None = None
 
 
-class Taint(Wire, frozen=True, gc=False):
+class Taint(Struct, frozen=True, gc=False):
     """core/v1 Taint: repels pods that do not tolerate it."""
 
     key: str
@@ -112,7 +109,7 @@ class Taint(Wire, frozen=True, gc=False):
     value: str = ""
 
 
-class Toleration(Wire, frozen=True, gc=False):
+class Toleration(Struct, frozen=True, gc=False):
     """core/v1 Toleration; an empty key with ``Exists`` tolerates every taint, an empty effect every effect."""
 
     key: str = ""
@@ -122,7 +119,7 @@ class Toleration(Wire, frozen=True, gc=False):
     toleration_seconds: int | None = None
 
 
-class TopologySpreadConstraint(Wire, frozen=True, gc=False):
+class TopologySpreadConstraint(Struct, frozen=True, gc=False):
     """core/v1 TopologySpreadConstraint."""
 
     max_skew: Int32
@@ -135,7 +132,7 @@ class TopologySpreadConstraint(Wire, frozen=True, gc=False):
     match_label_keys: tuple[str, ...] | None = None
 
 
-class ContainerPort(Wire, frozen=True, gc=False):
+class ContainerPort(Struct, frozen=True, gc=False):
     """core/v1 ContainerPort; constrains a node only if it uses a host port."""
 
     container_port: Int32 = 0
@@ -144,32 +141,32 @@ class ContainerPort(Wire, frozen=True, gc=False):
     protocol: str = ""
 
 
-class Resources(Wire, frozen=True, gc=False):
+class Resources(Struct, frozen=True, gc=False):
     """Requests and limits as written."""
 
     requests: Amounts | None = None
     limits: Amounts | None = None
 
 
-class VolumeMount(Wire, frozen=True, gc=False, omit_defaults=True):
+class VolumeMount(Struct, frozen=True, gc=False, omit_defaults=True):
     """core/v1 VolumeMount."""
 
     bind_mount_options: tuple[str, ...] | None = None
 
 
-class RestartRule(Wire, frozen=True, gc=False):
+class RestartRule(Struct, frozen=True, gc=False):
     """core/v1 ContainerRestartRule."""
 
     action: str = ""
 
 
-class EphemeralContainer(Wire, frozen=True, gc=False):
+class EphemeralContainer(Struct, frozen=True, gc=False):
     """core/v1 EphemeralContainer."""
 
     volume_mounts: tuple[VolumeMount, ...] | None = None
 
 
-class Container(Wire, frozen=True, gc=False):
+class Container(Struct, frozen=True, gc=False):
     """Container, init container, or sidecar (an init container with ``restartPolicy: Always``)."""
 
     name: str = ""
@@ -181,13 +178,13 @@ class Container(Wire, frozen=True, gc=False):
     volume_mounts: tuple[VolumeMount, ...] | None = None
 
 
-class ImageVolume(Wire, frozen=True, gc=False):
+class ImageVolume(Struct, frozen=True, gc=False):
     """core/v1 ImageVolumeSource."""
 
     reference: str = ""
 
 
-class Volume(Wire, frozen=True, gc=False):
+class Volume(Struct, frozen=True, gc=False):
     """Volume sources that can exclude a node, and images; other kinds constrain nothing."""
 
     name: str = ""
@@ -206,13 +203,13 @@ class Volume(Wire, frozen=True, gc=False):
     rbd: dict[str, object] | None = None
 
 
-class Named(Wire, frozen=True, gc=False):
+class Named(Struct, frozen=True, gc=False):
     """Object of which only the name is read: a scheduling gate."""
 
     name: str = ""
 
 
-class PodSpec(Wire, frozen=True, gc=False):
+class PodSpec(Struct, frozen=True, gc=False):
     """``spec`` of a pod."""
 
     node_name: str = ""
@@ -238,7 +235,7 @@ class PodSpec(Wire, frozen=True, gc=False):
     host_users: bool | None = None
 
 
-class ContainerStatus(Wire, frozen=True, gc=False):
+class ContainerStatus(Struct, frozen=True, gc=False):
     """Resources that the node allocates to a container, and those it has (KEP-1287, in-place resize)."""
 
     name: str = ""
@@ -246,7 +243,7 @@ class ContainerStatus(Wire, frozen=True, gc=False):
     resources: Resources | None = None
 
 
-class PodStatus(Wire, frozen=True, gc=False):
+class PodStatus(Struct, frozen=True, gc=False):
     """``status`` of a pod."""
 
     phase: str = ""
@@ -261,7 +258,7 @@ class PodStatus(Wire, frozen=True, gc=False):
     extended_resource_claim_status: dict[str, object] | None = None
 
 
-class Pod(Wire, frozen=True, gc=False):
+class Pod(Struct, frozen=True, gc=False):
     """core/v1 Pod."""
 
     metadata: PodMeta = PodMeta()

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import msgspec
 
-from scheduler_core.model.wire import Int64, NodeSelector, Wire
-from validators.model.quantity import Amount
+from kubeapi.meta import Struct
+from kubeapi.quantity import Amount
+from scheduler_core.model.wire import Int64, NodeSelector
 
 
-class ObjectName(Wire, frozen=True, gc=False):
+class ObjectName(Struct, frozen=True, gc=False):
     """``metadata`` of an object of which only the name and the age are read."""
 
     name: str = ""
@@ -19,7 +20,7 @@ class ObjectName(Wire, frozen=True, gc=False):
     creation_timestamp: str | None = None
 
 
-class Attribute(Wire, frozen=True, gc=False):
+class Attribute(Struct, frozen=True, gc=False):
     """Value of a device attribute; exactly one field is set."""
 
     integer: Int64 | None = msgspec.field(default=None, name="int")
@@ -28,7 +29,7 @@ class Attribute(Wire, frozen=True, gc=False):
     version: str | None = None
 
 
-class CapacityRange(Wire, frozen=True, gc=False):
+class CapacityRange(Struct, frozen=True, gc=False):
     """Amounts of a capacity that can be requested."""
 
     min: Amount | None = None
@@ -36,7 +37,7 @@ class CapacityRange(Wire, frozen=True, gc=False):
     step: Amount | None = None
 
 
-class CapacityPolicy(Wire, frozen=True, gc=False):
+class CapacityPolicy(Struct, frozen=True, gc=False):
     """``requestPolicy`` of a capacity."""
 
     default: Amount | None = None
@@ -44,27 +45,27 @@ class CapacityPolicy(Wire, frozen=True, gc=False):
     valid_range: CapacityRange | None = None
 
 
-class Capacity(Wire, frozen=True, gc=False):
+class Capacity(Struct, frozen=True, gc=False):
     """Capacity of a device."""
 
     value: Amount
     request_policy: CapacityPolicy | None = None
 
 
-class Counter(Wire, frozen=True, gc=False):
+class Counter(Struct, frozen=True, gc=False):
     """Value of a counter."""
 
     value: Amount
 
 
-class CounterSet(Wire, frozen=True, gc=False):
+class CounterSet(Struct, frozen=True, gc=False):
     """Counters that several devices of a pool share."""
 
     name: str
     counters: dict[str, Counter] | None = None
 
 
-class CounterUse(Wire, frozen=True, gc=False):
+class CounterUse(Struct, frozen=True, gc=False):
     """Amounts of counters that a device consumes."""
 
     counter_set: str
@@ -72,7 +73,7 @@ class CounterUse(Wire, frozen=True, gc=False):
     compatibility_groups: tuple[str, ...] | None = None
 
 
-class DeviceTaint(Wire, frozen=True, gc=False):
+class DeviceTaint(Struct, frozen=True, gc=False):
     """Taint of a device."""
 
     key: str
@@ -80,7 +81,7 @@ class DeviceTaint(Wire, frozen=True, gc=False):
     value: str = ""
 
 
-class DeviceToleration(Wire, frozen=True, gc=False):
+class DeviceToleration(Struct, frozen=True, gc=False):
     """Toleration of a request."""
 
     key: str = ""
@@ -89,7 +90,7 @@ class DeviceToleration(Wire, frozen=True, gc=False):
     effect: str = ""
 
 
-class DeviceContent(Wire, frozen=True, gc=False):
+class DeviceContent(Struct, frozen=True, gc=False):
     """A device without its name."""
 
     attributes: dict[str, Attribute] | None = None
@@ -124,7 +125,7 @@ def unnamed(content: DeviceContent, attributes: dict[str, Attribute]) -> DeviceC
     return msgspec.structs.replace(content, attributes=attributes)
 
 
-class Pool(Wire, frozen=True, gc=False):
+class Pool(Struct, frozen=True, gc=False):
     """``pool`` of a ResourceSlice."""
 
     name: str
@@ -132,7 +133,7 @@ class Pool(Wire, frozen=True, gc=False):
     resource_slice_count: Int64 = 0
 
 
-class ResourceSliceSpec(Wire, frozen=True, gc=False):
+class ResourceSliceSpec(Struct, frozen=True, gc=False):
     """``spec`` of a ResourceSlice."""
 
     driver: str
@@ -145,26 +146,26 @@ class ResourceSliceSpec(Wire, frozen=True, gc=False):
     shared_counters: tuple[CounterSet, ...] | None = None
 
 
-class ResourceSlice(Wire, frozen=True, gc=False):
+class ResourceSlice(Struct, frozen=True, gc=False):
     """resource.k8s.io ResourceSlice."""
 
     spec: ResourceSliceSpec
     metadata: ObjectName = ObjectName()
 
 
-class CelSelector(Wire, frozen=True, gc=False):
+class CelSelector(Struct, frozen=True, gc=False):
     """Selector in the Common Expression Language."""
 
     expression: str = ""
 
 
-class DeviceSelector(Wire, frozen=True, gc=False):
+class DeviceSelector(Struct, frozen=True, gc=False):
     """Selector of devices."""
 
     cel: CelSelector | None = None
 
 
-class DeviceClassSpec(Wire, frozen=True, gc=False):
+class DeviceClassSpec(Struct, frozen=True, gc=False):
     """``spec`` of a DeviceClass."""
 
     selectors: tuple[DeviceSelector, ...] | None = None
@@ -172,14 +173,14 @@ class DeviceClassSpec(Wire, frozen=True, gc=False):
     config: tuple[object, ...] | None = None
 
 
-class DeviceClass(Wire, frozen=True, gc=False):
+class DeviceClass(Struct, frozen=True, gc=False):
     """resource.k8s.io DeviceClass."""
 
     metadata: ObjectName = ObjectName()
     spec: DeviceClassSpec = DeviceClassSpec()
 
 
-class TaintedDevices(Wire, frozen=True, gc=False):
+class TaintedDevices(Struct, frozen=True, gc=False):
     """Selector of a DeviceTaintRule; a field that is absent matches everything."""
 
     driver: str | None = None
@@ -187,14 +188,14 @@ class TaintedDevices(Wire, frozen=True, gc=False):
     device: str | None = None
 
 
-class DeviceTaintRuleSpec(Wire, frozen=True, gc=False):
+class DeviceTaintRuleSpec(Struct, frozen=True, gc=False):
     """``spec`` of a DeviceTaintRule."""
 
     taint: DeviceTaint
     device_selector: TaintedDevices | None = None
 
 
-class DeviceTaintRule(Wire, frozen=True, gc=False):
+class DeviceTaintRule(Struct, frozen=True, gc=False):
     """resource.k8s.io DeviceTaintRule."""
 
     spec: DeviceTaintRuleSpec

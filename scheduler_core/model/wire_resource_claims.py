@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from scheduler_core.model.wire import Amounts, Int64, NodeSelector, Wire
+from kubeapi.meta import Struct
+from scheduler_core.model.wire import Amounts, Int64, NodeSelector
 from scheduler_core.model.wire_devices import DeviceSelector, DeviceToleration, ObjectName
 from scheduler_core.model.wire_volumes import OwnerReference
 
@@ -18,13 +19,13 @@ class DeviceClaimOwner(OwnerReference, frozen=True, gc=False):
     api_version: str = ""
 
 
-class CapacityRequests(Wire, frozen=True, gc=False):
+class CapacityRequests(Struct, frozen=True, gc=False):
     """``capacity`` of a request."""
 
     requests: Amounts | None = None
 
 
-class DeviceSubRequest(Wire, frozen=True, gc=False):
+class DeviceSubRequest(Struct, frozen=True, gc=False):
     """Alternative of a request, or (without name) the exact request."""
 
     name: str = ""
@@ -45,7 +46,7 @@ class DeviceRequest(DeviceSubRequest, frozen=True, gc=False):
     first_available: tuple[DeviceSubRequest, ...] | None = None
 
 
-class DeviceConstraint(Wire, frozen=True, gc=False):
+class DeviceConstraint(Struct, frozen=True, gc=False):
     """Constraint between the devices of a claim."""
 
     requests: tuple[str, ...] | None = None
@@ -53,20 +54,20 @@ class DeviceConstraint(Wire, frozen=True, gc=False):
     distinct_attribute: str | None = None
 
 
-class DeviceClaim(Wire, frozen=True, gc=False):
+class DeviceClaim(Struct, frozen=True, gc=False):
     """``devices`` of a claim."""
 
     requests: tuple[DeviceRequest, ...] | None = None
     constraints: tuple[DeviceConstraint, ...] | None = None
 
 
-class ResourceClaimSpec(Wire, frozen=True, gc=False):
+class ResourceClaimSpec(Struct, frozen=True, gc=False):
     """``spec`` of a ResourceClaim."""
 
     devices: DeviceClaim = DeviceClaim()
 
 
-class AllocatedDevice(Wire, frozen=True, gc=False):
+class AllocatedDevice(Struct, frozen=True, gc=False):
     """Device of an allocation."""
 
     request: str = ""
@@ -80,13 +81,13 @@ class AllocatedDevice(Wire, frozen=True, gc=False):
     consumed_capacity: Amounts | None = None
 
 
-class AllocatedDevices(Wire, frozen=True, gc=False):
+class AllocatedDevices(Struct, frozen=True, gc=False):
     """``devices`` of an allocation."""
 
     results: tuple[AllocatedDevice, ...] | None = None
 
 
-class AllocationResult(Wire, frozen=True, gc=False):
+class AllocationResult(Struct, frozen=True, gc=False):
     """``allocation`` of a claim."""
 
     devices: AllocatedDevices = AllocatedDevices()
@@ -94,7 +95,7 @@ class AllocationResult(Wire, frozen=True, gc=False):
     allocation_timestamp: str | None = None
 
 
-class Consumer(Wire, frozen=True, gc=False):
+class Consumer(Struct, frozen=True, gc=False):
     """Pod or PodGroup that a claim is reserved for."""
 
     api_group: str = ""
@@ -103,14 +104,14 @@ class Consumer(Wire, frozen=True, gc=False):
     uid: str = ""
 
 
-class DeviceCondition(Wire, frozen=True, gc=False):
+class DeviceCondition(Struct, frozen=True, gc=False):
     """Condition of an allocated device."""
 
     type: str = ""
     status: str = ""
 
 
-class DeviceStatus(Wire, frozen=True, gc=False):
+class DeviceStatus(Struct, frozen=True, gc=False):
     """Status of an allocated device."""
 
     driver: str = ""
@@ -120,7 +121,7 @@ class DeviceStatus(Wire, frozen=True, gc=False):
     conditions: tuple[DeviceCondition, ...] | None = None
 
 
-class ResourceClaimStatus(Wire, frozen=True, gc=False):
+class ResourceClaimStatus(Struct, frozen=True, gc=False):
     """``status`` of a ResourceClaim."""
 
     allocation: AllocationResult | None = None
@@ -128,13 +129,13 @@ class ResourceClaimStatus(Wire, frozen=True, gc=False):
     devices: tuple[DeviceStatus, ...] | None = None
 
 
-class ResourceClaimAnnotations(Wire, frozen=True, gc=False):
+class ResourceClaimAnnotations(Struct, frozen=True, gc=False):
     """Annotations of a ResourceClaim."""
 
     extended_resource_claim: str | None = msgspec.field(default=None, name="resource.kubernetes.io/extended-resource-claim")
 
 
-class ResourceClaimMeta(Wire, frozen=True, gc=False):
+class ResourceClaimMeta(Struct, frozen=True, gc=False):
     """``metadata`` of a ResourceClaim."""
 
     name: str = ""
@@ -145,7 +146,7 @@ class ResourceClaimMeta(Wire, frozen=True, gc=False):
     owner_references: tuple[DeviceClaimOwner, ...] | None = None
 
 
-class ResourceClaim(Wire, frozen=True, gc=False):
+class ResourceClaim(Struct, frozen=True, gc=False):
     """resource.k8s.io ResourceClaim."""
 
     metadata: ResourceClaimMeta = ResourceClaimMeta()
@@ -153,13 +154,13 @@ class ResourceClaim(Wire, frozen=True, gc=False):
     status: ResourceClaimStatus = ResourceClaimStatus()
 
 
-class ResourceClaimTemplateSpec(Wire, frozen=True, gc=False):
+class ResourceClaimTemplateSpec(Struct, frozen=True, gc=False):
     """``spec`` of a ResourceClaimTemplate."""
 
     spec: ResourceClaimSpec = ResourceClaimSpec()
 
 
-class ResourceClaimTemplate(Wire, frozen=True, gc=False):
+class ResourceClaimTemplate(Struct, frozen=True, gc=False):
     """resource.k8s.io ResourceClaimTemplate."""
 
     metadata: ObjectName = ObjectName()

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
-from scheduler_core.model.wire import PodSpec, PodStatus, Wire
-from validators.model.meta import ObjectMeta
+from kubeapi.meta import ObjectMeta, Struct
+from scheduler_core.model.wire import PodSpec, PodStatus
 
 
-class Names(Wire, frozen=True, gc=False):
+class Names(Struct, frozen=True, gc=False):
     """``metadata`` of any object, as far as it identifies it."""
 
     name: str | None = None
@@ -18,7 +18,7 @@ class Names(Wire, frozen=True, gc=False):
     generate_name: str | None = None
 
 
-class Head(Wire, frozen=True, gc=False):
+class Head(Struct, frozen=True, gc=False):
     """Type and name of any object; ``items`` is empty if it has none."""
 
     api_version: object = None
@@ -27,7 +27,7 @@ class Head(Wire, frozen=True, gc=False):
     metadata: Names | None = None
 
 
-class ObjectType(Wire, frozen=True, gc=False):
+class ObjectType(Struct, frozen=True, gc=False):
     """Type of any object, also of one that cannot be named."""
 
     api_version: object = None
@@ -35,14 +35,14 @@ class ObjectType(Wire, frozen=True, gc=False):
     items: msgspec.Raw = msgspec.Raw()
 
 
-class LooseNames(Wire, frozen=True, gc=False):
+class LooseNames(Struct, frozen=True, gc=False):
     """``metadata`` of any object, whatever its names are."""
 
     name: object = None
     namespace: object = None
 
 
-class Identified(Wire, frozen=True, gc=False):
+class Identified(Struct, frozen=True, gc=False):
     """Any object, of which only the name is read."""
 
     metadata: LooseNames | None = None
@@ -55,7 +55,7 @@ class MetaText(ObjectMeta, frozen=True, gc=False):
     owner_references: msgspec.Raw = msgspec.Raw()
 
 
-def _as_text(model: type[Wire], *typed: str) -> Any:
+def _as_text(model: type[Struct], *typed: str) -> Any:
     """Return a mutable struct with the fields of *model*: those in *typed* as they are there, all others as JSON text."""
     fields = [
         (each.name, each.type, each.default) if each.name in typed else (each.name, msgspec.Raw, msgspec.Raw())

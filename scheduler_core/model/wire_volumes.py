@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import msgspec
 
-from scheduler_core.model.wire import Amounts, Int32, LabelSelector, NodeSelector, Wire
-from validators.model.quantity import Amount
+from kubeapi.meta import Struct
+from kubeapi.quantity import Amount
+from scheduler_core.model.wire import Amounts, Int32, LabelSelector, NodeSelector
 
 Source = dict[str, object]
 """Volume source of which only the presence is read."""
 
 
-class ClaimAnnotations(Wire, frozen=True, gc=False):
+class ClaimAnnotations(Struct, frozen=True, gc=False):
     """Annotations of a PersistentVolumeClaim."""
 
     bind_completed: str | None = msgspec.field(default=None, name="pv.kubernetes.io/bind-completed")
@@ -22,7 +23,7 @@ class ClaimAnnotations(Wire, frozen=True, gc=False):
     selected_node: str | None = msgspec.field(default=None, name="volume.kubernetes.io/selected-node")
 
 
-class OwnerReference(Wire, frozen=True, gc=False):
+class OwnerReference(Struct, frozen=True, gc=False):
     """Owner of a claim."""
 
     kind: str = ""
@@ -31,7 +32,7 @@ class OwnerReference(Wire, frozen=True, gc=False):
     controller: bool | None = None
 
 
-class ClaimMeta(Wire, frozen=True, gc=False):
+class ClaimMeta(Struct, frozen=True, gc=False):
     """``metadata`` of a PersistentVolumeClaim."""
 
     name: str = ""
@@ -42,13 +43,13 @@ class ClaimMeta(Wire, frozen=True, gc=False):
     owner_references: tuple[OwnerReference, ...] | None = None
 
 
-class ClaimResources(Wire, frozen=True, gc=False):
+class ClaimResources(Struct, frozen=True, gc=False):
     """``resources`` of a claim."""
 
     requests: Amounts | None = None
 
 
-class ClaimSpec(Wire, frozen=True, gc=False):
+class ClaimSpec(Struct, frozen=True, gc=False):
     """``spec`` of a PersistentVolumeClaim."""
 
     volume_name: str = ""
@@ -60,13 +61,13 @@ class ClaimSpec(Wire, frozen=True, gc=False):
     selector: LabelSelector | None = None
 
 
-class ClaimStatus(Wire, frozen=True, gc=False):
+class ClaimStatus(Struct, frozen=True, gc=False):
     """``status`` of a PersistentVolumeClaim or PersistentVolume."""
 
     phase: str = ""
 
 
-class PersistentVolumeClaim(Wire, frozen=True, gc=False):
+class PersistentVolumeClaim(Struct, frozen=True, gc=False):
     """core/v1 PersistentVolumeClaim."""
 
     metadata: ClaimMeta = ClaimMeta()
@@ -74,20 +75,20 @@ class PersistentVolumeClaim(Wire, frozen=True, gc=False):
     status: ClaimStatus = ClaimStatus()
 
 
-class TemplateMeta(Wire, frozen=True, gc=False):
+class TemplateMeta(Struct, frozen=True, gc=False):
     """``metadata`` of the claim template of an ephemeral volume."""
 
     annotations: ClaimAnnotations = ClaimAnnotations()
 
 
-class ClaimTemplate(Wire, frozen=True, gc=False):
+class ClaimTemplate(Struct, frozen=True, gc=False):
     """core/v1 PersistentVolumeClaimTemplate."""
 
     metadata: TemplateMeta = TemplateMeta()
     spec: ClaimSpec = ClaimSpec()
 
 
-class EphemeralSource(Wire, frozen=True, gc=False):
+class EphemeralSource(Struct, frozen=True, gc=False):
     """core/v1 EphemeralVolumeSource."""
 
     volume_claim_template: ClaimTemplate = ClaimTemplate()
@@ -103,7 +104,7 @@ def ephemeral_source(source: object) -> EphemeralSource:
     return msgspec.convert(source, EphemeralSource)
 
 
-class VolumeMeta(Wire, frozen=True, gc=False):
+class VolumeMeta(Struct, frozen=True, gc=False):
     """``metadata`` of a PersistentVolume or of a cluster-scoped object."""
 
     name: str = ""
@@ -113,13 +114,13 @@ class VolumeMeta(Wire, frozen=True, gc=False):
     annotations: ClaimAnnotations = ClaimAnnotations()
 
 
-class VolumeNodeAffinity(Wire, frozen=True, gc=False):
+class VolumeNodeAffinity(Struct, frozen=True, gc=False):
     """core/v1 VolumeNodeAffinity."""
 
     required: NodeSelector | None = None
 
 
-class ClaimReference(Wire, frozen=True, gc=False):
+class ClaimReference(Struct, frozen=True, gc=False):
     """Reference of a PersistentVolume to its claim."""
 
     namespace: str = ""
@@ -127,20 +128,20 @@ class ClaimReference(Wire, frozen=True, gc=False):
     uid: str = ""
 
 
-class CsiSource(Wire, frozen=True, gc=False):
+class CsiSource(Struct, frozen=True, gc=False):
     """Source of a volume of a CSI driver."""
 
     driver: str = ""
     volume_handle: str = ""
 
 
-class AzureDisk(Wire, frozen=True, gc=False):
+class AzureDisk(Struct, frozen=True, gc=False):
     """Source of an Azure disk."""
 
     kind: str | None = None
 
 
-class VolumeSpec(Wire, frozen=True, gc=False):
+class VolumeSpec(Struct, frozen=True, gc=False):
     """``spec`` of a PersistentVolume: its offer to claims, its node affinity, its claim, its CSI driver, sources that can migrate."""
 
     node_affinity: VolumeNodeAffinity | None = None
@@ -158,7 +159,7 @@ class VolumeSpec(Wire, frozen=True, gc=False):
     volume_attributes_class_name: str | None = None
 
 
-class PersistentVolume(Wire, frozen=True, gc=False):
+class PersistentVolume(Struct, frozen=True, gc=False):
     """core/v1 PersistentVolume."""
 
     metadata: VolumeMeta = VolumeMeta()
@@ -166,32 +167,32 @@ class PersistentVolume(Wire, frozen=True, gc=False):
     status: ClaimStatus = ClaimStatus()
 
 
-class DriverLimits(Wire, frozen=True, gc=False):
+class DriverLimits(Struct, frozen=True, gc=False):
     """``allocatable`` of a driver on a node."""
 
     count: Int32 | None = None
 
 
-class NodeDriver(Wire, frozen=True, gc=False):
+class NodeDriver(Struct, frozen=True, gc=False):
     """A CSI driver on a node."""
 
     name: str = ""
     allocatable: DriverLimits | None = None
 
 
-class NodeDrivers(Wire, frozen=True, gc=False):
+class NodeDrivers(Struct, frozen=True, gc=False):
     """``spec`` of a CSINode."""
 
     drivers: tuple[NodeDriver, ...] | None = None
 
 
-class NodeAnnotations(Wire, frozen=True, gc=False):
+class NodeAnnotations(Struct, frozen=True, gc=False):
     """Annotations of a CSINode."""
 
     migrated_plugins: str | None = msgspec.field(default=None, name="storage.alpha.kubernetes.io/migrated-plugins")
 
 
-class NodeMeta(Wire, frozen=True, gc=False):
+class NodeMeta(Struct, frozen=True, gc=False):
     """``metadata`` of a CSINode."""
 
     name: str = ""
@@ -199,41 +200,41 @@ class NodeMeta(Wire, frozen=True, gc=False):
     annotations: NodeAnnotations = NodeAnnotations()
 
 
-class CSINode(Wire, frozen=True, gc=False):
+class CSINode(Struct, frozen=True, gc=False):
     """storage.k8s.io/v1 CSINode."""
 
     metadata: NodeMeta = NodeMeta()
     spec: NodeDrivers = NodeDrivers()
 
 
-class DriverSpec(Wire, frozen=True, gc=False):
+class DriverSpec(Struct, frozen=True, gc=False):
     """``spec`` of a CSIDriver."""
 
     prevent_pod_scheduling_if_missing: bool = False
     storage_capacity: bool = False
 
 
-class CSIDriver(Wire, frozen=True, gc=False):
+class CSIDriver(Struct, frozen=True, gc=False):
     """storage.k8s.io/v1 CSIDriver."""
 
     metadata: VolumeMeta = VolumeMeta()
     spec: DriverSpec = DriverSpec()
 
 
-class TopologyExpression(Wire, frozen=True, gc=False):
+class TopologyExpression(Struct, frozen=True, gc=False):
     """core/v1 TopologySelectorLabelRequirement."""
 
     key: str
     values: tuple[str, ...] | None = None
 
 
-class TopologyTerm(Wire, frozen=True, gc=False):
+class TopologyTerm(Struct, frozen=True, gc=False):
     """core/v1 TopologySelectorTerm."""
 
     match_label_expressions: tuple[TopologyExpression, ...] | None = None
 
 
-class StorageClass(Wire, frozen=True, gc=False):
+class StorageClass(Struct, frozen=True, gc=False):
     """storage.k8s.io/v1 StorageClass."""
 
     metadata: VolumeMeta = VolumeMeta()
@@ -242,7 +243,7 @@ class StorageClass(Wire, frozen=True, gc=False):
     allowed_topologies: tuple[TopologyTerm, ...] | None = None
 
 
-class CSIStorageCapacity(Wire, frozen=True, gc=False):
+class CSIStorageCapacity(Struct, frozen=True, gc=False):
     """storage.k8s.io/v1 CSIStorageCapacity."""
 
     metadata: VolumeMeta = VolumeMeta()
@@ -252,13 +253,13 @@ class CSIStorageCapacity(Wire, frozen=True, gc=False):
     maximum_volume_size: Amount | None = None
 
 
-class AttachmentSource(Wire, frozen=True, gc=False):
+class AttachmentSource(Struct, frozen=True, gc=False):
     """``source`` of a VolumeAttachment."""
 
     persistent_volume_name: str | None = None
 
 
-class AttachmentSpec(Wire, frozen=True, gc=False):
+class AttachmentSpec(Struct, frozen=True, gc=False):
     """``spec`` of a VolumeAttachment."""
 
     attacher: str = ""
@@ -266,7 +267,7 @@ class AttachmentSpec(Wire, frozen=True, gc=False):
     source: AttachmentSource = AttachmentSource()
 
 
-class VolumeAttachment(Wire, frozen=True, gc=False):
+class VolumeAttachment(Struct, frozen=True, gc=False):
     """storage.k8s.io/v1 VolumeAttachment."""
 
     metadata: VolumeMeta = VolumeMeta()

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from scheduler_core.model.wire import LabelSelector, Wire
+from kubeapi.meta import Struct
+from scheduler_core.model.wire import LabelSelector
 
 
-class SelectingMeta(Wire, frozen=True, gc=False):
+class SelectingMeta(Struct, frozen=True, gc=False):
     """``metadata`` of an object that selects pods."""
 
     name: str = ""
     namespace: str = ""
 
 
-class LabelsSpec(Wire, frozen=True, gc=False):
+class LabelsSpec(Struct, frozen=True, gc=False):
     """``spec`` with a selector that is a map of labels."""
 
     selector: dict[str, str] | None = None
 
 
-class Service(Wire, frozen=True, gc=False):
+class Service(Struct, frozen=True, gc=False):
     """core/v1 Service."""
 
     metadata: SelectingMeta = SelectingMeta()
@@ -29,13 +30,13 @@ class ReplicationController(Service, frozen=True, gc=False):
     """core/v1 ReplicationController."""
 
 
-class SelectorSpec(Wire, frozen=True, gc=False):
+class SelectorSpec(Struct, frozen=True, gc=False):
     """``spec`` with a label selector."""
 
     selector: LabelSelector | None = None
 
 
-class ReplicaSet(Wire, frozen=True, gc=False):
+class ReplicaSet(Struct, frozen=True, gc=False):
     """apps/v1 ReplicaSet."""
 
     metadata: SelectingMeta = SelectingMeta()

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
+from kubeapi.versions import served
 from scheduler_core.causes.live import (
     Awaited,
     BudgetConflict,
@@ -31,7 +32,6 @@ from scheduler_core.model import nouns
 from scheduler_core.model.names import HOSTNAME, Name
 from scheduler_core.model.nouns import counted
 from scheduler_core.model.wording import cut, listed
-from validators.versions import served
 
 _MOST_VICTIMS = 3
 """Maximum number of victims that are named for each budget."""

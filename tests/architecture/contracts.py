@@ -188,11 +188,11 @@ def placement_and_plugins(modules: Sequence[Module]) -> Iterator[str]:
 
 def api_versions(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
-        if module.package == "muster_scheduling" or module.name.startswith("validators.versions"):
+        if module.package == "muster_scheduling" or module.name.startswith("kubeapi.versions"):
             continue
         for node in module.nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and API_VERSION.fullmatch(node.value):
-                yield module.at(node.lineno, f"{node.value} must come from validators.versions")
+                yield module.at(node.lineno, f"{node.value} must come from kubeapi.versions")
 
 
 def at_the_edges(modules: Sequence[Module]) -> Iterator[str]:

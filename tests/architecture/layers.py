@@ -9,9 +9,13 @@ PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "cause
 """Parts of one layer whose modules may import each other, without a cycle."""
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
+    "kubeapi": (
+        frozenset({"field_path", "meta", "quantity", "record"}),
+        frozenset({"versions"}),
+    ),
     "validators": (
-        frozenset({"field", "gates", "cached_attribute", "record"}),
-        frozenset({"content", "versions"}),
+        frozenset({"field", "gates", "cached_attribute"}),
+        frozenset({"content"}),
         frozenset({"model"}),
         frozenset({"lookup", "synonyms"}),
         frozenset({"hierarchy"}),

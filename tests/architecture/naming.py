@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 API_VERSION = re.compile(r"scheduling\.k8s\.io(?:/v\w+)?")
-"""Texts that only ``validators.versions`` has."""
+"""Texts that only ``kubeapi.versions`` has."""
 BARE_NAMES = frozenset(
     [
         "agree",

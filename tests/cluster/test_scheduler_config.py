@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from scheduler_core.loading.configuration.fields import POINTS
 from scheduler_core.loading.configuration.plugin_sets import expand
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
@@ -21,7 +22,6 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kubelet import node, pod
 from tests.cluster.scheduler_configs import GPU, Json, any_configuration, configuration, valid_profile
 from tests.sampling import every, sampled
-from validators.field import FieldPath
 
 LOGGED = '"the scheduler starts to work with those plugins" Plugins='
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from certs import issue, pair, store
+from kubeapi.versions import served
 from muster.commands import serve
 from muster.commands.why import subject
 from scheduler_core.loading import gather
@@ -18,7 +19,6 @@ from tests.cluster import programs
 from tests.cluster.conftest import available
 from validators import document_head
 from validators.model.objects import KINDS
-from validators.versions import served
 from webhooks import settings
 from webhooks.enforcement import Enforcement
 from webhooks.lookup import watched as cluster

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from kubeapi.meta import ObjectMeta
 from muster import cli
 from muster.commands import device_selectors
 from validators.model.devices import DeviceCapacity, PublishedDevice, ResourceSlice, ResourceSliceSpec
-from validators.model.meta import ObjectMeta
 
 CLAIM = {
     "apiVersion": "resource.k8s.io/v1",

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeapi.meta import Empty
 from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
 from muster.commands.simulate.completed_input import ClusterInput
@@ -35,7 +36,6 @@ from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of
 from validators.model.cluster import PriorityClass
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.meta import Empty
 from validators.model.workload import Workload
 
 SECRET = "hunter2"

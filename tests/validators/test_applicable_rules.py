@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import workloads
+from kubeapi.versions.form import HUB
 from tests.oracle.test_rules_against_oracle import Maker
 from tests.sampling import sampled
 from validators import applicable_rules, pipeline, rules
@@ -16,7 +17,6 @@ from validators.lookup import KnownObjects, Lookup
 from validators.model import decode
 from validators.model.objects import KINDS, Object
 from validators.rules.base import About, Context, Example, Operation, Settings
-from validators.versions.form import HUB
 
 EMPTY = KnownObjects((), complete=True)
 NAMES = ["n", "n", "n", "a.b", "", "Bad", "x" * 64, "x" * 254]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.field_path import FieldPath, Key
 from validators import field
-from validators.field import FieldError, FieldPath, Key
+from validators.field import FieldError
 
 NAME = FieldPath("metadata", "name")
 

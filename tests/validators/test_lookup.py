@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from kubeapi.meta import ObjectMeta
 from validators.lookup import NOTHING, KnownObjects
 from validators.model.cluster import PriorityClass
 from validators.model.group import PodGroup, PodGroupSpec
-from validators.model.meta import ObjectMeta
 from validators.model.pod import Job, JobSpec, Pod, PodSpec, PodTemplate, SchedulingGroup
 
 

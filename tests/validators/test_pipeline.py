@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from tests.validators.judging import composite, manifest, pod_group, reported_errors
 from validators import pipeline
-from validators.field import FieldPath
 from validators.gates import Gates
 from validators.model.templates import Templates
 from validators.rules.base import Operation, Settings, Severity

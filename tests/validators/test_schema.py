@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeapi.field_path import FieldPath
+from kubeapi.versions import releases, served
 from tests.sampling import sampled
 from validators import pipeline, schema
-from validators.field import FieldPath
 from validators.lint import configuration
 from validators.lookup import NOTHING
 from validators.model.objects import KINDS
 from validators.rules.base import Settings
-from validators.versions import releases, served
 
 SCHEMAS = Path(schema.__file__).parent / "schemas"
 LINTING = Settings(linting=True)

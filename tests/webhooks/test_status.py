@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldPath
 from webhooks.admission import status
 
 ERROR = dataclasses.replace(field.invalid(FieldPath("spec", "priority"), 7, "must be less"), origin="priority-range")

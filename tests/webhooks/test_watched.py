@@ -13,9 +13,9 @@ import pytest
 from kubernetes import client
 
 from apiserver import watch
+from kubeapi.versions.served import resource
 from tests.webhooks.manifests import group
 from tests.webhooks.running import until
-from validators.versions.served import resource
 from webhooks.lookup import watched
 from webhooks.lookup.object_cache import Cache, CachedLookup
 from webhooks.settings import SettingError, Settings

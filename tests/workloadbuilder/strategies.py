@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 from hypothesis import strategies as st
 
+from kubeapi.field_path import FieldPath
 from tests.workloadbuilder.trees import ALL, JOB, SCHEDULING, SINGLE, WITH_UID, basic, gang, intent
-from validators.field import FieldPath
 from workloadbuilder.builder import BuildOptions
 from workloadbuilder.workload_item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 

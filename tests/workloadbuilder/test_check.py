@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from tests.workloadbuilder.trees import ALL, SINGLE, basic, builder, composite, config, error_lines, gang, intent, leaf
-from validators.field import FieldPath
 from workloadbuilder.workload_item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 
 AT = "spec.scheduling"

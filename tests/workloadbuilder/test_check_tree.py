@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from tests.workloadbuilder.trees import builder, composite, error_lines, leaf
-from validators.field import FieldPath
 from workloadbuilder.workload_item import WorkloadItem
 
 

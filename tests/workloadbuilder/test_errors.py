@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldPath
 from workloadbuilder.errors import BlockError, BuildError, in_order
 
 

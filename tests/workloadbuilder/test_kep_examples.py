@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from tests.workloadbuilder.trees import ALL, WITH_UID, basic, builder, composite, config, error_lines, gang, intent
-from validators.field import FieldPath
 from workloadbuilder import template_annotations
 from workloadbuilder.blocks import map_composite_group_config, map_pod_group_config, read_intent
 from workloadbuilder.builder import Builder

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from tests.workloadbuilder.trees import ALL, SINGLE, basic, composite, config, error_lines, gang, intent, leaf
-from validators.field import FieldPath
 from workloadbuilder.resolve import Source, resolve
 from workloadbuilder.workload_item import Block, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 

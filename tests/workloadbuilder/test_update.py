@@ -7,8 +7,8 @@ import dataclasses
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from tests.workloadbuilder.trees import ALL, SINGLE, basic, builder, composite, config, gang, leaf
-from validators.field import FieldPath
 from workloadbuilder.errors import BuildError
 from workloadbuilder.update import Action, Change, changes
 from workloadbuilder.workload_item import ResourceClaim, WorkloadItem

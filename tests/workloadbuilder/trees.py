@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from validators.field import FieldError, FieldPath
+from kubeapi.field_path import FieldPath
+from validators.field import FieldError
 from workloadbuilder.builder import Builder, BuildOptions
 from workloadbuilder.workload_item import (
     Block,

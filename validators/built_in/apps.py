@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
 from validators.built_in import pod_spec, selectors, volumes
 from validators.built_in.parts import Content, formatted, items, needed, not_negative, number, one_of, section, text
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 _SPEC = FieldPath("spec")
 _TEMPLATE = _SPEC / "template"

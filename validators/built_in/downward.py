@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
 from validators.built_in import resources
 from validators.built_in.parts import Content, formatted, text
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 _is_entry = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]").fullmatch
 _AMOUNTS = tuple(f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory"))

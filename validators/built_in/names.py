@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
 from validators.built_in.parts import Content, formatted, items, section, text
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 Format = Callable[[str], list[str]]
 _MOST_ANNOTATIONS = 256 * 1024

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath, Key
 from validators import content, field
 from validators.built_in import containers, names, placement, resources, security, volumes
 from validators.built_in.parts import Content, duplicates, formatted, items, needed, one_of, section, text, texts
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 _POLICIES = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -61,7 +62,7 @@ def only_pod(metadata: Content, spec: Content, at: FieldPath) -> Iterator[FieldE
             detail = "must not reference a PVC that gets created for an ephemeral volume"
             yield field.invalid(path.join(("persistentVolumeClaim", "claimName")), name, detail)
     if "kubernetes.io/config.mirror" in section(metadata, "annotations") and not spec.get("nodeName"):
-        key = field.Key("kubernetes.io/config.mirror")
+        key = Key("kubernetes.io/config.mirror")
         yield field.invalid(FieldPath("metadata", "annotations") / key, "", "must set spec.nodeName if mirror pod annotation is set")
     yield from security.pod_annotations(section(metadata, "annotations"), spec, FieldPath("metadata", "annotations"))
 

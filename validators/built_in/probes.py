@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
 from validators.built_in.parts import Content, formatted, items, needed, not_negative, number, one_of, port, section, text
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")

@@ -9,10 +9,11 @@ import decimal
 from collections.abc import Iterator
 from typing import Any
 
+from kubeapi import quantity
+from kubeapi.field_path import FieldPath, Key
 from validators import content, field
 from validators.built_in.parts import Content, items, section
-from validators.field import FieldError, FieldPath, Key
-from validators.model import quantity
+from validators.field import FieldError
 
 HUGE = "hugepages-"
 _COMPUTE = frozenset({"cpu", "memory"})

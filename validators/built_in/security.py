@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.built_in.parts import Content, below, duplicates, integer, items, one_of, section, text
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 _HIGHEST_ID = 2**31 - 1
 _IDS = ("runAsUser", "runAsGroup", "fsGroup")
@@ -59,7 +60,7 @@ def pod_annotations(given: Content, spec: Content, at: FieldPath) -> Iterator[Fi
     """Yield the errors of the annotations of a pod that the API server reads."""
     names = {text(each, "name") for _, each in _containers(spec, at)}
     for key, value in given.items():
-        path = at / field.Key(key)
+        path = at / Key(key)
         if key == _DELETION_COST and not integer(str(value), bits=32):
             yield field.invalid(path, value, "must be a 32bit integer")
         elif (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
 from validators.built_in import names
 from validators.built_in.parts import Content, formatted, items, section, text
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 _SET = frozenset({"In", "NotIn"})
 _PRESENCE = frozenset({"Exists", "DoesNotExist"})

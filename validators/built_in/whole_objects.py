@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
 from validators.built_in import apps, jobs, names, pod_spec, projects, shapes
 from validators.built_in.parts import Content, items, section, text
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model import decode
 from validators.model.decode import Json
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kubeapi.field_path import FieldPath
+from kubeapi.meta import replaced
 from validators import gates as names
-from validators.field import FieldPath
 from validators.gates import Gates
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.meta import replaced
 from validators.model.objects import Object
 from validators.model.pod import Job, Pod
 from validators.model.templates import COMPOSITES, LEAVES, SPEC

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubeapi.meta import Empty, replaced
 from validators.gates import GENERIC_WORKLOAD, PREEMPTION_POLICY, Gates
 from validators.model.cluster import PREEMPT_LOWER_PRIORITY, PriorityClass
 from validators.model.decode import Json
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.meta import Empty, replaced
 from validators.model.objects import Object
 from validators.model.workload import DisruptionMode
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
+from kubeapi.record import Record
 from validators.hierarchy.job_groups import JobGroup
 from validators.lookup import Lookup
 from validators.model.controllers import TemplatePods, pods_of
@@ -18,7 +19,6 @@ from validators.model.objects import Object, namespace_of
 from validators.model.pod import DEFAULT_SCHEDULER, Pod
 from validators.model.templates import SPEC
 from validators.model.workload import ResourceClaim
-from validators.record import Record
 
 
 class SharedClaim(Record, frozen=True, order=True):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
+from kubeapi.record import Record
 from validators.model.controllers import TemplatePods, pods_of
 from validators.model.jobset import JobSet, JobSetSpec
 from validators.model.pod import Job, JobScheduling
 from validators.model.templates import SPEC
 from validators.model.workload import ResourceClaim
-from validators.record import Record
 
 
 class JobGroup(Record, frozen=True):

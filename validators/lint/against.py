@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubeapi.record import Record
 from validators import pipeline
 from validators.lint.documents import Document, Manifest
 from validators.model.objects import Object, namespace_of
-from validators.record import Record
 
 Identity = tuple[str, str, str]
 

@@ -12,9 +12,9 @@ import json
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from kubeapi.meta import replaced
+from kubeapi.record import Record, record_field
 from validators.lint.finding import UNREADABLE, Finding, Report
-from validators.model.meta import replaced
-from validators.record import Record, record_field
 
 VERSION = 1
 _KEYS = ("file", "document", "field", "rule")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from kubeapi.record import Record
 from validators import pipeline
 from validators.hierarchy.tree import GroupTree
 from validators.lint import examination, neighbours
@@ -27,7 +28,6 @@ from validators.lint.object_store import StoredObjects
 from validators.lint.segments import Segment
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
-from validators.record import Record
 from validators.rules.base import Settings
 
 _TASK_BYTES = 64 * 1024

@@ -8,8 +8,8 @@ from __future__ import annotations
 import bisect
 import re
 
+from kubeapi.record import Record
 from validators.lint.places import Lines
-from validators.record import Record
 
 _IGNORE = r"#[ \t]*(muster:[ \t]*ignore\b[^\r\n]*)"
 

@@ -12,13 +12,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.field_path import FieldPath, Key
+from kubeapi.record import Record, record_field
 from validators import schema
-from validators.field import FieldError, FieldPath, Key
+from validators.field import FieldError
 from validators.gates import GateError, Gates
 from validators.lint import yaml_values
 from validators.lint.finding import UNREADABLE
 from validators.lint.places import Chunk, Fault, Lines
-from validators.record import Record, record_field
 from validators.rules.base import Severity
 
 SCHEMA = "configuration"

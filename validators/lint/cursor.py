@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from validators.field import FieldPath, Part
+from kubeapi.field_path import FieldPath, Part
 from validators.lint.documents import Document
 from validators.lint.examination import subject_of
 from validators.lint.places import Entry, Place

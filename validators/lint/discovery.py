@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from kubeapi.record import Record
 from validators.lint import file_content, files, tool_files
 from validators.lint import folders as listing
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.path_patterns import PathPatterns, ignores, includes, of_gitignore
 from validators.lint.places import Fault
-from validators.record import Record
 
 GIT = ".git"
 

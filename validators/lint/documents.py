@@ -11,12 +11,12 @@ import functools
 import re
 from collections.abc import Mapping
 
-from validators.field import FieldPath, Part
+from kubeapi.field_path import FieldPath, Part
+from kubeapi.record import Record
 from validators.lint import usual_fields, yaml_stream, yaml_values
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE, Repeats
 from validators.lint.places import Chunk, Fault, Lines, Place, Span, StreamPart
-from validators.record import Record
 
 _JSON_START = re.compile(r"(?:---)?[ \t\r\n]*(?=[{\[])")
 _BOM = "\ufeff"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from kubeapi.versions import served
 from validators import pipeline
 from validators.lint import fixes, suppress
 from validators.lint.comments import Comment
@@ -13,7 +14,6 @@ from validators.lint.finding import LONGEST_NAME, NOT_KUBERNETES, UNREADABLE, Ch
 from validators.lint.places import Span
 from validators.model.objects import CLUSTER_SCOPED, Object
 from validators.rules.base import Settings, Severity
-from validators.versions import served
 
 
 @dataclasses.dataclass(slots=True)

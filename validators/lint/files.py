@@ -13,12 +13,12 @@ import stat
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
+from kubeapi.meta import replaced
 from validators.lint import documents, file_content, folders, segments
 from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import file_order
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.segments import Segment
-from validators.model.meta import replaced
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = file_content.STDIN

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from kubeapi.meta import replaced
+from kubeapi.record import Record, record_field
 from validators.lint.places import Span
-from validators.model.meta import replaced
-from validators.record import Record, record_field
 from validators.rules.base import Severity
 
 UNREADABLE = "unreadable"

@@ -9,6 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 
+from kubeapi.meta import replaced
+from kubeapi.record import Record
+from kubeapi.versions.form import Form
 from validators import pipeline, rules
 from validators.hierarchy.tree import GroupTree
 from validators.lint import against, suppress
@@ -23,11 +26,8 @@ from validators.lint.finding import (
 )
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.meta import replaced
 from validators.model.objects import Object, namespace_of
-from validators.record import Record
 from validators.rules.base import About, Profile, Settings, Severity
-from validators.versions.form import Form
 
 
 def run(

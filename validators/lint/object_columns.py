@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import msgspec
 
+from kubeapi.record import Record, record_field
+from kubeapi.versions.form import Form
+from kubeapi.versions.table import TABLE
 from validators.lint.byte_store import ByteStore
 from validators.lint.known_index import Key
 from validators.lint.places import StreamPart
 from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
 from validators.model.objects import KINDS, Named, Object, namespace_of
-from validators.record import Record, record_field
-from validators.versions.form import Form
-from validators.versions.table import TABLE
 
 MODELS: tuple[type[Object], ...] = (*KINDS.values(), Controller, Named)
 FORMS: tuple[Form, ...] = tuple(dict.fromkeys(row.form for row in TABLE))

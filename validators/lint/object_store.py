@@ -13,7 +13,9 @@ from typing import overload
 
 import msgspec
 
-from validators.field import Key
+from kubeapi.field_path import Key
+from kubeapi.meta import replaced
+from kubeapi.versions.form import Form
 from validators.lint import known_index
 from validators.lint.object_columns import (
     FORMS,
@@ -31,9 +33,7 @@ from validators.lookup import references_to_groups
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.controllers import Controller
 from validators.model.group import Group
-from validators.model.meta import replaced
 from validators.model.objects import CLUSTER_SCOPED, KINDS, Object, namespace_of
-from validators.versions.form import Form
 
 _KINDS = tuple(KINDS)
 _HASH = 2**HASH_BITS - 1

@@ -14,8 +14,8 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from validators.field import FieldPath, Part
-from validators.record import Record
+from kubeapi.field_path import FieldPath, Part
+from kubeapi.record import Record
 
 _FEW_FIELDS = 4
 _FEW_POSITIONS = 4

@@ -9,12 +9,12 @@ import bisect
 import re
 from collections.abc import Callable
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
+from kubeapi.meta import replaced
 from validators.lint import documents
 from validators.lint.comments import Comment
 from validators.lint.documents import Document, FilePart, Manifest
 from validators.lint.places import Lines
-from validators.model.meta import replaced
 
 _SOURCE = re.compile(r"^# Source: ([^\r\n]+)$", re.MULTILINE)
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO
 
+from kubeapi.record import Record, record_field
 from validators.lint import documents
 from validators.lint.documents import Document, Manifest, Start
 from validators.lint.limits import LARGEST_FILE
-from validators.record import Record, record_field
 
 BLOCK = 256 * 1024
 """Bytes that are read at once; a longer document makes a longer segment."""

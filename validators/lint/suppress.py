@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from validators.field import FieldPath, Key
+from kubeapi.field_path import FieldPath, Key
+from kubeapi.meta import replaced
+from kubeapi.record import Record
 from validators.lint.comments import Comment
 from validators.lint.finding import UNREADABLE, UNUSED_SUPPRESSION, Finding, Subject
 from validators.lint.places import Span
-from validators.model.meta import replaced
-from validators.record import Record
 from validators.rules.base import Severity
 
 ANNOTATION = "muster.dev/ignore"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validators.field import Part
+from kubeapi.field_path import Part
 from validators.lint import fast_yaml, usual_lines
 from validators.lint.fast_yaml import LineShape
 from validators.lint.usual_lines import LineForm

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from validators.field import Part
+from kubeapi.field_path import Part
 from validators.model.decode import Json
 
 Parts = tuple[Part, ...]

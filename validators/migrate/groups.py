@@ -10,6 +10,8 @@ import dataclasses
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.versions import served
+from kubeapi.versions.table import V1ALPHA1
 from validators.migrate import group_names, migrate_object
 from validators.migrate.change import Add
 from validators.migrate.group_names import text
@@ -18,8 +20,6 @@ from validators.model import decode
 from validators.model.cluster import SYSTEM_PREFIX
 from validators.model.decode import Json
 from validators.model.workload import MAX_PRIORITY
-from validators.versions import served
-from validators.versions.table import V1ALPHA1
 
 Key = tuple[str, str, str, str]
 """Namespace, Workload, group, replica key."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from validators.field import Part
+from kubeapi.field_path import Part
 from validators.migrate import formatting
 from validators.migrate.rewrite import value_at
 from validators.migrate.text_edits import Page, TextReplacement

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubeapi.field_path import FieldPath
+from kubeapi.versions import served
+from kubeapi.versions.releases import TODAY
 from validators import lookup, pipeline
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.lint.documents import Document
 from validators.lint.examination import subject_of
 from validators.lint.finding import Subject
@@ -17,8 +20,6 @@ from validators.migrate.outcome import Loss, Migrated, Note, Refused, Spot
 from validators.model.decode import Json
 from validators.model.objects import Named
 from validators.rules.base import Profile, Settings, Severity
-from validators.versions import served
-from validators.versions.releases import TODAY
 
 
 class ObjectMigration:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
 from validators.lint.finding import Subject
 from validators.migrate.change import Change
 

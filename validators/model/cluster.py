@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from validators.model.meta import Int32, ObjectMeta, Struct
+from kubeapi.meta import Int32, ObjectMeta, Struct
 
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 PREEMPTION_POLICIES = ("Never", PREEMPT_LOWER_PRIORITY)

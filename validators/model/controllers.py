@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from validators.field import Key, Part
+from kubeapi.field_path import Key, Part
+from kubeapi.meta import ObjectMeta, Struct
 from validators.model.jobset import JobSet, JobSetSpec
-from validators.model.meta import ObjectMeta, Struct
 from validators.model.pod import Job, Pod, PodSpec
 
 _MOST = 2**31 - 1

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from validators.model.meta import S
+from kubeapi.meta import S
 from validators.model.objects import KINDS, Object
 
 Json = Any

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from validators.field import FieldPath
-from validators.model.meta import Int64, ObjectMeta, Struct
-from validators.model.quantity import Amount
+from kubeapi.field_path import FieldPath
+from kubeapi.meta import Int64, ObjectMeta, Struct
+from kubeapi.quantity import Amount
 
 MAX_IN_CLAIM = 32
 """Maximum number of requests, constraints, configurations and selectors in one list of a claim."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from validators.model.meta import Int64, ObjectMeta, Struct
+from kubeapi.meta import Int64, ObjectMeta, Struct
 from validators.model.workload import CompositeShape, LeafShape
 
 PROTECTION_FINALIZERS = {

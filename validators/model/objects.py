@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from kubeapi.meta import ObjectMeta, Struct
 from validators.model.cluster import Node, PriorityClass
 from validators.model.controllers import Controller
 from validators.model.devices import DeviceClass, DeviceResourceClaim, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.jobset import JobSet
-from validators.model.meta import ObjectMeta, Struct
 from validators.model.pod import Job, Pod
 from validators.model.workload import Workload
 

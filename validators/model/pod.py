@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from validators.model.meta import Empty, Int32, ObjectMeta, Struct
+from kubeapi.meta import Empty, Int32, ObjectMeta, Struct
 from validators.model.workload import Constraints, DisruptionMode, ResourceClaim
 
 DEFAULT_SCHEDULER = "default-scheduler"

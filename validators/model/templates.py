@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+from kubeapi.field_path import FieldPath
+from kubeapi.meta import deep_equal
+from kubeapi.record import Record
 from validators.cached_attribute import Once
-from validators.field import FieldPath
 from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.meta import deep_equal
 from validators.model.workload import (
     MAX_TEMPLATES,
     CompositePodGroupTemplate,
@@ -27,7 +28,6 @@ from validators.model.workload import (
     Workload,
     WorkloadSpec,
 )
-from validators.record import Record
 
 LEAVES, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 SPEC = FieldPath("spec")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from validators.model.meta import Empty, Int32, ObjectMeta, Struct
+from kubeapi.meta import Empty, Int32, ObjectMeta, Struct
 
 MAX_TEMPLATES = 8
 """Maximum items in one list of templates (KEP-6012, Notes/Constraints)."""

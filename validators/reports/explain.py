@@ -7,9 +7,9 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubeapi.versions import releases
 from validators.model import controllers
 from validators.rules.base import About, Example, Operation, Rule
-from validators.versions import releases
 
 _INDEX = re.compile(r"\[\d+\]")
 _KIND = re.compile(r"^kind: *[\"']?(\w+)", re.MULTILINE)

@@ -10,12 +10,12 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kubeapi.field_path import FieldPath
+from kubeapi.versions import served
 from validators import schema
-from validators.field import FieldPath
 from validators.model.workload import MAX_CLAIMS, MAX_PRIORITY, MAX_TEMPLATES, MAX_TOPOLOGY
 from validators.reports.explain import example_fields
 from validators.rules.base import GROUPS, WORKLOAD, Rule
-from validators.versions import served
 
 FIXED = "immutable"
 _LISTED = "templates cannot be added or removed"

@@ -7,8 +7,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.field_path import FieldPath
 from validators import pipeline
-from validators.field import FieldPath
 from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.lint.documents import Document
 from validators.lint.examination import subject_of

@@ -8,7 +8,7 @@ import pkgutil
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from validators.model.meta import replaced
+from kubeapi.meta import replaced
 from validators.rules.base import Rule
 
 if TYPE_CHECKING:

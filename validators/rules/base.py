@@ -10,9 +10,13 @@ import dataclasses
 import enum
 from collections.abc import Callable, Iterable, Iterator
 
+from kubeapi.field_path import FieldPath
+from kubeapi.record import Record
+from kubeapi.versions import releases
+from kubeapi.versions.form import HUB, Form
 from validators import lookup as lookups
 from validators.cached_attribute import Once
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.gates import COMPOSITE, Gates
 from validators.hierarchy.group_pods import GroupPods, group_pods
 from validators.hierarchy.tree import GroupNode, GroupTree
@@ -22,9 +26,6 @@ from validators.model.objects import Object, namespace_of
 from validators.model.pod import Job, Pod, PodSpec
 from validators.model.templates import Templates
 from validators.model.workload import Workload
-from validators.record import Record
-from validators.versions import releases
-from validators.versions.form import HUB, Form
 
 
 class Severity(enum.StrEnum):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
-from validators.field import FieldError, FieldPath, Fix
+from validators.field import FieldError, Fix
 from validators.model.objects import CLUSTER_SCOPED, namespace_of
 from validators.model.pod import JobScheduling
 from validators.model.workload import MAX_CLAIMS, MAX_TOPOLOGY, Constraints, DisruptionMode, ResourceClaim

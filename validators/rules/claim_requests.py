@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.devices import MAX_ALTERNATIVES, MAX_IN_CLAIM, DeviceRequest, DeviceSubRequest
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule

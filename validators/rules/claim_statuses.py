@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
+from kubeapi.meta import deep_equal
 from validators import content, field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model import traits
 from validators.model.group import PodGroup, ResourceClaimStatus
-from validators.model.meta import deep_equal
 from validators.model.workload import MAX_CLAIMS
 from validators.rules import checks
 from validators.rules.base import UPDATE_ONLY, Context, Example, Rule

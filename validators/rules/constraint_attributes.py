@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.devices import MAX_IN_CLAIM
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model import traits
 from validators.model.devices import DeviceClaim, DeviceResourceClaim, ResourceClaimTemplate
 from validators.model.pod import Container

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.versions.table import V1ALPHA1
 from validators import field
 from validators.field import FieldError
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
-from validators.versions.table import V1ALPHA1
 
 
 def check(context: Context) -> Iterator[FieldError]:

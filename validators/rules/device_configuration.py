@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.devices import MAX_IN_CLAIM, OpaqueConfiguration
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule

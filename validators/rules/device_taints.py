@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import content, field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.devices import TAINT_EFFECTS, DeviceTaint, DeviceTaintRule, DeviceTaintSelector
 from validators.model.templates import SPEC
 from validators.rules import checks

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.meta import deep_equal
 from validators import field, gates
 from validators.field import FieldError
-from validators.model.meta import deep_equal
 from validators.model.pod import Job, JobPolicy, JobScheduling
 from validators.model.templates import SPEC
 from validators.rules import checks

@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 
+from kubeapi.field_path import FieldPath
+from kubeapi.meta import deep_equal
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.jobset import JobSet, JobSetScheduling, JobSetSpec, ReplicatedJob
-from validators.model.meta import deep_equal
 from validators.model.pod import JobScheduling
 from validators.model.templates import SPEC
 from validators.rules import checks

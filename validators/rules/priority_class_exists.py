@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from validators.field import FieldError, FieldPath
+from kubeapi.field_path import FieldPath
+from validators.field import FieldError
 from validators.model import traits
 from validators.rules import checks
 from validators.rules.base import PODS, SHAPED, About, Context, Example, Profile, Rule

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.hierarchy.job_groups import job_groups
 from validators.model import traits
 from validators.model.workload import ResourceClaim

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kubeapi.field_path import FieldPath, Key
+from kubeapi.versions import served
+from kubeapi.versions.releases import LAST_WITH_WORKLOAD_REF
+from kubeapi.versions.table import SCHEDULING
 from validators import content, field
-from validators.field import FieldError, FieldPath, Key
+from validators.field import FieldError
 from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, KINDS
@@ -13,9 +17,6 @@ from validators.model.templates import SPEC
 from validators.model.workload import Workload
 from validators.rules import checks
 from validators.rules.base import PODS, About, Context, Example, Rule
-from validators.versions import served
-from validators.versions.releases import LAST_WITH_WORKLOAD_REF
-from validators.versions.table import SCHEDULING
 
 _METADATA = FieldPath("metadata")
 

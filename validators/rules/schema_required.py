@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
+from kubeapi.versions.releases import LAST_WITH_WORKLOAD_REF
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, KINDS
@@ -14,7 +16,6 @@ from validators.model.templates import SPEC
 from validators.model.workload import Workload
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, PODS, About, Context, Example, Rule
-from validators.versions.releases import LAST_WITH_WORKLOAD_REF
 
 _REFERENCE = "a CompositePodGroup is always created from a Workload's template"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.hierarchy import group_claims
 from validators.hierarchy.group_claims import ClaimUsers
 from validators.hierarchy.job_groups import job_groups

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubeapi.field_path import FieldPath
+from kubeapi.meta import deep_equal
 from validators import field, gates
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.meta import deep_equal
 from validators.model.objects import KINDS
 from validators.model.templates import LEAVES, SPEC
 from validators.model.workload import CompositeShape, LeafShape, Workload

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.lookup import Lookup
 from validators.model import traits
 from validators.model.devices import ResourceSlice

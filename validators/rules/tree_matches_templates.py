@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from kubeapi.meta import Empty, deep_equal
 from validators import field
 from validators.field import FieldError
 from validators.model.cluster import PriorityClass
 from validators.model.group import CompositePodGroup
-from validators.model.meta import Empty, deep_equal
 from validators.model.templates import SPEC, Templates
 from validators.model.workload import (
     CompositePodGroupTemplate,

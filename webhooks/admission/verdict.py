@@ -7,6 +7,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
+from kubeapi.versions import served
+from kubeapi.versions.form import HUB
 from validators import document_head, pipeline
 from validators.defaults import fill
 from validators.field import FieldError
@@ -16,8 +18,6 @@ from validators.model import decode
 from validators.model.group import PROTECTION_FINALIZERS
 from validators.pipeline import Violation
 from validators.rules.base import Operation, Profile, Settings, Severity
-from validators.versions import served
-from validators.versions.form import HUB
 from webhooks.admission import jsonpatch, priority, status
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
 from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy

@@ -14,10 +14,10 @@ from apiserver.api import Api
 from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path, path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
+from kubeapi.versions.served import Resource, resource
 from validators.lookup import Lookup
 from validators.model.decode import WrongShapeError, decode
 from validators.model.objects import KINDS, Object
-from validators.versions.served import Resource, resource
 from webhooks import log
 from webhooks.lookup.object_cache import Cache, CachedLookup
 from webhooks.settings import SettingError, Settings

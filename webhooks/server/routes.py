@@ -17,10 +17,10 @@ from typing import Any, NoReturn
 import flask
 from werkzeug import exceptions
 
+from kubeapi.versions import served
 from validators.lookup import NOTHING, Lookup
 from validators.model.decode import decode
 from validators.model.objects import KINDS
-from validators.versions import served
 from webhooks import log
 from webhooks.admission import review
 from webhooks.admission import verdict as admit

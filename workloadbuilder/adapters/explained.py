@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
 from workloadbuilder.resolve import Resolved, Source
 from workloadbuilder.workload_item import Block, SchedulingConfig
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.field_path import FieldPath, Key
+from kubeapi.versions.served import groups_of
 from validators import field
-from validators.field import FieldError, FieldPath, Key
+from validators.field import FieldError
 from validators.model.decode import Json
 from validators.rules import linkage_annotations
-from validators.versions.served import groups_of
 from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template

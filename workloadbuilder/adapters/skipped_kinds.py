@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from validators.versions import served
+from kubeapi.versions import served
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.shared.known_objects import group_of
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubeapi.versions import releases, served
 from muster import standard_output
 from muster.commands import options, pod_creation
 from muster.commands.progress import Progress
-from validators.versions import releases, served
 
 if TYPE_CHECKING:
     from muster.commands.compile.compilation import Run

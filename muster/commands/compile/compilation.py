@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from kubeapi.field_path import FieldPath
 from muster.commands.compile.sources import CompileInputs
 from muster.commands.progress import Progress
 from validators import field, pipeline
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.lint.documents import Document
 from validators.model.decode import Json
 from validators.reports.counts import counted

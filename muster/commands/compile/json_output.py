@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kubeapi.field_path import FieldPath
 from muster.commands.compile.compilation import CompileResult, Run
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from workloadbuilder.adapters.explained import ExplainedTemplate
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.field_path import FieldPath
 from muster.commands.compile.compilation import CompileResult, Run
-from validators.field import FieldPath
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 from workloadbuilder.adapters.explained import ExplainedTemplate

@@ -21,10 +21,10 @@ from pathlib import Path
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.connect import configuration
 from certs import issue, pair, store
+from kubeapi.versions import served
+from kubeapi.versions.table import SCHEDULING
 from muster.commands.demo import webhook_server
 from muster.commands.demo.webhook_server import ServerError
-from validators.versions import served
-from validators.versions.table import SCHEDULING
 
 ASSETS = "KUBEBUILDER_ASSETS"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import click
 
+from kubeapi.field_path import FieldPath
 from muster.doctor.manifests import mapping_at, text_at, value_at
 from muster.doctor.world import Item, World
 from scheduler_core.model.problem import Problem, ProblemKind
-from validators.field import FieldPath
 from validators.lint import discovery, files
 from validators.lint.documents import Document, Unreadable
 

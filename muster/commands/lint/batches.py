@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from kubeapi.meta import replaced
 from muster.commands.lint import inputs
 from validators import rules
 from validators.lint import batch, files, lint_files
 from validators.lint.batch import Gathered
 from validators.lint.byte_store import MemoryByteStore
 from validators.lint.files import Files
-from validators.model.meta import replaced
 
 if TYPE_CHECKING:
     from muster.commands.lint.processes import FileByteStore

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubeapi.meta import replaced
 from muster import standard_output
 from muster.commands import live_input, options
 from muster.commands.lint import configuration, inputs, live, rendering
 from muster.commands.outputs import output_of, to_file
-from validators.model.meta import replaced
 from validators.reports import counts
 from validators.reports.counts import counted
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubeapi.meta import replaced
 from muster import standard_output
 from muster.commands import options as shared
 from muster.commands.lint import configuration, rendering
 from muster.commands.lint.rendering import Tools
 from muster.commands.options import Command
 from muster.commands.progress import Progress
-from validators.model.meta import replaced
 from validators.rules.base import Severity
 
 if TYPE_CHECKING:

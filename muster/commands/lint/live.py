@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubeapi.meta import replaced
+from kubeapi.record import Record
 from muster import extras
-from validators.model.meta import replaced
-from validators.record import Record
 
 if TYPE_CHECKING:
     from validators.lint.documents import Document, Manifest
@@ -69,11 +69,11 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
 
     """
     extras.require("cluster")
+    from kubeapi.versions import served
     from muster.commands.progress import Progress
     from muster.commands.snapshot import live_cluster
     from validators.model import controllers
     from validators.model.objects import KINDS
-    from validators.versions import served
 
     progress = Progress("lint")
     progress.show("reading the cluster")

@@ -9,9 +9,9 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from kubeapi.meta import replaced
+from kubeapi.record import Record
 from validators.lint.limits import LARGEST_FILE
-from validators.model.meta import replaced
-from validators.record import Record
 
 if TYPE_CHECKING:
     from validators.lint.discovery import Discovered

@@ -7,10 +7,10 @@ import dataclasses
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
+from kubeapi.field_path import FieldPath
 from muster.commands.lsp.positions import Positions
 from muster.commands.lsp.session import Session
 from validators import rules
-from validators.field import FieldPath
 from validators.lint import cursor
 from validators.lint.cursor import Cursor
 from validators.reports import field_docs

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from kubeapi.versions import served
 from muster.commands import options
 from muster.commands.outputs import output_of, to_file
 from muster.commands.progress import Progress
 from validators.reports.escape import printable_lines
-from validators.versions import served
 
 if TYPE_CHECKING:
     from validators.migrate.outcome import Migration

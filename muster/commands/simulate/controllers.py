@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.field_path import FieldPath
 from muster.commands.pod_creation import Gang, PodCreation
 from muster.commands.simulate import gangs, not_judged
 from muster.commands.simulate.admission import validation
@@ -23,7 +24,6 @@ from scheduler_core.model import wire
 from scheduler_core.model.names import Name
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem, ProblemKind, label
-from validators.field import FieldPath
 from validators.reports.counts import counted
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from kubeapi.field_path import FieldPath
 from scheduler_core.model import wire
-from validators.field import FieldPath
 from validators.lint import documents
 from validators.lint.documents import Document
 

@@ -10,11 +10,11 @@ from typing import Any
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path
+from kubeapi.versions import served
 from scheduler_core.loading.gather import ADMISSION_KINDS, KINDS
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem, ProblemKind
 from validators.model import decode
-from validators.versions import served
 
 PAGE = 500
 NEEDED = ("Node", "Pod")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from kubeapi.versions.served import Resource
 from muster.commands.snapshot.fields import CLAIM_TEMPLATE, POD, SCHEDULING
 from muster.commands.snapshot.selector_fields import KEPT, LABELS, NAME, NAMED
 from muster.commands.snapshot.shapes import Each, Entries, Fields
-from validators.versions.served import Resource
 
 _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _KUEUE = "kueue.x-k8s.io/podset-"

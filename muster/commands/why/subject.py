@@ -8,8 +8,8 @@ from typing import Any
 
 from apiserver.api import Api, ReplyError
 from apiserver.discovery import path_of
+from kubeapi.versions import served
 from validators.model import decode
-from validators.versions import served
 
 NOT_FOUND = 404
 DEEPEST = 10

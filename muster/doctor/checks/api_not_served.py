@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.versions import served
 from muster.doctor.control_plane import flag_command, needing_item, observed_api_server
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.world import World
-from validators.versions import served
 
 _KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.versions import releases
 from muster.doctor.components import SERVE, components
 from muster.doctor.control_plane import observed_api_server
 from muster.doctor.finding import Check, Result, warning
 from muster.doctor.world import World
-from validators.versions import releases
 
 
 def check(world: World) -> Iterator[Result]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.versions import served
 from muster.doctor.components import SIDECAR, components
 from muster.doctor.control_plane import flag_command, programs
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.world import World
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD, TOPOLOGY
-from validators.versions import served
 
 _GATES = (GENERIC_WORKLOAD, TOPOLOGY, COMPOSITE)
 _PLACING = {"place", "ungate"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.versions import served
 from muster.doctor.components import template_labels
 from muster.doctor.entries import NAMESPACE_NAME, Entry, Target, entries, namespace_labels, servers_of
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.manifests import mapping_at, mappings_at, text_at
 from muster.doctor.world import World
-from validators.versions import served
 
 SYSTEM = "kube-system"
 _START = (

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
+from kubeapi.meta import replaced
 from scheduler_core.exact.step_budget import StepsSpentError
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.nodes import Ints
@@ -17,7 +18,6 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.devices.assumed_claims import AssumedClaims, PodAllocations
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation
-from validators.model.meta import replaced
 
 _MOST_COUNTED, _MOST_STATES = 16, 64
 """Number of pods of a node, and of states of its devices, up to which it is examined how many pods have devices there together."""

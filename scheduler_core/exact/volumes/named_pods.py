@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+from kubeapi.meta import replaced
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volume_users import NamedVolumes
 from scheduler_core.placement.placement_request import PlacementRequest
-from validators.model.meta import replaced
 
 _FIRST_SERIAL = 2**40
 """Above the serials of all shapes of pods."""

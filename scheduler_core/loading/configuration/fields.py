@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kubeapi.field_path import FieldPath, Key
 from scheduler_core.cel.times import parse_duration
 from scheduler_core.cel.values import Fault
 from validators import field
-from validators.field import FieldError, FieldPath, Key
+from validators.field import FieldError
 
 GROUP_VERSION, KIND = "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.field_path import FieldPath
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.configuration.fields import ARGS, GROUP_VERSION, checked, seconds
 from scheduler_core.loading.configuration.plugin_sets import Note
 from scheduler_core.model import wire
 from scheduler_core.model.scheduler_profile import CAPACITY_RATIO, CPU_AND_MEMORY, LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy
 from validators import content, field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 _STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, CAPACITY_RATIO)
 _WHEN_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")

@@ -10,9 +10,10 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kubeapi.field_path import FieldPath
 from scheduler_core.loading.configuration.fields import POINTS
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 
 Note = tuple[FieldPath, str]
 """What is not modelled, and the consequence."""

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 
+from kubeapi import quantity
 from scheduler_core.model.device_pools import NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import MOST_ALTERNATIVES, Alternative, ClaimSpec, DeviceId, Request
@@ -15,7 +16,6 @@ from scheduler_core.plugins.devices.consumable_capacity import CapacityError, co
 from scheduler_core.plugins.devices.selection import AllocationError
 from scheduler_core.plugins.devices.shared_counters import CounterState
 from scheduler_core.plugins.devices.tolerations import tolerated
-from validators.model import quantity
 
 _NOTHING = Decimal(0)
 Undo = Callable[[], None]

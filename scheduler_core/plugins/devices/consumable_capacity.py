@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_DOWN, Context, Decimal
 
+from kubeapi import quantity
 from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
-from validators.model import quantity
 
 _LARGEST = 2**63 - 1
 _MILLI = Decimal("0.001")

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
 
+from kubeapi import quantity
 from scheduler_core.model.device_pools import NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
-from validators.model import quantity
 
 _CounterName = tuple[str, str]
 """Set and counter."""

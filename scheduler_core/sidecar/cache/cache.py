@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi.versions.served import hub_of
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.loading import gather
 from scheduler_core.loading.gather import Name
@@ -38,7 +39,6 @@ from scheduler_core.sidecar.cache.selector_cache import SelectorCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group, PodGroup
-from validators.versions.served import hub_of
 
 __all__ = ["KINDS", "LABELS", "Cache"]
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubeapi.meta import Struct
 from scheduler_core.model import wire
 
 
@@ -26,17 +27,17 @@ class _FieldsV1(msgspec.Struct, frozen=True, rename={"status": "f:status", "meta
     metadata: _OwnedMetadata = _OwnedMetadata()
 
 
-class _Entry(wire.Wire, frozen=True):
+class _Entry(Struct, frozen=True):
     manager: str = ""
     subresource: str = ""
     fields_v1: _FieldsV1 = _FieldsV1()
 
 
-class _Metadata(wire.Wire, frozen=True):
+class _Metadata(Struct, frozen=True):
     managed_fields: tuple[_Entry, ...] = ()
 
 
-class _Object(wire.Wire, frozen=True):
+class _Object(Struct, frozen=True):
     metadata: _Metadata = _Metadata()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.meta import ObjectMeta
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.priority import Priorities
@@ -24,7 +25,6 @@ from scheduler_core.sidecar.writes import Condition
 from validators.lookup import KnownObjects
 from validators.model.cluster import PriorityClass
 from validators.model.group import CompositePodGroup, Group, PodGroup
-from validators.model.meta import ObjectMeta
 from validators.model.objects import Named, Object
 from validators.model.workload import Workload
 

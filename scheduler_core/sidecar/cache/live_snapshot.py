@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar, overload
 
+from kubeapi.meta import replaced
 from scheduler_core.loading import label_case, v1alpha1
 from scheduler_core.loading.gather import left_out
 from scheduler_core.loading.pod_records import problems_of
@@ -23,7 +24,6 @@ from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.cache.selector_cache import SelectorCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from validators.model.group import Group
-from validators.model.meta import replaced
 
 T = TypeVar("T")
 

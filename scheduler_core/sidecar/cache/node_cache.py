@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable
 
 import numpy as np
 
+from kubeapi.meta import ObjectMeta
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_node
 from scheduler_core.loading.read_objects import attempt
@@ -16,7 +17,6 @@ from scheduler_core.model.cluster_objects import ContainerImage
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
 from validators.model.cluster import Node
-from validators.model.meta import ObjectMeta
 
 Images = tuple[ContainerImage, ...]
 MAX_UNKNOWN_RESOURCES = 64

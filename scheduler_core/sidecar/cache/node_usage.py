@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator
 
+from kubeapi.meta import replaced
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.pod_drafts import requested_rows
 from scheduler_core.loading.pod_forms import PodForm
@@ -30,7 +31,6 @@ from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodCache, pin
 from scheduler_core.sidecar.cache.shape_cache import ShapeCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.client.requests import GATE
-from validators.model.meta import replaced
 
 
 class NodeUsage:

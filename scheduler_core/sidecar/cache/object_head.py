@@ -6,13 +6,14 @@ from typing import Final
 
 import msgspec
 
+from kubeapi.meta import Struct
 from scheduler_core.loading.gather import Name
 from scheduler_core.model import wire
 from scheduler_core.sidecar.cache.freshness import Stamp, number
 from validators.model.objects import CLUSTER_SCOPED
 
 
-class Meta(wire.Wire, frozen=True, gc=False):
+class Meta(Struct, frozen=True, gc=False):
     """Name, namespace, uid and resourceVersion of an object."""
 
     name: str = ""
@@ -21,7 +22,7 @@ class Meta(wire.Wire, frozen=True, gc=False):
     resource_version: str = ""
 
 
-class ObjectHead(wire.Wire, frozen=True, gc=False):
+class ObjectHead(Struct, frozen=True, gc=False):
     """The part of an object that identifies it."""
 
     api_version: str = ""

@@ -10,6 +10,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
+from kubeapi.meta import replaced
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.model.names import HOSTNAME
@@ -17,7 +18,6 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Condition, Ref
-from validators.model.meta import replaced
 
 LABELS = ("scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group")
 """Labels that name a pod's PodGroup where the API server drops ``spec.schedulingGroup``; the first label that the pod has is used."""

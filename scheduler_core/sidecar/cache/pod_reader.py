@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from kubeapi.meta import Struct
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.pod_drafts import Draft
@@ -22,13 +23,13 @@ from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Condition
 
 
-class _EndedStatus(wire.Wire, frozen=True, gc=False):
+class _EndedStatus(Struct, frozen=True, gc=False):
     """``status`` of a pod that has ended, without the fields of ``wire.PodStatus``."""
 
     message: str = ""
 
 
-class _EndedPod(wire.Wire, frozen=True, gc=False):
+class _EndedPod(Struct, frozen=True, gc=False):
     """A pod that has ended."""
 
     status: _EndedStatus = _EndedStatus()

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.versions import served
 from scheduler_core.model.devices import Allocation, GivenDevice
 from scheduler_core.sidecar.client.requests import UNKNOWN_PATHS, Paths
 from scheduler_core.sidecar.writes import AllocateClaim, Ref, ReleaseClaim, WriteOutcome
-from validators.versions import served
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """Finalizer of a claim that is allocated; the resourceclaim controller removes it."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.versions import served
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.writes import (
     Bind,
@@ -27,7 +28,6 @@ from scheduler_core.sidecar.writes import (
     SetCondition,
     Ungate,
 )
-from validators.versions import served
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"

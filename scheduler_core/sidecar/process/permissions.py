@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from apiserver.api import TRANSPORT, Api, ReplyError
+from kubeapi.versions import served
 from scheduler_core.sidecar.cache.needed_kinds import reads_of
 from scheduler_core.sidecar.client.access_review import Permission, is_granted
 from scheduler_core.sidecar.client.requests import UNKNOWN_PATHS
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
-from validators.versions import served
 
 RECHECK_SECONDS = 10.0
 """Interval between checks while a permission is missing or could not be checked."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
 
+from kubeapi.meta import replaced
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.conditions import Conditions
@@ -19,7 +20,6 @@ from scheduler_core.queueing.queue_order import spellings
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.scheduling.awaited_claims import AwaitedClaims
-from validators.model.meta import replaced
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from kubeapi.meta import replaced
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.gather import CAPACITY_KINDS, DEVICE_KINDS, VOLUME_KINDS, gather
 from scheduler_core.loading.gathered import Objects
@@ -31,7 +32,6 @@ from scheduler_core.whatif.edits.raw_objects import Book
 from validators.lookup import KnownObjects, Lookup
 from validators.model.cluster import Node, PriorityClass
 from validators.model.group import CompositePodGroup, Group, PodGroup
-from validators.model.meta import replaced
 from validators.model.objects import Object, namespace_of
 from validators.model.workload import Workload
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container
 
+from kubeapi.meta import replaced
 from scheduler_core.causes.changes import Relaxation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
@@ -15,7 +16,6 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.trial.subject import Subject
-from validators.model.meta import replaced
 
 SUPPOSABLE = (Lowered, Widened, Quorum, Respecified, Moved, Evicted)
 """Changes that do not affect nodes, in addition to ``Both`` of two of these."""

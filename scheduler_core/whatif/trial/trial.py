@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubeapi.meta import replaced
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, run_cycle
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -20,7 +21,6 @@ from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Moved
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.trial.prepared_cluster import Placed, PreparedCluster, Tried
 from scheduler_core.whatif.trial.subject import Subject
-from validators.model.meta import replaced
 
 MOST = 160
 """Maximum number of tries."""

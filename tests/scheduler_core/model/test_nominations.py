@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.meta import replaced
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.names import Name
@@ -11,7 +12,6 @@ from scheduler_core.model.nominations import Nominations
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Topology
 from tests.scheduler_core.builders import composite, decided, leaf, node, placed, pod, pods, record, run, shape, table
-from validators.model.meta import replaced
 
 ONE_CPU = shape(1000)
 

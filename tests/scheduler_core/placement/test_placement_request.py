@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
+from kubeapi.meta import replaced
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.placement_request import Signatures
 from tests.scheduler_core.builders import record, shape
-from validators.model.meta import replaced
 
 SMALL, LARGE = shape(500, serial=0), shape(2000, serial=1)
 PORT = shape(500, serial=2, ports=(("TCP", "0.0.0.0", 80),))

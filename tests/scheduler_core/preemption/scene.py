@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kubeapi.meta import Empty, ObjectMeta, replaced
 from scheduler_core.causes.attempts import Feasibility
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
@@ -24,7 +25,6 @@ from scheduler_core.model.wire import LabelSelector
 from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.units.preemption_units import Units
 from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
-from validators.model.meta import Empty, ObjectMeta, replaced
 from validators.model.workload import DisruptionMode
 
 CASES = json.loads((Path(__file__).parents[2] / "cases" / "preemption.json").read_text(encoding="utf-8"))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi.meta import replaced
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.status import Status
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
@@ -23,7 +24,6 @@ from tests.scheduler_core.preemption.scene import (
     units_of,
 )
 from tests.scheduler_core.preemption.workload_aware import BUDGETS, GROUPS, PODS, PORT, PRIORITIES, running, select
-from validators.model.meta import replaced
 
 
 def test_a_port_of_the_host_is_given_up_for_the_root():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.meta import ObjectMeta
 from scheduler_core.model.conditions import Conditions
 from scheduler_core.model.decision import Decision, GroupCondition
 from scheduler_core.model.status import Status
@@ -15,7 +16,6 @@ from scheduler_core.wording.decision_words import group_message
 from tests.scheduler_core.builders import conditions_of, message_of, reasons_of
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 from validators.gates import Gates
-from validators.model.meta import ObjectMeta
 from validators.model.objects import Named
 
 ALL_ON = Gates()

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from kubeapi.meta import ObjectMeta
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.model.wording import LONGEST
@@ -14,7 +15,6 @@ from scheduler_core.wording import decision_words
 from scheduler_core.wording.decision_words import causes_words
 from tests.scheduler_core.builders import message_of, reasons_of
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
-from validators.model.meta import ObjectMeta
 from validators.model.objects import Named
 
 ANY = QueueOptions()

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
+from kubeapi.meta import ObjectMeta
 from scheduler_core.queueing import tree_violations
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.wording.pre_enqueue_words import pre_enqueue_words
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 from validators.gates import Gates
 from validators.model import decode
-from validators.model.meta import ObjectMeta
 from validators.model.objects import Named
 
 ALL = {"all": {}}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from apiserver.api import ReplyError
+from kubeapi.versions.served import resource
 from scheduler_core.sidecar.cache.cache import KINDS as CACHED
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, reads_of
 from scheduler_core.sidecar.client.access_review import PATH, Permission, is_granted
@@ -17,7 +18,6 @@ from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
 from tests.quick_yaml import documents
 from tests.webhooks.running import until
-from validators.versions.served import resource
 
 KINDS = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
 MANIFESTS = list(documents((Path(__file__).parents[3] / "deploy/sidecar/rbac.yaml").read_text(encoding="utf-8")))

@@ -17,6 +17,7 @@ from apiserver.api import ReplyError
 from apiserver.discovery import base_path
 from apiserver.election import Election
 from apiserver.lease import Lease
+from kubeapi.versions.served import resource
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.client.access_review import Permission
@@ -40,7 +41,6 @@ from tests.scheduler_core.sidecar.test_devices_crashes import gang as device_gan
 from tests.scheduler_core.sidecar.test_volumes_crashes import gang as volume_gang
 from tests.scheduler_core.sidecar.volume_world import DYNAMIC, STATIC, VolumeWorld
 from tests.scheduler_core.sidecar.world import Luck, World
-from validators.versions.served import resource
 
 ROOT = Path(__file__).parents[3]
 KIND_OF = {resource(kind).resource: kind for kind in KINDS}

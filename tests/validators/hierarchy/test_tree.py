@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
+from kubeapi.meta import ObjectMeta
 from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
-from validators.model.meta import ObjectMeta
 from validators.model.workload import Workload
 from validators.rules import parent_acyclic
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
 from validators.lint import documents
 from validators.lint.documents import Document, Unreadable
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.meta import replaced
 from tests.sampling import sampled
 from tests.validators.lint.test_cases import CASES
 from validators import rules
@@ -19,7 +20,6 @@ from validators.lint.byte_store import MemoryByteStore
 from validators.lint.finding import Report
 from validators.lint.object_columns import OF_KIND, Columns
 from validators.lookup import KnownObjects
-from validators.model.meta import replaced
 from validators.rules.base import Settings
 
 SETTINGS = Settings(linting=True, fixes=True)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from tests.validators.lint.parsing import HEAD, OBJECT, kinds, only, parse, unreadable
-from validators.field import FieldPath
 from validators.lint.documents import Document
 
 

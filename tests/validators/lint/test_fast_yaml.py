@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi.field_path import FieldPath
 from tests.sampling import every
 from tests.validators.lint.test_cases import CASES
 from validators import rules
-from validators.field import FieldPath
 from validators.lint import fast_yaml, usual_fields, yaml_stream, yaml_text
 from validators.lint.places import Chunk, Fault, Lines
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from tests.validators.lint.parsing import kinds, parse
 from tests.validators.lint.test_batch import gathered, in_memory, linted
-from validators.field import FieldPath, nearest
+from validators.field import nearest
 from validators.lint import batch, documents, examination, files, json_text, known_index, limits, object_store, places, segments
 from validators.lint.byte_store import MemoryByteStore
 from validators.lint.documents import Document, Unreadable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from kubeapi.field_path import FieldPath, Key
 from tests.validators.lint.parsing import OBJECT, only, parse, place, unreadable
-from validators.field import FieldPath, Key
 from validators.lint.documents import Document, NotKubernetes
 from validators.lint.places import Span
 

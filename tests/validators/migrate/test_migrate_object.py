@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.field_path import FieldPath
 from tests.validators.migrate.migrating import CURRENT, GROUP, WORKLOAD, objects_in
-from validators.field import FieldPath
 from validators.migrate import migrate_object
 from validators.migrate.change import Change, applied
 from validators.migrate.migrate_object import Lost, Noted

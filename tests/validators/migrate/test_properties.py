@@ -9,6 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeapi.meta import replaced
+from kubeapi.versions import v1alpha1, v1alpha2
 from tests.sampling import sampled
 from tests.validators.migrate import written_by_people as written
 from tests.validators.migrate.migrating import findings, migrate, objects_in, text_of
@@ -17,11 +19,9 @@ from validators.lint.examination import subject_of
 from validators.migrate.change import Remove, applied
 from validators.migrate.outcome import Migration
 from validators.model.group import PodGroup
-from validators.model.meta import replaced
 from validators.model.objects import Object
 from validators.model.workload import Basic, PodGroupTemplate, Workload
 from validators.rules.base import Profile
-from validators.versions import v1alpha1, v1alpha2
 
 ONE = st.lists(written.RETIRED, min_size=1, max_size=3)
 LATEST = {"v1alpha1": v1alpha1, "v1alpha2": v1alpha2}

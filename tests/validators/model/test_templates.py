@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
 from validators.model import templates as templates_module
 from validators.model.templates import Templates, TemplatesByName
 from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Policy, Template, Workload, WorkloadSpec

@@ -10,12 +10,12 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from kubeapi.field_path import FieldPath
+from kubeapi.versions import served
 from tests.quick_yaml import documents
 from validators import pipeline, rules, schema
-from validators.field import FieldPath
 from validators.reports import field_docs
 from validators.rules.base import Operation, Settings, Severity
-from validators.versions import served
 
 SETTINGS = Settings()
 OBJECTS = [

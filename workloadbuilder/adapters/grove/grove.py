@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.decode import Json
 from workloadbuilder.adapters.grove import grove_pods
 from workloadbuilder.adapters.grove.grove_pods import Clique

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.decode import Json
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared.fields import Fields

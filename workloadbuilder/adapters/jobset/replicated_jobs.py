@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from kubeapi.field_path import FieldPath, Key
 from validators import field
-from validators.field import FieldError, FieldPath, Key
+from validators.field import FieldError
 from validators.model.decode import Json
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations

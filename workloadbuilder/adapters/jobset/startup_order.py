@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.workload_item import Block, PolicyKind, UserIntent

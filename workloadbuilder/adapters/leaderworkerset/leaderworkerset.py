@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.field_path import FieldPath, Key
 from validators import field
-from validators.field import FieldError, FieldPath, Key
+from validators.field import FieldError
 from validators.model.decode import Json
 from workloadbuilder.adapters.leaderworkerset import lws_pods, lws_subgroups
 from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape

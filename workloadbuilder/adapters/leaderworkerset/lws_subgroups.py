@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldPath
 from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape, Subgroups
 from workloadbuilder.adapters.shared.adapter_result import PodPlan
 from workloadbuilder.adapters.shared.fields import Fields

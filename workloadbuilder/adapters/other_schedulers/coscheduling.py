@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from validators.field import FieldError, FieldPath
+from kubeapi.field_path import FieldPath
+from validators.field import FieldError
 from validators.model.decode import Json
 from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity

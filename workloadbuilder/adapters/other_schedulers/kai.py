@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.decode import Json
 from validators.model.workload import MAX_DEPTH
 from workloadbuilder.adapters.other_schedulers import scheduler_groups

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
-from validators.field import FieldError, FieldPath
+from kubeapi.field_path import FieldPath
+from validators.field import FieldError
 from validators.model.decode import Json
 from workloadbuilder.workload_item import Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, WorkloadItem
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from validators.field import FieldPath, Key
+from kubeapi.field_path import FieldPath, Key
 from workloadbuilder.adapters.shared.adapter_result import Loss
 from workloadbuilder.adapters.shared.pod_template import PodTemplate
 from workloadbuilder.workload_item import WHOLE

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from validators.field import FieldError, FieldPath
+from kubeapi.field_path import FieldPath
+from validators.field import FieldError
 from validators.model.decode import Json
 from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Positions, Reading

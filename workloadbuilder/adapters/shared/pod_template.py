@@ -6,8 +6,9 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from kubeapi.field_path import FieldPath
 from validators import field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.decode import Json
 from workloadbuilder.adapters.shared.fields import Fields

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from validators.model import quantity
+from kubeapi import quantity
 
 Content = dict[str, Any]
 Amounts = Mapping[str, Any]

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from kubeapi.field_path import FieldPath
 from muster.commands.simulate.admission import quota_charges, quotas, service_accounts, validation
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed
 from muster.commands.simulate.admission.limit_ranges import items, section
@@ -21,7 +22,6 @@ from scheduler_core.loading.gather import whole_name
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem, ProblemKind, label
-from validators.field import FieldPath
 from validators.model.objects import CLUSTER_SCOPED
 from workloadbuilder.adapters.shared.known_objects import group_of, suggest_sorted
 

@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kubeapi import quantity
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from scheduler_core.loading.pod_requests import demand
 from scheduler_core.model import wire
 from scheduler_core.model.resource_names import OF_DEVICE_CLASS, OF_STORAGE_CLASS, is_extended, size
-from validators.model import decode, quantity
+from validators.model import decode
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 PODS, REQUESTS, LIMITS, COUNT = "pods", "requests.", "limits.", "count/"

@@ -6,11 +6,12 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kubeapi.field_path import FieldPath
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from scheduler_core.model import wire
 from validators import lookup, pipeline
 from validators.built_in import names, security, shapes, volumes, whole_objects
-from validators.field import ErrorType, FieldError, FieldPath
+from validators.field import ErrorType, FieldError
 from validators.model import decode
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters.shared.known_objects import group_of

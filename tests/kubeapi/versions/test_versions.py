@@ -6,11 +6,11 @@ import types
 
 import pytest
 
-from validators.field import FieldPath
-from validators.versions import served, v1alpha1, v1alpha2
-from validators.versions.form import HUB
-from validators.versions.served import Resource
-from validators.versions.table import SCHEDULING, TABLE
+from kubeapi.field_path import FieldPath
+from kubeapi.versions import served, v1alpha1, v1alpha2
+from kubeapi.versions.form import HUB
+from kubeapi.versions.served import Resource
+from kubeapi.versions.table import SCHEDULING, TABLE
 
 
 def test_v1alpha1_has_groups_with_a_policy() -> None:

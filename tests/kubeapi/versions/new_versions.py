@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from apiserver.api import Api
+from kubeapi.versions import served
+from kubeapi.versions.served import WORKLOAD_GROUPS
 from muster import cli
 from scheduler_core.loading.load import load
 from scheduler_core.model.devices import Allocation
@@ -23,15 +25,13 @@ from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.settings import Settings as SidecarSettings
 from scheduler_core.sidecar.writes import AllocateClaim, Ref
 from tests.apiserver.fake import serving
+from tests.kubeapi.versions.extended_table import OTHER, STABLE
 from tests.muster import test_snapshot_cluster
 from tests.muster.why import test_why as test_why_command
 from tests.scheduler_core.builders import composite, leaf, node, pod
 from tests.scheduler_core.sidecar.histories import Server, told
-from tests.validators.versions.extended_table import OTHER, STABLE
 from tests.webhooks.running import REVIEW
 from validators.lookup import NOTHING
-from validators.versions import served
-from validators.versions.served import WORKLOAD_GROUPS
 from webhooks.lookup import watched
 from webhooks.lookup.object_cache import Cache as ObjectCache
 from webhooks.server import routes

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validators.model.quantity import LARGEST, exact, is_quantity, milli_value, value
+from kubeapi.quantity import LARGEST, exact, is_quantity, milli_value, value
 
 
 @pytest.mark.parametrize(

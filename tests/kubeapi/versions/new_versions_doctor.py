@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.versions import served
+from kubeapi.versions.served import WORKLOAD_GROUPS
 from muster.doctor import rights
 from muster.doctor.checks import api_not_served, self_lock
 from muster.doctor.control_plane import observed_api_server
 from muster.doctor.finding import Diagnosis
 from muster.doctor.world import ApiServer
+from tests.kubeapi.versions.extended_table import OTHER, STABLE
 from tests.muster.doctor import worlds
-from tests.validators.versions.extended_table import OTHER, STABLE
-from validators.versions import served
-from validators.versions.served import WORKLOAD_GROUPS
 
 KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 pytestmark = pytest.mark.parametrize("api_version", [STABLE, OTHER])

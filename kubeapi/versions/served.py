@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from validators.record import Record
-from validators.versions.form import HUB, Form
-from validators.versions.releases import OLDEST, TODAY
-from validators.versions.table import SCHEDULING, TABLE, ApiVersion, ServedKind
+from kubeapi.record import Record
+from kubeapi.versions.form import HUB, Form
+from kubeapi.versions.releases import OLDEST, TODAY
+from kubeapi.versions.table import SCHEDULING, TABLE, ApiVersion, ServedKind
 
 _KINDS = {(row.name, each.kind): each for row in TABLE for each in row.kinds}
 _FORMS = {row.name: row.form for row in TABLE}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from validators.model.meta import replaced
-from validators.versions import table
-from validators.versions.table import ApiVersion, ServedKind
+from kubeapi.meta import replaced
+from kubeapi.versions import table
+from kubeapi.versions.table import ApiVersion, ServedKind
 
 GROUP = "scheduling.example.dev"
 STABLE, OTHER = "scheduling.k8s.io/v1", f"{GROUP}/v1"
@@ -25,5 +25,5 @@ def extended(row: ApiVersion) -> ApiVersion:
 
 
 def pytest_configure() -> None:
-    assert "validators.versions.served" not in sys.modules
+    assert "kubeapi.versions.served" not in sys.modules
     table.TABLE = (*map(extended, table.TABLE), ApiVersion(GROUP, "v1", KINDS))

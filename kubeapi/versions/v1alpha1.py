@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from validators.field import FieldPath
-from validators.versions.form import Json
+from kubeapi.field_path import FieldPath
+from kubeapi.versions.form import Json
 
 _WRITTEN = {"podGroupTemplates": "podGroups", "schedulingPolicy": "policy"}
 

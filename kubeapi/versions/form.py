@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from validators.field import FieldPath
+from kubeapi.field_path import FieldPath
 
 Json = Any
 """A parsed JSON value."""
