@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
@@ -154,14 +155,21 @@ def checks_page(rows: Iterable[tuple[str, str, str]]) -> str:
 
 def causes_page() -> str:
     """Return the page of the words of ``reason`` in reports."""
-    rows = ((f"`{word}`", about, ", ".join(f"`{key}`" for key in keys)) for word, (about, keys) in sorted(cause_json.meanings().items()))
+    meanings = ((word, re.sub(r"\*(\w+)\*", _field, about), keys) for word, (about, keys) in sorted(cause_json.meanings().items()))
+    rows = ((f"`{word}`", about, ", ".join(f"`{key}`" for key in keys)) for word, about, keys in meanings)
     return (
         f"{GENERATED}# Causes\n\nDecisions, their groups and pending pods have `causes` in the JSON of `simulate`, `fit`, `why` and "
         "`/explain`: objects with a `reason`. Words are only added. A key is present only where it applies. An object is "
         "`Kind namespace/name`, an amount a quantity of Kubernetes, and `causes` inside a cause say why. `ofNodes` is the number of nodes "
-        "of which `nodes` are concerned. `muster schema --report simulate` prints the JSON Schema.\n\n"
+        "of which `nodes` are concerned. False, empty texts and empty lists are left out, numbers are not. A root that is placed in part has "
+        "causes too. `muster schema --report simulate` prints the JSON Schema.\n\n"
         f"{_table(('reason', 'meaning', 'keys'), rows)}"
     )
+
+
+def _field(named: re.Match[str]) -> str:
+    """Return the key in JSON of a field that a docstring names."""
+    return f"`{cause_json.json_key(named[1])}`"
 
 
 def conditions_page() -> str:

@@ -38,8 +38,9 @@ def mark(status: Status) -> str:
 
 def counted_sentence(sentence: Sentence) -> CountedSentence:
     """Return *sentence* with its clauses as points if there are several."""
-    if len(sentence.clauses) > 1:
-        return CountedSentence(sentence.lead, tuple(each.text for each in sentence.clauses))
+    points = tuple(each.text for each in sentence.clauses if not each.is_further)
+    if len(points) > 1 and sentence.lead:
+        return CountedSentence(sentence.lead, points)
     return CountedSentence(sentence.text)
 
 

@@ -34,7 +34,6 @@ def line(content: Mapping[str, object]) -> str:
 
 def as_json(answer: Answer) -> dict[str, object]:
     """Return the answer as a JSON object.  Pods are in the order of their names, decisions in the order made."""
-    reasons = answer.reasons
     summary: dict[str, object] = {"roots": answer.roots, "placed": answer.placed, "pods": answer.pods}
     if answer.seconds is not None:
         summary["seconds"] = round(answer.seconds, _MILLISECONDS)
@@ -43,7 +42,7 @@ def as_json(answer: Answer) -> dict[str, object]:
     result: dict[str, object] = {
         "version": VERSION,
         "decisions": [decision_json(each) for each in answer.decisions],
-        "pending": [_pending(pod, causes, reasons[pod]) for pod, causes in answer.pending],
+        "pending": _pending(answer),
         "problems": problems_json(answer.problems),
         "summary": summary,
     }
@@ -111,8 +110,16 @@ def decision_json(decision: Decision) -> dict[str, object]:
     return result
 
 
-def _pending(pod: str, causes: Sequence[Cause], reason: str) -> dict[str, object]:
-    return {"pod": pod, "reason": reason, **_causes(causes)}
+def _pending(answer: Answer) -> list[dict[str, object]]:
+    """Return the pods without a node; those with the same causes share their objects."""
+    reasons, known = answer.reasons, dict[tuple[int, ...], dict[str, object]]()
+    found = []
+    for pod, causes in answer.pending:
+        key = tuple(map(id, causes))
+        if key not in known:
+            known[key] = _causes(causes)
+        found.append({"pod": pod, "reason": reasons[pod], **known[key]})
+    return found
 
 
 def _causes(causes: Sequence[Cause]) -> dict[str, object]:

@@ -31,6 +31,7 @@ from scheduler_core.causes.searches import AttemptNote
 from scheduler_core.causes.volume_causes import StorageShortage
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.resource_names import exact_size
+from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.wording.titles import titled
 
 _WORDS: Mapping[type, str] = {
@@ -61,8 +62,10 @@ _AMOUNTS = frozenset({"free", "needed", "largest"})
 """Fields of a cause about a resource that are amounts of it."""
 _BYTES = frozenset({"InsufficientStorage.needed", "StorageShortage.needed", "StorageOffer.size", "NoFreeVolume.size"})
 _OBJECT, _CAUSES = "object", "causes"
-_KEYS = {"path": _OBJECT, "group": _OBJECT, "root": _OBJECT, "reason": "message"}
-"""Keys of fields with another name; a field ``reason`` is a text of kube-scheduler, a plugin or the API server."""
+_KEYS = {"path": _OBJECT, "group": _OBJECT, "root": _OBJECT, **dict.fromkeys(("reason", "text", "error", "detail"), "message")}
+"""Keys of fields with another name; a message is a text of kube-scheduler, a plugin, a rule or the API server."""
+_TOGETHER = {"DeviceShortage.together": ("free", "needed", "nodes")}
+"""Keys of the parts of one tuple, by class and field."""
 
 
 def causes_json(causes: Iterable[Cause]) -> list[dict[str, object]]:
@@ -72,7 +75,8 @@ def causes_json(causes: Iterable[Cause]) -> list[dict[str, object]]:
 
 def reasons() -> tuple[str, ...]:
     """Return all words of ``reason``, sorted."""
-    return tuple(sorted(meanings()))
+    words = {_word_of(kind) for kind in cause_types() if not issubclass(kind, _MARKERS)}
+    return tuple(sorted(words.union(member_word(each) for kind in _MARKERS for each in kind)))
 
 
 @functools.cache
@@ -81,11 +85,11 @@ def meanings() -> dict[str, tuple[str, tuple[str, ...]]]:
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for kind in cause_types():
         if issubclass(kind, _MARKERS):
-            # Two of them have the word of a cause with fields, which means the same.
+            # Some of them have the word of a cause with fields, which means the same.
             found = {member_word(kind(value)): (about, ()) for value, about in _described(kind)} | found
         else:
             hints = typing.get_type_hints(kind).items()
-            keys = tuple(_key(name) for name, hint in hints if name == "path" or _json_type(hint, amount=False) or hint is NodeCount)
+            keys = tuple(json_key(name) for name, hint in hints if name == "path" or _json_type(hint, amount=False) or hint is NodeCount)
             about = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0]
             found[_word_of(kind)] = about, keys
     return found
@@ -112,7 +116,7 @@ def schema() -> dict[str, object]:
     for kind in cause_types():
         for name, hint in {} if issubclass(kind, _MARKERS) else typing.get_type_hints(kind).items():
             if name != "path" and (found := _json_type(hint, amount=_is_amount(kind, name))):
-                known.setdefault(_key(name), set()).add(found)
+                known.setdefault(json_key(name), set()).add(found)
     properties: dict[str, object] = {key: {"type": sorted(found) if len(found) > 1 else min(found)} for key, found in sorted(known.items())}
     below = {"type": "array", "items": {"$ref": "#/$defs/cause"}}
     return {"type": "object", "required": ["reason"], "properties": {"reason": {"enum": [*reasons()]}, **properties, _CAUSES: below}}
@@ -156,9 +160,11 @@ def _causes_in(value: object) -> Iterator[object]:
 
 def _entries(owner: object, name: str, value: object) -> Iterator[tuple[str, object]]:
     """Yield the keys and values of a field; nothing if it has no value."""
-    key = _key(name, of_cause=isinstance(owner, cause_types()))
+    key = json_key(name, of_cause=isinstance(owner, cause_types()))
     if isinstance(value, NodeCount):
         yield from (("nodes", value.count), ("ofNodes", value.total))
+    elif isinstance(owner, SelectorClause) and name == "bound" and owner.operator not in {"Gt", "Lt"}:
+        return
     elif isinstance(value, int) and not isinstance(value, bool):
         amount = _is_amount(type(owner), name)
         yield key, exact_size(getattr(owner, "resource", "memory"), value) if amount else value
@@ -188,6 +194,8 @@ def _value(value: object, where: str) -> object:  # noqa: C901, PLR0911 - one ca
         case frozenset():
             return sorted(value)
         case tuple() if not hasattr(value, "_fields"):
+            if where in _TOGETHER:
+                return dict(zip(_TOGETHER[where], value, strict=True))
             if where in _PAIRS:
                 return [dict(zip(_PAIRS[where], (_value(part, "") for part in pair), strict=True)) for pair in value]
             return [_value(each, "") for each in value]
@@ -230,7 +238,8 @@ def cause_types() -> tuple[type, ...]:
 
 
 @functools.cache
-def _key(name: str, *, of_cause: bool = True) -> str:
+def json_key(name: str, *, of_cause: bool = True) -> str:
+    """Return the key in JSON of a field of a cause, or of another value."""
     if of_cause and name in _KEYS:
         return _KEYS[name]
     first, *rest = name.split("_")

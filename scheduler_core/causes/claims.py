@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.model.names import Name
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimFull:
-    """Claim with as many consumers as it can have; *group* is the PodGroup of the pod, empty without one."""
+    """Claim with as many consumers as it can have; *group* is the PodGroup of the pod, if it has one."""
 
     claim: str
-    group: str
+    group: Name | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

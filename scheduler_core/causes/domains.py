@@ -54,7 +54,7 @@ class DroppedFilter:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DomainCause:
-    """Why a domain does not hold *wanted* pods.
+    """Domain that does not hold *wanted* pods.
 
     Attributes:
         domain: the domain; no key and no value for the whole cluster.

@@ -24,17 +24,17 @@ class ClaimMissing:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodGroupAwaited:
-    """Pod whose PodGroup does not exist, or *exists* but cannot be used."""
+    """Pod whose PodGroup *group* does not exist, or *exists* but cannot be used."""
 
-    group: str
+    group: Name
     exists: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ParentAwaited:
-    """Group *child* whose parent does not exist, or *exists* but cannot be used."""
+    """Group *child* whose *parent* does not exist, or *exists* but cannot be used."""
 
-    parent: str
+    parent: Name
     child: Name
     exists: bool
 

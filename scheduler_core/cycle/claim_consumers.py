@@ -11,6 +11,7 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import Consumer
 from scheduler_core.model.devices import MOST_CONSUMERS
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 
 if TYPE_CHECKING:
@@ -156,4 +157,4 @@ def _minimum(leaf: Entity, used: dict[str, set[Consumer]]) -> list[PodRecord]:
 
 
 def _reason(pod: PodRecord, used: Mapping[str, set[Consumer]]) -> ClaimFull:
-    return ClaimFull(next(_full(pod, used), ""), pod.group)
+    return ClaimFull(next(_full(pod, used), ""), Name("PodGroup", pod.namespace, pod.group) if pod.group else None)

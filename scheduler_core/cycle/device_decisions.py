@@ -99,7 +99,7 @@ def chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) 
 def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> BoundOtherwise | None:
     """Return the claims of the placed *pods* that kube-scheduler 1.37.1 does not bind as decided; None without any."""
     with_claims = [pod for pod, _ in pods if pod.device_claims]
-    exchanged = [DevicesExchanged(pod.name) for pod in with_claims if any(plugin.exchanged(pod) for plugin in plugins)]
+    exchanged = [DevicesExchanged(pod.key) for pod in with_claims if any(plugin.exchanged(pod) for plugin in plugins)]
     users = Counter(claim for pod in with_claims for claim, _ in _taken(pod, plugins))
     shared = tuple(claim.label.rpartition("/")[2] for claim, count in users.items() if count > 1)
     faults = (*exchanged, *((SharedClaims(shared),) if shared else ()))

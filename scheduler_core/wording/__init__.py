@@ -1,4 +1,4 @@
-"""Text for people from the values of ``causes``; imports ``model`` and ``causes`` only.
+"""Text for people from the values of ``causes``; imports ``model`` and ``causes``, and ``kubeapi`` for names of resources.
 
 Only the facade, ``sidecar`` and ``muster`` import it.  A parameter *shown* turns the name of an object into text.
 

@@ -26,7 +26,7 @@ def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each 
     """Return *cause* in words."""
     match cause:
         case ClaimFull():
-            own = f"; list it in spec.resourceClaims of PodGroup {cause.group}, which is then its only consumer" if cause.group else ""
+            own = f"; list it in spec.resourceClaims of PodGroup {cause.group.name}, which is then its only consumer" if cause.group else ""
             return f"claim {cause.claim} can have at most {MOST_CONSUMERS} consumers in status.reservedFor{own}"
         case DevicesAwaited():
             return f"claim {cause.claim} gets its devices when the pods that an earlier root evicts are gone"
@@ -65,7 +65,7 @@ def _fault(fault: DevicesExchanged | SharedClaims) -> str:
     match fault:
         case DevicesExchanged():
             listed_first = "because a claim that the pod shares is listed before a new one"
-            return f"claims of pod {fault.pod} get the devices of each other, {listed_first}"
+            return f"claims of pod {fault.pod.rpartition('/')[2]} get the devices of each other, {listed_first}"
         case SharedClaims():
             claims = f"claim{'s' if len(fault.claims) > 1 else ''} {listed(fault.claims, joint=', ', longest=200)}"
             return f"of the pods that share {claims}, the first is bound at once, and the others one by one after a failed attempt"

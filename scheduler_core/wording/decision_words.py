@@ -8,10 +8,10 @@ from typing import TypeVar, get_args
 
 from scheduler_core.causes.attempts import AttemptResult, FitError
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.claims import ClaimCause, PodsAwaitDevices, PodsLeftOut, ReservationRefused
+from scheduler_core.causes.claims import ClaimCause, PodsAwaitDevices, PodsLeftOut, ReservationRefused, SelectorsNotEvaluated
 from scheduler_core.causes.groups import GroupCause, GroupUnschedulable, PartlyPlaced
 from scheduler_core.causes.live import LiveCause
-from scheduler_core.causes.pre_enqueue import MembersGated, MembersWithoutClaims, PreEnqueueCause, QuorumAwaited, TreeViolation
+from scheduler_core.causes.pre_enqueue import InvalidTree, MembersGated, MembersWithoutClaims, PreEnqueueCause, QuorumAwaited, TreeViolation
 from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed, SearchStopped
 from scheduler_core.causes.volume_causes import VolumesNotHeld
 from scheduler_core.model.decision import Decision, GroupDecision
@@ -24,8 +24,8 @@ from scheduler_core.wording.group_words import sentences as group_sentences
 from scheduler_core.wording.kube_scheduler import attempt_words, fit_error, unschedulable
 from scheduler_core.wording.live_words import live_words
 from scheduler_core.wording.phrases import LONGEST
-from scheduler_core.wording.pre_enqueue_words import pre_enqueue_words
-from scheduler_core.wording.sentences import Sentence
+from scheduler_core.wording.pre_enqueue_words import pre_enqueue_sentence, pre_enqueue_words
+from scheduler_core.wording.sentences import Clause, Sentence
 from scheduler_core.wording.volume_words import volumes_not_held
 
 _NOTES = {
@@ -78,13 +78,26 @@ def own_message(group: GroupDecision) -> str:
 
 def sentences(causes: Iterable[Cause]) -> Iterator[Sentence]:
     """Yield *causes* as sentences, for forms that select or list their clauses."""
-    for cause in causes:
-        if isinstance(cause, GroupCause):
-            yield from group_sentences(cause)
-        elif isinstance(cause, PlacementMissed):
-            yield greedy_sentence(cause.limits)
-        else:
-            yield Sentence(cause_words(cause))
+    for is_clause, several in itertools.groupby(causes, key=lambda each: isinstance(each, (*_CLAUSES, *get_args(LiveCause)))):
+        if is_clause:
+            first, *rest = several
+            own = _sentence(first)
+            clauses = own.clauses if own.clauses or not rest else (Clause(own.lead),)
+            yield Sentence(own.lead if clauses == own.clauses else "", (*clauses, *(Clause(cause_words(each)) for each in rest)))
+            continue
+        for cause in several:
+            yield from group_sentences(cause) if isinstance(cause, GroupCause) else (_sentence(cause),)
+
+
+def _sentence(cause: Cause) -> Sentence:
+    match cause:
+        case PlacementMissed():
+            return greedy_sentence(cause.limits)
+        case QuorumAwaited() | InvalidTree():
+            return pre_enqueue_sentence(cause)
+        case SelectorsNotEvaluated():
+            return Sentence("", tuple(map(Clause, cause.selectors)))
+    return Sentence(cause_words(cause))
 
 
 def causes_words(causes: Sequence[Cause]) -> str:

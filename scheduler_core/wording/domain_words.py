@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 
@@ -20,21 +21,25 @@ _TAINTS = 2
 """More taints than this share one reason."""
 
 
-def domains_words(causes: Sequence[DomainCause]) -> list[str]:
+def domains_words(causes: Sequence[DomainCause]) -> list[Clause]:
     """Return a clause for each domain; adjacent equal ones are merged."""
-    texts = []
-    clauses = ((cause, _clause(cause)) for cause in causes)
-    for (pods, clause), equal in itertools.groupby(clauses, key=lambda each: (each[0].pods, each[1])):
-        texts.append(f"{phrases.holds_phrase([cause.domain for cause, _ in equal], pods)}{clause}")
-    return texts
+    clauses = []
+    each_with_text = ((cause, _clause(cause)) for cause in causes)
+    for (pods, text), equal in itertools.groupby(each_with_text, key=lambda each: (each[0].pods, each[1])):
+        alike = [cause for cause, _ in equal]
+        stated = tuple(stated for cause in alike for stated in (*cause.decisive, *cause.causes))
+        whole = f"{phrases.holds_phrase([cause.domain for cause in alike], pods)}{text}"
+        clauses.append(Clause(whole, is_condition=any(cause.relaxation is not None for cause in alike), causes=stated))
+    return clauses
 
 
 def domain_clauses(cause: DomainCause) -> list[Clause]:
     """Return the clauses about a domain that the sentence has named already: the reasons, and the filter without which pods would fit."""
     clauses = _reasons(cause)
     if cause.relaxation is not None:
-        instead = _instead(cause)
-        clauses.append(Clause(f"{instead or 'it'} would fit if {without_filter(cause.relaxation.dropped)}", is_condition=not instead))
+        dropped = cause.relaxation.dropped
+        text = f"{_instead(cause) or 'it'} would fit if {without_filter(dropped)}"
+        clauses.append(Clause(text, is_condition=True, causes=(dropped,)))
     return clauses or [Clause("no reason is known" if cause.nodes else "there are no nodes")]
 
 
@@ -54,11 +59,11 @@ def _instead(cause: DomainCause) -> str:
 
 
 def _why(cause: DomainCause) -> str:
-    return "; ".join(each.text for each in _reasons(cause))
+    return "; ".join(each.text for each in _reasons(cause) if not each.is_further)
 
 
 def _reasons(cause: DomainCause) -> list[Clause]:
-    """Return the first reasons, without the filter that the clause about the alternative states."""
+    """Return the reasons, of which the first are shown, without the filter that the clause about the alternative states."""
     dropped = cause.relaxation.dropped if cause.relaxation else None
     stated = dropped if isinstance(dropped, Cordoned | NodeAffinityMismatch | UntoleratedTaint) else None
     others = [each for each in cause.causes if each != stated]
@@ -67,16 +72,17 @@ def _reasons(cause: DomainCause) -> list[Clause]:
     if len(taints) > _TAINTS:
         together.append(taints_clause(taints))
         others = [each for each in others if not isinstance(each, UntoleratedTaint)]
-    return [*map(_reason, cause.decisive), *together, *map(_reason, others)][:_REASONS]
+    reasons = [*map(_reason, cause.decisive), *together, *map(_reason, others)]
+    return [*reasons[:_REASONS], *(dataclasses.replace(each, is_further=True) for each in reasons[_REASONS:])]
 
 
 def taints_clause(taints: Sequence[UntoleratedTaint]) -> Clause:
     """Return one clause about several taints."""
     nodes = NodeCount(sum(each.nodes.count for each in taints), taints[0].nodes.total)
     listing = listed([taint_text(each.taint) for each in taints], _REASONS)
-    return Clause(f"{phrases.verb(nodes, 'has', 'have')} untolerated taints: {listing}", nodes)
+    return Clause(f"{phrases.verb(nodes, 'has', 'have')} untolerated taints: {listing}", nodes, causes=tuple(taints))
 
 
 def _reason(cause: NodeCause | AttemptFailed) -> Clause:
     nodes = getattr(cause, "nodes", None)
-    return Clause(node_words(cause), nodes if isinstance(nodes, NodeCount) else None, cause=cause)
+    return Clause(node_words(cause), nodes if isinstance(nodes, NodeCount) else None, causes=(cause,))

@@ -191,7 +191,7 @@ def _in_brackets(text: str) -> str:
 def _domains(cause: PodsDoNotFit) -> list[Clause]:
     """Return a clause for each domain, and one about the domains that are not described."""
     alone = not cause.divided and not cause.domains[0].pods
-    clauses = domain_clauses(cause.domains[0]) if alone else [Clause(each) for each in domains_words(cause.domains)]
+    clauses = domain_clauses(cause.domains[0]) if alone else domains_words(cause.domains)
     if cause.further is not None:
         most, number = cause.further.most, cause.further.number
         held = f"{f'at most {most}' if most else 'can hold none'}{' each' if most and number > 1 else ''}"

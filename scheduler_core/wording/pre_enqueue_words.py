@@ -24,6 +24,7 @@ from scheduler_core.causes.pre_enqueue import (
 )
 from scheduler_core.model.names import Name
 from scheduler_core.model.wording import LONGEST, listed
+from scheduler_core.wording.sentences import Clause, Sentence
 
 INVALID = "the tree is invalid: "
 """Prefix of every message about a tree that breaks rules."""
@@ -38,10 +39,12 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: C901, PLR0911 - o
         case ClaimMissing():
             return cause.reason
         case PodGroupAwaited():
-            awaited = f'waiting for pods\'s pod group "{cause.group}" to appear in scheduling queue'
+            awaited = f'waiting for pods\'s pod group "{cause.group.name}" to appear in scheduling queue'
             return awaited + (_UNUSABLE if cause.exists else "")
         case ParentAwaited():
-            awaited = f'waiting for CompositePodGroup "{cause.parent}", the parent of {_name(cause.child)}, to appear in scheduling queue'
+            awaited = (
+                f'waiting for CompositePodGroup "{cause.parent.name}", the parent of {_name(cause.child)}, to appear in scheduling queue'
+            )
             return awaited + (_UNUSABLE if cause.exists else "")
         case QuorumShortage():
             what = "pods" if cause.group.kind == "PodGroup" else "ready child groups"
@@ -56,11 +59,21 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: C901, PLR0911 - o
         case RuleViolation() | PriorityMismatch():
             return _violation(cause)
         case InvalidTree():
-            violations = [f"{_name(group.group)}: {_violation(each)}" for group in cause.groups for each in group.violations]
-            return INVALID + listed(violations, longest=LONGEST - len(INVALID))
+            return INVALID + listed(_violations(cause), longest=LONGEST - len(INVALID))
         case PodsDiffer():
             return _unlike(cause)
     assert_never(cause)
+
+
+def pre_enqueue_sentence(cause: QuorumAwaited | InvalidTree) -> Sentence:
+    """Return *cause* with a clause for each shortage, or violation."""
+    if isinstance(cause, QuorumAwaited):
+        return Sentence(_quorum(cause.root), tuple(Clause(pre_enqueue_words(each)) for each in cause.shortages))
+    return Sentence(INVALID.removesuffix(": "), tuple(map(Clause, _violations(cause))))
+
+
+def _violations(cause: InvalidTree) -> list[str]:
+    return [f"{_name(group.group)}: {_violation(each)}" for group in cause.groups for each in group.violations]
 
 
 def _quorum(root: Name) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.causes.domains import AttemptFailed, NodeCause
+from scheduler_core.causes.domains import AttemptFailed, NodeCause, PodRule
 from scheduler_core.causes.node_count import NodeCount
 
 
@@ -15,15 +15,17 @@ class Clause:
     Attributes:
         text: the clause.
         nodes: the nodes that it is about; None if it is not about some of the nodes.
-        is_condition: True if it says without which cause the pods would fit.
-        cause: the cause that it states; None if it states several, or another fact.
+        is_condition: True if it says without which filter more pods would fit.
+        causes: causes that it states.
+        is_further: True if only a verdict has it, and only if it decides.
 
     """
 
     text: str
     nodes: NodeCount | None = None
     is_condition: bool = False
-    cause: NodeCause | AttemptFailed | None = None
+    causes: tuple[NodeCause | AttemptFailed | PodRule, ...] = ()
+    is_further: bool = False
 
     @property
     def part(self) -> float:
@@ -33,7 +35,7 @@ class Clause:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sentence:
-    """Sentence without the point at its end: *lead*, and after a colon the clauses if there are any."""
+    """Sentence without the point at its end: *lead*, and after a colon the clauses if there are any; clauses only if *lead* is empty."""
 
     lead: str
     clauses: tuple[Clause, ...] = ()
@@ -41,4 +43,5 @@ class Sentence:
     @property
     def text(self) -> str:
         """Return the whole sentence."""
-        return f"{self.lead}: {'; '.join(each.text for each in self.clauses)}" if self.clauses else self.lead
+        clauses = "; ".join(each.text for each in self.clauses if not each.is_further)
+        return ": ".join(filter(None, (self.lead, clauses)))

@@ -1,48 +1,86 @@
-"""Wording of a verdict: the beginning of a reason, with the clauses that have room in one line."""
+"""Wording of a verdict: the first sentence of a reason in one line, with the clauses that decide and those that fit in."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from scheduler_core.causes import changes
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.node_states import UntoleratedTaint
+from scheduler_core.causes.device_refusals import DeviceRefusal
+from scheduler_core.causes.domains import AttemptFailed, NodeCause, PodRule
+from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
+from scheduler_core.causes.other_pods import OtherPodsCause
+from scheduler_core.model.wording import cut
 from scheduler_core.wording.decision_words import sentences
 from scheduler_core.wording.domain_words import taints_clause
 from scheduler_core.wording.sentences import Clause
 
 _LONG = 240
 """Characters of the clauses to which further ones are added."""
+_LONGEST = 600
+"""Characters of a line whose clauses cannot be left out."""
+
+_REMOVED: dict[type, Any] = {
+    changes.DroppedSelectors: NodeAffinityMismatch,
+    changes.UncordonedNodes: Cordoned,
+    changes.DroppedPodRules: OtherPodsCause | PodRule,
+    changes.ToleratedDeviceTaint: DeviceRefusal,
+    changes.DroppedDeviceSelectors: DeviceRefusal,
+    changes.ChangedDeviceClass: DeviceRefusal,
+    changes.DroppedDeviceConstraint: DeviceRefusal,
+    changes.AddedDevices: DeviceRefusal,
+}
+"""Causes that a change removes, by their classes."""
 
 
-def verdict_line(causes: Sequence[Cause]) -> str:
-    """Return the first sentence of *causes*, with its main clauses; empty without causes."""
+def verdict_line(causes: Sequence[Cause], removed: changes.Change | None = None) -> str:
+    """Return the first sentence of *causes*, with its main clauses; empty without causes.
+
+    The clause that decides is that of the cause which the change *removed* removes; without one, that about the filter without which
+    more pods would fit.
+    """
     first = next(iter(sentences(causes)), None)
     if first is None:
         return ""
-    return f"{first.lead}: {_main_clauses(_taints_together(first.clauses))}" if first.clauses else first.lead.rstrip(".")
+    clauses = _main_clauses(_taints_together(first.clauses, removed), removed)
+    return cut(": ".join(filter(None, (first.lead, clauses))).rstrip("."), _LONGEST)
 
 
-def _main_clauses(clauses: Sequence[Clause]) -> str:
-    """Return the clause that decides, because the pods would fit without its cause, and others that have room in the line.
-
-    Of others, those about the largest parts of the nodes are kept, until they can be all nodes.
-    """
-    deciding = [each for each in clauses if each.is_condition]
+def _main_clauses(clauses: Sequence[Clause], removed: changes.Change | None) -> str:
+    """Return the clauses that decide, and others that fit in; of these, those about the largest parts of the nodes, until all are stated."""
+    deciding = [each for each in clauses if any(_removes(removed, cause) for cause in each.causes)]
+    deciding = deciding[:1] or [each for each in clauses if each.is_condition]
+    others = [each for each in clauses if each not in deciding and not each.is_further]
     main: list[Clause] = []
     length, part = sum(len(each.text) for each in deciding), 0.0
-    for each in sorted((each for each in clauses if not each.is_condition), key=lambda each: each.part, reverse=True):
-        needed = not (main or deciding)
-        if needed or ((each.part == 1 or part < 1) and length + len(each.text) <= _LONG):
+    for each in sorted(others, key=lambda each: (each.is_condition, -each.part)):
+        first = not (main or deciding)
+        if first or ((each.part == 1 or part < 1) and length + len(each.text) <= _LONG):
             main.append(each)
             length, part = length + len(each.text), part + each.part
-    return "; ".join(each.text for each in (*main, *deciding))
+    kept = [*main, *deciding] if all(each.is_condition for each in deciding) else [*deciding, *main]
+    return "; ".join(each.text for each in kept)
 
 
-def _taints_together(clauses: Sequence[Clause]) -> list[Clause]:
-    """Return *clauses*, with one in place of those about taints that the pods do not tolerate."""
-    taints = [each.cause for each in clauses if isinstance(each.cause, UntoleratedTaint)]
+def _removes(change: changes.Change | None, cause: NodeCause | AttemptFailed | PodRule) -> bool:
+    """Return whether *change* removes *cause*; a change of capacity removes none alone."""
+    match change:
+        case changes.ToleratedTaint():
+            return isinstance(cause, UntoleratedTaint) and cause.taint == change.taint
+        case changes.Successive():
+            return _removes(change.first, cause) or _removes(change.second, cause)
+    return isinstance(cause, _REMOVED.get(type(change), ()))
+
+
+def _taints_together(clauses: Sequence[Clause], removed: changes.Change | None) -> list[Clause]:
+    """Return *clauses*, with one in place of those about taints that the pods do not tolerate; that of the change is named first."""
+    about = [
+        each for each in clauses if not each.is_condition and each.causes and all(isinstance(one, UntoleratedTaint) for one in each.causes)
+    ]
+    taints = [cause for each in about for cause in each.causes if isinstance(cause, UntoleratedTaint)]
     if len(taints) < 2:
         return [*clauses]
-    first = next(number for number, each in enumerate(clauses) if isinstance(each.cause, UntoleratedTaint))
-    others = [each for each in clauses if not isinstance(each.cause, UntoleratedTaint)]
-    return [*others[:first], taints_clause(taints), *others[first:]]
+    together = taints_clause(sorted(taints, key=lambda cause: not _removes(removed, cause)))
+    before = clauses[: clauses.index(about[0])]
+    return [*before, together, *(each for each in clauses[len(before) :] if each not in about)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -28,6 +29,17 @@ PUBLISHED = (CASES / "cause_reasons.txt").read_text(encoding="utf-8").split()
 CAUSE = jsonschema.Draft202012Validator({"$ref": "#/$defs/cause", "$defs": {"cause": cause_json.schema()}})
 
 
+OBJECT = re.compile("x x/x|Kind .*")
+
+
+def objects_in(encoded):
+    """Yield what ``object`` names in a cause and in those below it."""
+    if "object" in encoded:
+        yield encoded["object"]
+    for below in encoded.get("causes", ()):
+        yield from objects_in(below)
+
+
 def test_words_are_only_added():
     assert [] == [word for word in PUBLISHED if word not in cause_json.reasons()]
 
@@ -42,6 +54,7 @@ def test_every_cause_is_valid_json_and_says_what_it_is(kind):
         (encoded,) = json.loads(json.dumps(cause_json.causes_json([cause])))
 
         CAUSE.validate(encoded)
+        assert all(OBJECT.fullmatch(each) for each in objects_in(encoded))
         assert encoded["reason"] in cause_json.reasons()
         assert set(cause_json.meanings()[encoded["reason"]][1]) >= encoded.keys() - {"reason", "causes", "ofNodes"}
 

@@ -152,7 +152,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         change = change_for_all(own, mine, snapshot, inputs.objects, request, kinship)
         progress.end()
     if change is not None:
-        judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins))
+        judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins), change.remedy.change)
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, None if change is None else change.remedy)
 
 

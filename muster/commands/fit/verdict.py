@@ -12,6 +12,7 @@ from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import Kinship
+from scheduler_core.causes.changes import Change
 from scheduler_core.model.decision import Decision, latest
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import ProblemKind
@@ -73,10 +74,11 @@ class Verdict:
         return 0 if self.kind is Kind.FITS else 1
 
 
-def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, change: str = "") -> Verdict:
+def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, change: str = "", removed: Change | None = None) -> Verdict:
     """Return the verdict of *answer*, which is restricted to PATH.
 
-    *unread* is the number of the cluster's inputs that were not read, *change* a clause about the smallest change that helps.
+    *unread* is the number of the cluster's inputs that were not read, *change* a clause about the smallest change that helps,
+    and *removed* that change.
     """
     incomplete, rest = bool(answer.skipped or unread), _left_out(answer, unread)
     last = latest(answer.decisions)
@@ -84,7 +86,7 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
     rootless = [(pod, why) for pod, why in answer.reasons.items() if pod not in decided]
     if not last and not rootless and not answer.refused:
         return Verdict(Kind.NOTHING, f"nothing to judge: {_nothing(answer, own)}", incomplete)
-    case = _Case(answer, own.origins if own is not None else {}, kinship)
+    case = _Case(answer, own.origins if own is not None else {}, kinship, removed)
     evicting = {each.root for each in answer.decisions if each.victims}
     kinds = {root: _kind(decision, evicts=root in evicting) for root, decision in last.items()}
     worst = max((*kinds.values(), *((Kind.DOES_NOT_FIT,) if rootless or not last else ())), key=_ORDER.index)
@@ -138,6 +140,7 @@ class _Case:
     answer: Answer
     origins: Mapping[Name, Name]
     kinship: Kinship
+    removed: Change | None = None
 
     def refusal(self, otherwise: Kind) -> str:
         """Return the first reason why the API server would refuse pods, and the verdict without it if that is better."""
@@ -191,7 +194,7 @@ class _Case:
         """Return the beginning of the reason; if some pods of the root are placed, that of the others."""
         placed = {pod for each in self.answer.decisions if each.root == decision.root for pod in each.assignments}
         left = len(decision.pending)
-        why = verdict_line(decision.causes or next(iter(decision.pending.values()), ())) or decision.status.value
+        why = verdict_line(decision.causes or next(iter(decision.pending.values()), ()), self.removed) or decision.status.value
         if placed and left:
             return f"{left:,} of {counted(left + len(placed), 'pod')} {'has' if left == 1 else 'have'} no node: {why}"
         return why

@@ -229,7 +229,7 @@ class Scheduler:
         pod = self._cache.usage.pods.pods.get(f"{namespace}/{name}")
         if pod is None or not pod.draft.group or not self._queue.our_pods.has(pod):
             return None
-        causes = (PodGroupAwaited(pod.draft.group, exists=False),)
+        causes = (PodGroupAwaited(Root("PodGroup", namespace, pod.draft.group), exists=False),)
         return Decision(Root("Pod", namespace, name), Status.WAIT, causes, pending={pod.key: causes})
 
     def _root_by_name(self, namespace: str, name: str) -> Root | None:

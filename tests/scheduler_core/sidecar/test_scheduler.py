@@ -748,7 +748,10 @@ def test_explain_finds_the_root_by_the_name_of_any_group_or_pod_in_it():
     }
     stray = scene.scheduler.explain("default", "stray")
     assert stray is not None
-    assert (Status.WAIT, (PodGroupAwaited("none", exists=False),)) == (stray.decision.status, stray.decision.causes)
+    assert (Status.WAIT, (PodGroupAwaited(Name("PodGroup", "default", "none"), exists=False),)) == (
+        stray.decision.status,
+        stray.decision.causes,
+    )
     assert None is scene.scheduler.explain("default", "nothing")
 
 

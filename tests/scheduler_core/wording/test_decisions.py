@@ -85,7 +85,7 @@ AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused(
         pytest.param(
             (PodsLeftOut(1, (DevicesAwaited("default/c"),)), AWAITED), (". ",), id="pods that are left out have their own sentence"
         ),
-        pytest.param((PodGroupAwaited("g", exists=False), GATED), ("; ",), id="clauses"),
+        pytest.param((PodGroupAwaited(Name("PodGroup", "default", "g"), exists=False), GATED), ("; ",), id="clauses"),
         pytest.param((QuorumAwaited(GROUP, (SHORT,)), MembersGated((("default/p", ("x",)),))), ("; ",), id="a root that waits"),
         pytest.param((SHORT, MembersGated((("default/p", ("x",)),))), ("; ",), id="a group that waits"),
         pytest.param((REFUSED, SelectorsNotEvaluated(("a",))), (". ",), id="a sentence after a clause"),

@@ -8,12 +8,22 @@ import random
 import pytest
 
 from scheduler_core.causes.attempts import PluginReason
+from scheduler_core.causes.changes import DroppedSelectors, ToleratedTaint, UncordonedNodes
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter
-from scheduler_core.causes.groups import ChildrenDoNotFit, ChildrenInDomain, PartlyPlaced, PodDemand, PodsDoNotFit, TooFewMembers
+from scheduler_core.causes.groups import (
+    ChildrenDoNotFit,
+    ChildrenInDomain,
+    PartlyPlaced,
+    PluginFailed,
+    PodDemand,
+    PodsDoNotFit,
+    TooFewMembers,
+)
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodesRefused, PodRefused, UntoleratedTaint
-from scheduler_core.causes.resources import InsufficientResource
+from scheduler_core.causes.pre_enqueue import ClaimMissing, MembersGated, QuorumAwaited, QuorumShortage, SchedulingGated
+from scheduler_core.causes.resources import ComparedNodes, InsufficientResource, RequestTooLarge
 from scheduler_core.model.device_claims import DeviceShortage
 from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, SelectorLiteral
 from scheduler_core.model.names import Domain, Name
@@ -141,3 +151,46 @@ def test_what_a_plugin_of_a_user_says_is_quoted_whole():
         ": its only node is refused by plugin Maintenance: node(s) were under maintenance"
     )
     assert verdict_line((refused(known, nodes=1),)).endswith(": its only node exceed max volume count")
+
+
+def test_the_cause_that_the_change_removes_decides_and_not_another_filter():
+    selector = NodeAffinityMismatch((("a", "true"),), affinity=False, nodes=NodeCount(2, 6))
+    taints = [UntoleratedTaint(Taint(f"t{number}", "NoSchedule", "v" * 60), NodeCount(1, 6)) for number in range(4)]
+    cause = refused(*taints, selector, nodes=6, relaxation=DroppedFilter(selector, 1))
+    owner = Name("Pod", "ml", "p")
+
+    assert "t3=" not in verdict_line((cause,))
+    assert "t3=" in verdict_line((cause,), ToleratedTaint(taints[3].taint, owner))
+    assert "node selector a=true" in verdict_line((cause,), DroppedSelectors(owner))
+
+
+def test_the_filter_without_which_a_gang_would_fit_decides_too():
+    selector = NodeAffinityMismatch((("a", "x" * 100),), affinity=False, nodes=NodeCount(3, 4))
+    large = [RequestTooLarge("cpu", 2000, 1000, ComparedNodes.USABLE) for _ in range(3)]
+
+    line = verdict_line((refused(*large, selector, relaxation=DroppedFilter(selector, 2)),))
+    assert line.endswith("x, which 3 of 4 nodes do not match, were dropped")
+
+
+def test_a_rack_that_a_filter_closes_is_named_whatever_its_place():
+    cordoned = Cordoned(NodeCount(2, 4))
+    racks = [DomainCause(Domain("rack", f"r{number}" + "x" * 100), 4, 0, 2, decisive=(SHORT,)) for number in range(3)]
+    closed = DomainCause(Domain("rack", "closed"), 4, 0, 2, causes=(cordoned,), relaxation=DroppedFilter(cordoned, 2))
+    cause = PodsDoNotFit((ROOT,), "rack", WORLD, PodDemand(2, 2, 0, ()), (*racks, closed))
+
+    for change in (None, UncordonedNodes(("n1", "n2"))):
+        assert "closed can hold none" in verdict_line((cause,), change)
+
+
+def test_causes_of_one_sentence_are_its_clauses():
+    waiting = QuorumAwaited(ROOT, tuple(QuorumShortage(Name("PodGroup", "ml", f"g{number}"), 4, 1) for number in range(40)))
+    gated = MembersGated((("ml/p", ("x/g",)),))
+
+    line = verdict_line((QuorumAwaited(ROOT, waiting.shortages[:1]), gated))
+    assert line.endswith("3 missing; waiting for scheduling gates of members: ml/p [x/g]")
+    assert "waiting for scheduling gates: [a]; claim" == verdict_line((SchedulingGated(("a",)), ClaimMissing("claim")))
+    assert len(verdict_line((waiting,))) < 600
+
+
+def test_a_line_that_cannot_be_cut_at_clauses_is_cut():
+    assert len(verdict_line((PluginFailed("x" * 5000),))) <= 600
