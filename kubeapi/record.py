@@ -13,4 +13,4 @@ __all__ = ["Record", "record_field"]
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Immutable value with named fields; ``model.meta.replaced`` returns a changed copy."""
+    """Immutable value with named fields; ``kubeapi.meta.replaced`` returns a changed copy."""

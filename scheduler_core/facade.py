@@ -77,7 +77,6 @@ class Decision:
     @classmethod
     def worded(cls, decision: internal.Decision) -> Decision:
         """Return a decision of a cycle with its values in words."""
-        fields = {each.name: getattr(decision, each.name) for each in dataclasses.fields(cls) if hasattr(decision, each.name)}
         words = {
             "message": decision_words.message(decision),
             "pending": decision_words.pending(decision.pending),
@@ -89,7 +88,8 @@ class Decision:
             "conflict": tuple(map(constraint_text, decision.conflict)),
             "remedies_note": limit_text(decision.remedies_note),
         }
-        return cls(**fields | words)
+        same = {each.name: getattr(decision, each.name) for each in dataclasses.fields(cls) if each.name not in words}
+        return cls(**words | same)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

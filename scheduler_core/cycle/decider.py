@@ -210,7 +210,7 @@ class Decider:
             search=search,
             pending={pod: (cause,) for pod, cause in pending.items()},
             volumes=volumes,
-            causes=present(diagnosis.volumes_not_held(volumes, without), why.cause),
+            causes=without_none(diagnosis.volumes_not_held(volumes, without), why.cause),
             ranks=ranks,
         )
         claiming = [pod for pod, _ in pods if pod.device_claims]
@@ -248,11 +248,11 @@ class Decider:
         victims = preemption.victims if preemption is not None else ()
         names = self._greedy.state.nodes.names
         searched, missed = search_verdict(search), PlacementMissed(why.limits) if why.limits else None
-        doubt = present(None if isinstance(searched, NoPlacementExists) else missed)
+        doubt = without_none(None if isinstance(searched, NoPlacementExists) else missed)
         decision = Decision(
             request.entity.name,
             outcome.status,
-            causes=present(why.cause, *notes, searched or missed),
+            causes=without_none(why.cause, *notes, searched or missed),
             nominations={key: names[node] for key, node in sorted(nominations.items())},
             victims=tuple(sorted(pod.key for pod in victims)),
             groups=self._groups(request, outcome, why),
@@ -291,12 +291,12 @@ class Decider:
             return ()
         decisions = []
         for verdict in verdicts(request, outcome):
-            causes = present(why.groups.get(verdict.name) or verdict.reason)
+            causes = without_none(why.groups.get(verdict.name) or verdict.reason)
             before = self._conditions.present(verdict.name)
             decisions.append(GroupDecision(verdict.name, verdict.status, causes, verdict.domain, verdict.reason, before))
         return tuple(decisions)
 
 
-def present(*causes: Cause | None) -> tuple[Cause, ...]:
+def without_none(*causes: Cause | None) -> tuple[Cause, ...]:
     """Return those of *causes* that there are."""
     return tuple(each for each in causes if each is not None)

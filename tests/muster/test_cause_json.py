@@ -19,8 +19,10 @@ from scheduler_core.causes.domains import DomainCause
 from scheduler_core.causes.groups import PodDemand, PodsDoNotFit
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.causes.node_states import NodesRefused, UntoleratedTaint
+from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule
 from scheduler_core.causes.resources import InsufficientResource
 from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.model.wire import Taint
 from tests.scheduler_core.wording.examples import examples
 
@@ -123,6 +125,17 @@ def test_texts_of_others_are_messages_and_do_not_hide_the_reason():
             "reasons": [{"message": "Insufficient cpu", "nodes": 2}, {"message": "node(s) were on fire", "nodes": 1}],
             "outside": 0,
         },
+    ]
+
+
+def test_a_selector_has_a_bound_only_where_it_compares_with_one():
+    chosen = SelectorClause("app", "In", frozenset({"b", "a"})), SelectorClause("age", "Gt", bound=0)
+    cause = AffinityConflict(AffinityRule.AFFINITY, "rack", chosen, (), everywhere=True, nodes=NodeCount(1, 2))
+    (encoded,) = cause_json.causes_json([cause])
+
+    assert encoded["selector"] == [
+        {"key": "app", "operator": "In", "values": ["a", "b"]},
+        {"key": "age", "operator": "Gt", "bound": 0},
     ]
 
 

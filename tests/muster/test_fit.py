@@ -417,3 +417,22 @@ def test_an_attribute_that_no_device_has_is_reported():
     found = fit([job(1)], [node("n1"), *slices], "--device-topology", f"{DRIVER}/cliqe")
 
     assert any(f'did you mean "{DRIVER}/clique"?' in " ".join(str(each).split()) for each in found)
+
+
+def tainted(name, key, **labels):
+    return {**node(name, cpu="8", **labels), "spec": {"taints": [{"key": key, "value": "v" * 60, "effect": "NoSchedule"}]}}
+
+
+@pytest.mark.parametrize(
+    ("labelled", "named"),
+    [
+        pytest.param((), "node selector team=true, which 2 of 4 nodes do not match, were dropped", id="the selector"),
+        pytest.param(("t0",), "untolerated taints: t0=", id="a taint of a node that is selected"),
+    ],
+)
+def test_the_line_names_the_cause_that_the_change_removes(labelled, named):
+    nodes = [tainted(name, name, **({"team": "true"} if name in labelled else {})) for name in ("t0", "t1")]
+    nodes += [node(name, cpu="8") for name in ("n0", "n1")]
+    line = first_line([pod("web", nodeSelector={"team": "true"})], nodes)
+
+    assert named in line, line

@@ -49,6 +49,16 @@ def test_a_figure_of_a_gang_and_its_racks():
     assert (20, 12, 2, 0) == (figure.free, figure.usable, figure.most, figure.others)
 
 
+def test_a_closed_node_has_the_first_cause_only():
+    objects = paged.many_gpus()
+    for each in objects:
+        if each["metadata"]["name"] == "r2-3":
+            each["spec"]["unschedulable"] = True
+    (figure,) = drawn(objects, "job")
+
+    assert [["1 node, cordoned"]] == [[*map(closed_nodes, row.why)] for row in figure.rows if row.closed]
+
+
 def test_nodes_too_small_for_a_pod_are_distinguished():
     objects = [
         *racks(3, gpus=8),

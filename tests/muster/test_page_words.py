@@ -15,6 +15,12 @@ from scheduler_core.wording.sentences import Clause, Sentence
 from tests.muster import simulated
 
 
+def test_a_clause_for_verdicts_only_is_not_on_the_page():
+    clauses = (Clause("r1"), Clause("r2"), Clause("r3", is_further=True))
+
+    assert CountedSentence("no rack", ("r1", "r2")) == sentences.counted_sentence(Sentence("no rack", clauses))
+
+
 @pytest.mark.parametrize(
     ("clauses", "want"),
     [

@@ -108,3 +108,12 @@ def test_the_quality_of_the_choice_is_reported_with_the_victims():
 
     assert "preemption" not in plain
     assert told["preemption"] == {"units": 3, "lowerBound": 2, "gap": 1, "violating": 1, "proved": False}
+
+
+def test_each_pod_has_its_own_causes_and_pods_with_the_same_causes_share_them():
+    pending = rendered(failed_gang("no placement", "0/3 nodes"))["pending"]
+
+    assert [("default/g-0", "no placement"), ("default/g-1", "0/3 nodes"), ("default/g-2", "0/3 nodes")] == [
+        (each["pod"], each["reason"]) for each in pending
+    ]
+    assert all(each["causes"] == [{"reason": "PluginFailed", "message": each["reason"]}] for each in pending)

@@ -75,7 +75,7 @@ def _of_kind(names: Sequence[str], form: str) -> str:
         return json.dumps(schemas.document(CONFIGURATION), indent=2) + "\n"
     kinds = {each.lower(): each for each in field_docs.KINDS}
     if len(names) != 1:
-        raise click.UsageError(f"give one KIND ({', '.join(kinds.values())}), or --building-blocks")
+        raise click.UsageError(f"give one KIND ({', '.join(kinds.values())}), --report COMMAND, or --building-blocks")
     kind = kinds.get(names[0].lower())
     if kind is None:
         raise click.UsageError(
