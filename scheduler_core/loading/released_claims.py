@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from kubeapi.meta import replaced
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_shapes import with_needs
-from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects, name_of, spec_of
+from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed, DeviceObjects, KnownClaim, name_of, spec_of
 from scheduler_core.model.devices import ClaimSpec
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -20,18 +20,28 @@ def releasable(drafts: Sequence[Draft], devices: DeviceObjects) -> dict[str, Dev
     """Return by key the claims that only running pods have reserved and that others of *drafts* name, with what these need later."""
     users: dict[str, list[DeviceNeed]] = {}
     for draft in drafts:
-        for claim, need in zip(draft.device_claims, draft.form.devices, strict=False):
-            if need.allocated is not None and claim.exists:
-                users.setdefault(claim.key, []).append(need)
+        for claim, need in allocated_needs(draft):
+            users.setdefault(claim.key, []).append(need)
     known = {key: devices.claims[name_of(key)] for key in users}
     reserved = {f"{key.partition('/')[0]}/{user}" for key, each in known.items() for _, user in each.consumers}
     running = {draft.key for draft in drafts if draft.node and draft.key in reserved} if reserved else set()
-    found: dict[str, DeviceNeed] = {}
-    for key, each in known.items():
-        namespace, needs = key.partition("/")[0], users[key]
-        if each.consumers and all(kind == "pods" and f"{namespace}/{user}" in running for kind, user in each.consumers):
-            found[key] = _released(needs[0], each.spec, key if len(needs) > 1 else "")
-    return found
+    return {
+        key: released_need(users[key][0].field, each.spec, key if len(users[key]) > 1 else "")
+        for key, each in known.items()
+        if is_releasable(name_of(key)[0], each, running.__contains__)
+    }
+
+
+def allocated_needs(draft: Draft) -> Iterator[tuple[DeviceClaim, DeviceNeed]]:
+    """Yield the claims of *draft* that exist and are allocated, with what it needs of each."""
+    for claim, need in zip(draft.device_claims, draft.form.devices, strict=False):
+        if need.allocated is not None and claim.exists:
+            yield claim, need
+
+
+def is_releasable(namespace: str, known: KnownClaim, is_running: Callable[[str], bool]) -> bool:
+    """Return whether a claim of *namespace* is reserved for running pods only, of which *is_running* tells by key."""
+    return bool(known.consumers) and all(kind == "pods" and is_running(f"{namespace}/{user}") for kind, user in known.consumers)
 
 
 def with_released_claims(snapshot: ClusterSnapshot, released: Collection[str]) -> ClusterSnapshot:
@@ -55,12 +65,12 @@ def with_released_claims(snapshot: ClusterSnapshot, released: Collection[str]) -
 def _needs(pod: PodRecord, devices: DeviceObjects, shared: Collection[str], released: Collection[str]) -> Iterator[DeviceNeed]:
     for claim, need in zip(pod.device_claims, pod.shape.devices, strict=True):
         if claim.key in released:
-            yield _released(need, devices.claims[name_of(claim.key)].spec, claim.key if claim.key in shared else "")
+            yield released_need(need.field, devices.claims[name_of(claim.key)].spec, claim.key if claim.key in shared else "")
         else:
             yield need
 
 
-def _released(need: DeviceNeed, specs: ClaimSpec | str, shared: str) -> DeviceNeed:
-    """Return what a pod with *need* needs once the claim is not allocated; *shared* is the claim if several pods use it."""
+def released_need(field: str, specs: ClaimSpec | str, shared: str) -> DeviceNeed:
+    """Return what a pod needs in *field* once its claim is not allocated; *shared* is the claim if several pods use it."""
     spec, refusal = spec_of(specs)
-    return DeviceNeed(need.field, spec, refusal=refusal, shared=shared)
+    return DeviceNeed(field, spec, refusal=refusal, shared=shared)

@@ -192,6 +192,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset(
             {
                 "claimed_devices",
+                "releasable_claims",
                 "field_managers",
                 "freshness",
                 "namespace_cache",

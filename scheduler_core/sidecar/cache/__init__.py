@@ -11,6 +11,7 @@ node_cache       nodes
 device_cache     claims to devices, slices, device classes and taint rules
 published_slices slices with the taints of the rules, by name and by pool
 claimed_devices  devices that claims have, and those of allocations that are being written
+releasable_claims  claims that can be deallocated when their users are evicted, although pods without a node name them
 volume_cache     claims, volumes, storage classes and capacities, CSI drivers, attached volumes
 live_storage     options and rows of volumes for claims that wait for their first consumer
 live_devices     rows that count interchangeable devices, and pools of the nodes

@@ -23,7 +23,7 @@ class ClaimRows:
     def count(self, pod: LivePod, amount: int) -> None:
         """Count the claims of a pod that is added, or with *amount* -1 removed."""
         self._storage.claims.count(pod.draft.form.requests(), amount)
-        self._devices.demand.count(pod.draft.form.devices, amount)
+        self._devices.count(pod.draft, amount)
 
     def add_to(self, table: NodeTable) -> None:
         """Add the rows to *table*, which has none."""

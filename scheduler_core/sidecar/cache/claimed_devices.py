@@ -49,6 +49,7 @@ class ClaimedDevices:
         self._claims = claims
         self._held: dict[Name, _Held] = {}
         self._in_flight: dict[Name, Counter[ClaimWrite]] = {}
+        self._released_later: set[Name] = set()
         self._shared: Counter[DeviceId] = Counter()
         self._claims_of_device: dict[DeviceId, set[Name]] = {}
 
@@ -78,6 +79,11 @@ class ClaimedDevices:
             del self._in_flight[claim]
         self.update(claim)
         return True
+
+    def set_releasable(self, claim: Name, *, releasable: bool) -> None:
+        """Set whether *claim* can be deallocated when its users are evicted, while pods without a node name it."""
+        (self._released_later.add if releasable else self._released_later.discard)(claim)
+        self.update(claim)
 
     def is_held(self, claim: Name) -> bool:
         """Return whether an allocation of *claim* is being written."""
@@ -118,7 +124,7 @@ class ClaimedDevices:
         for write in +self._in_flight.get(name, Counter()):
             if not any(write.allocation.same_devices(other) for other in allocations):
                 allocations.append(write.allocation)
-        several = known is not None and len(known.consumers) > 1
+        several = known is not None and (len(known.consumers) > 1 or name in self._released_later)
         return _Held(tuple(allocations), _devices(allocations[:1]) if several else frozenset(), exclusive)
 
     def _set_exclusive(self, name: Name, before: Iterable[DeviceId], after: Iterable[DeviceId]) -> None:

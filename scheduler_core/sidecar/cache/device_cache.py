@@ -34,6 +34,7 @@ from scheduler_core.model.wire_devices import DeviceClass, DeviceTaintRuleSpec, 
 from scheduler_core.model.wire_resource_claims import ResourceClaim
 from scheduler_core.sidecar.cache.claimed_devices import ClaimedDevices
 from scheduler_core.sidecar.cache.published_slices import PublishedSlices
+from scheduler_core.sidecar.cache.releasable_claims import ReleasableClaims
 from scheduler_core.sidecar.client.extended_claim import extended_claim_name
 
 DEVICE_KINDS = ("ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule")
@@ -81,6 +82,7 @@ class DeviceCache:
     Attributes:
         slices: the slices.
         claimed: devices that claims have.
+        releasable: claims that can be deallocated when their users are evicted.
         specs: number of claims by specification.
         specs_changed: whether the set of specifications, or a class, changed since the reader of this flag has cleared it.
         unusable: the reason for each unusable object, by kind, namespace and name.
@@ -93,7 +95,7 @@ class DeviceCache:
         self._claims: dict[Name, ResourceClaim] = {}
         self._classes: dict[str, DeviceClass] = {}
         self._known: dict[Name, KnownClaim] = {}
-        self.slices, self.claimed = PublishedSlices(), ClaimedDevices(self._known)
+        self.slices, self.claimed, self.releasable = PublishedSlices(), ClaimedDevices(self._known), ReleasableClaims(self._known)
         self._extended: dict[Name, set[Name]] = {}
         self._reusable: dict[Name, dict[str, Allocation | None]] = {}
         self._reservations: Counter[str] = Counter()
@@ -193,6 +195,7 @@ class DeviceCache:
         change.claims.add(name)
         change.frees = before is not None and before.allocation is not None and (after is None or _frees(before, after))
         self.claimed.update(name)
+        self.releasable.claim_changed(name)
 
     def _count_specs(self, before: KnownClaim | None, after: KnownClaim | None) -> None:
         """Count the specifications of a claim that has changed."""

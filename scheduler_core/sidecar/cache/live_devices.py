@@ -7,10 +7,11 @@ then.  All devices are read again only after the attributes changed that claims 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
 from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.device_rows import DeviceRows
@@ -117,8 +118,10 @@ class LiveDevices:
 
     """
 
-    def __init__(self, cache: DeviceCache) -> None:
+    def __init__(self, cache: DeviceCache, is_running: Callable[[str], bool]) -> None:
+        """Prepare; *is_running* returns whether the pod with a key runs on a known node, or is assumed to."""
         self.demand = DeviceDemand()
+        self._is_running = is_running
         self.names: tuple[str, ...] = ()
         self._cache = cache
         self._read = AttributesRead((), ())
@@ -133,6 +136,20 @@ class LiveDevices:
         self._rows: DeviceRows | None = None
         self._reach: dict[ClaimSpec, Bools] = {}
 
+    def count(self, draft: Draft, amount: int) -> None:
+        """Count the claims of a pod that is added, or with *amount* -1 removed."""
+        self.demand.count(draft.form.devices, amount)
+        if draft.device_claims:
+            self._cache.releasable.count(draft, amount)
+
+    def pod_changed(self, key: str) -> None:
+        """Record that a pod may run now, or not any more."""
+        self._cache.releasable.pod_changed(key)
+
+    def nodes_changed(self) -> None:
+        """Record that nodes were added or removed."""
+        self._cache.releasable.nodes_changed()
+
     def objects(self, table: NodeTable) -> DeviceObjects | None:
         """Return all objects about devices, with the pools of *table*; None if there are none."""
         objects = self._cache.objects
@@ -145,11 +162,13 @@ class LiveDevices:
     def is_stale(self, table: NodeTable) -> bool:
         """Return whether *table* must be updated."""
         cache = self._cache
+        self._update_releasable()
         changed = self.demand.changed or cache.specs_changed or bool(cache.claimed.changed) or bool(cache.slices.changed)
         return changed or table is not self._table
 
     def update(self, table: NodeTable) -> bool:
         """Compute the rows of *table*, which are still to be written, and return whether other nodes can reach devices."""
+        self._update_releasable()
         before, self._table = self._table, table
         if before is None or before.names != table.names:
             self._figures.clear()
@@ -199,6 +218,13 @@ class LiveDevices:
         unused = [each for each in self.names if each not in self._rows.names]
         kept = () if len(unused) > _MOST_UNUSED_ROWS else self.names
         self.names = tuple(dict.fromkeys((*kept, *self._rows.names)))
+
+    def _update_releasable(self) -> None:
+        """Count what the users of releasable claims need later, as devices that are free only when several pods are gone."""
+        for name, before, after in self._cache.releasable.update(self._is_running):
+            for need, amount in ((before, -1), (after, 1)):
+                self.demand.count((need,) if need is not None else (), amount)
+            self._cache.claimed.set_releasable(name, releasable=after is not None)
 
     def _update_devices(self) -> bool:
         """Update kinds and use of the devices, and return whether slices or kinds differ."""

@@ -51,7 +51,7 @@ class NodeUsage:
     ) -> None:
         self.nodes, self.pods = NodeCache(volumes.attach), pods
         self.affinity = PodAffinityCache()
-        self.storage, self.devices = LiveStorage(volumes), LiveDevices(devices)
+        self.storage, self.devices = LiveStorage(volumes), LiveDevices(devices, self._is_running)
         self.levels = LiveLevels(self.devices, device_topology)
         self._groups = groups
         self._ungates, self._binds = False, ""
@@ -104,6 +104,7 @@ class NodeUsage:
             self._claim_rows.count(before, -1)
             pod.keep_assumed(before)
         self._claim_rows.count(pod, 1)
+        self.devices.pod_changed(pod.key)
         self._count(pod)
         return before
 
@@ -112,6 +113,7 @@ class NodeUsage:
         if (before := self.pods.remove(key)) is not None:
             self._uncount(before)
             self._claim_rows.count(before, -1)
+            self.devices.pod_changed(key)
         return before
 
     def end(self, ended: Ended) -> LivePod | None:
@@ -123,6 +125,7 @@ class NodeUsage:
     def changed(self, pod: LivePod) -> None:
         """Update *pod* after a change of its assumed state."""
         self._uncount(pod)
+        self.devices.pod_changed(pod.key)
         pod.record = None
         self._count(pod)
 
@@ -225,6 +228,7 @@ class NodeUsage:
 
     def _build(self) -> LivePlacementState:
         self._images = {name for images in {pod.draft.images for pod in self.pods.pods.values()} for name in images}
+        self.devices.nodes_changed()
         table = self.nodes.table(requested_rows(pod.draft for pod in self.pods.pods.values()), [])
         self._report_images(table)
         self.levels.set_on(table)
@@ -239,6 +243,11 @@ class NodeUsage:
             pod.record = pod.counted = pod.affinity_record = None
             self._count_on(state, pod)
         return state
+
+    def _is_running(self, key: str) -> bool:
+        """Return whether the pod with *key* counts on a node."""
+        pod = self.pods.pods.get(key)
+        return pod is not None and self.is_counted(pod) and bool(self.node_of(pod))
 
     def _count(self, pod: LivePod) -> None:
         if self._placement_state is not None:

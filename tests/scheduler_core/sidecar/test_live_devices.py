@@ -215,7 +215,11 @@ def comparable(changes: Changes) -> bool:
     return any(pod.shape.devices for pod in pods) and not any(pod.held for pod in pods)
 
 
-@pytest.mark.parametrize("seed", range(sampled(300, share=10)))
+RELEASABLE = (58, 102, 138, 157, 178)
+"""Seeds with claims that can be deallocated when their users are evicted: their devices are not counted, but what their pods need then is."""
+
+
+@pytest.mark.parametrize("seed", sorted({*range(sampled(300, share=10)), *RELEASABLE}))
 def test_after_each_change_rows_are_those_of_a_loaded_snapshot(seed):
     changes = Changes(seed)
     for _ in range(12):
