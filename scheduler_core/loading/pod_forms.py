@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 
 from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.loading.extended_requests import Containers, extended_requests
@@ -16,6 +16,7 @@ from scheduler_core.model.device_claims import DeviceNeed, PodEntry
 from scheduler_core.model.pods import Port
 from scheduler_core.model.volumes import PodClaim, VolumeNeed
 from scheduler_core.model.wire import Affinity, Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume
+from scheduler_core.plugins import registry
 
 # Volume sources that scheduler plugins read: VolumeBinding, VolumeZone, NodeVolumeLimits (claims, and volumes that
 # migrate to a CSI driver) and VolumeRestrictions.  An inline csi volume constrains nothing (Kubernetes 1.37.1, CSILimits.PreFilter).
@@ -48,7 +49,7 @@ class PodForm:
     tolerations: tuple[Toleration, ...]
     spread: tuple[TopologySpreadConstraint, ...]
     ports: tuple[Port, ...]
-    features: tuple[str, ...]
+    kept: tuple[tuple[str, Hashable], ...]
     unmodelled: tuple[str, ...]
     wrong: tuple[str, ...]
     """Errors in its constraints."""
@@ -87,6 +88,7 @@ class PodForms:
     """
 
     def __init__(self) -> None:
+        self._declared = registry.declared()
         self._by_spec: dict[bytes, tuple[PodForm, Images, Containers]] = {}
         self._by_content: dict[bytes, PodForm] = {}
         self._by_volumes: dict[tuple[PodForm, FormVolumes], PodForm] = {}
@@ -113,9 +115,10 @@ class PodForms:
         spec = pod.spec
         unmodelled = tuple(_unmodelled(spec))
         volumes = tuple(each.image.reference for each in spec.volumes or () if each.image is not None)
-        key = wire.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes))
+        kept = self._declared.kept_of_pod(pod)
+        key = wire.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes, kept))
         if (found := self._by_spec.get(key)) is None:
-            found = self._by_spec[key] = self._interned(_form(pod, unmodelled)), _images(spec, volumes), extended_requests(spec)
+            found = self._by_spec[key] = self._interned(_form(pod, unmodelled, kept)), _images(spec, volumes), extended_requests(spec)
         return found
 
     def with_volumes(self, form: PodForm, volumes: FormVolumes) -> PodForm:
@@ -172,7 +175,7 @@ def _status_fields(status: PodStatus) -> tuple[object, ...]:
     return status.container_statuses, status.init_container_statuses, status.allocated_resources, status.resources, pending
 
 
-def _form(pod: Pod, unmodelled: tuple[str, ...]) -> PodForm:
+def _form(pod: Pod, unmodelled: tuple[str, ...], kept: tuple[tuple[str, Hashable], ...]) -> PodForm:
     spec = pod.spec
     return PodForm(
         pod_requests.demand(pod),
@@ -181,7 +184,7 @@ def _form(pod: Pod, unmodelled: tuple[str, ...]) -> PodForm:
         spec.tolerations or (),
         spec.topology_spread_constraints or (),
         tuple(sorted({port for container in _running(spec) for port in _ports(container, host_network=spec.host_network)})),
-        tuple(_required_features(spec)),
+        kept,
         unmodelled,
         tuple(object_errors.constraints(spec)),
     )
@@ -190,18 +193,6 @@ def _form(pod: Pod, unmodelled: tuple[str, ...]) -> PodForm:
 def _images(spec: PodSpec, volumes: Iterable[str]) -> Images:
     containers = (each.image for each in (*(spec.init_containers or ()), *(spec.containers or ())))
     return tuple(sorted(name if has_tag(name) else f"{name}:latest" for name in (*containers, *volumes)))
-
-
-def _required_features(spec: PodSpec) -> Iterator[str]:
-    """Return the features that a node must declare, sorted (Kubernetes 1.37.1, component-helpers/nodedeclaredfeatures)."""
-    containers = (*(spec.init_containers or ()), *(spec.containers or ()))
-    if any(rule.action == "RestartAllContainers" for each in containers for rule in each.restart_policy_rules or ()):
-        yield "RestartAllContainersOnContainerExits"
-    if spec.host_network and spec.host_users is False:
-        yield "UserNamespacesHostNetworkSupport"
-    mounts = (*(each.volume_mounts for each in containers), *(each.volume_mounts for each in spec.ephemeral_containers or ()))
-    if any(mount.bind_mount_options for each in mounts for mount in each or ()):
-        yield "VolumeBindMountOptions"
 
 
 def _unmodelled(spec: PodSpec) -> Iterator[str]:

@@ -64,7 +64,7 @@ def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profi
         tolerations=form.tolerations,
         spread=form.spread,
         ports=form.ports,
-        features=form.features,
+        kept=form.kept,
         images=images,
         unmodelled=form.unmodelled,
         volumes=form.volumes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping
 
 import numpy as np
 
@@ -18,14 +18,16 @@ from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.nodes import OTHERS, Image, NodeTable
 from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.resource_names import BUILT_IN
+from scheduler_core.plugins import registry
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeRead:
-    """A node and its allocatable by resource: CPU in millicores, all else in units."""
+    """A node, its allocatable by resource (CPU in millicores, all else in units), and the values that plugins keep of it, in order."""
 
     node: cluster_objects.Node
     allocatable: Mapping[str, int]
+    kept: tuple[Hashable, ...]
 
 
 def read_nodes(objects: Objects, problems: list[Problem]) -> dict[str, NodeRead]:
@@ -69,7 +71,10 @@ def node_table(
         [each.node.spec.unschedulable for each in nodes.values()],
         names,
         allocatable,
-        [frozenset(each.node.status.declared_features or ()) for each in nodes.values()],
+        {
+            name: [each.kept[place] for each in nodes.values()]
+            for place, name in enumerate(each.name for each in registry.declared().of_nodes)
+        },
         attach,
     )
 
@@ -103,7 +108,7 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
     if written is None:
         raise Unusable("status.allocatable is missing")
     try:
-        return name, NodeRead(node, pod_requests.amounts(written, path))
+        return name, NodeRead(node, pod_requests.amounts(written, path), registry.declared().kept_of_node(node))
     except ValueError as error:
         raise Unusable(str(error)) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +93,7 @@ class NodeTable:
         resources: names of the rows of ``allocatable``: ``BUILT_IN``, then every other resource of a node or a pod, or ``OTHERS``,
             by name.
         allocatable: shape (resources, nodes), non-negative int64.
-        features: declared features, by node.
+        kept: values that plugins keep of each node, by name.
         attach: CSI drivers and attached volumes of the nodes.
         limit_rows: CSI drivers whose volumes are limited, by row.
         images: images of pods, by node, as set by ``report_images``.
@@ -119,7 +119,7 @@ class NodeTable:
         unschedulable: Sequence[bool],
         resources: Sequence[str],
         allocatable: Ints,
-        features: Sequence[frozenset[str]] | None = None,
+        kept: Mapping[str, Sequence[Hashable]] | None = None,
         attach: AttachLimits | None = None,
     ) -> None:
         self.names = tuple(names)
@@ -128,7 +128,7 @@ class NodeTable:
         self.unschedulable: Bools = np.array(unschedulable, dtype=bool)
         self.resources = tuple(resources)
         self.allocatable = allocatable
-        self.features = (frozenset[str](),) * len(self.names) if features is None else tuple(features)
+        self.kept: Mapping[str, tuple[Hashable, ...]] = {name: tuple(values) for name, values in (kept or {}).items()}
         self.attach = AttachLimits() if attach is None else attach
         self.limit_rows = limit_rows(self.resources)
         self.index: dict[str, int] = {name: index for index, name in enumerate(self.names)}

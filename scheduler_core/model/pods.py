@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Container, Mapping
+from collections.abc import Container, Hashable, Mapping
 
 from kubeapi.meta import Struct
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
@@ -44,8 +44,8 @@ class PodShape:
     tolerations: tuple[Toleration, ...] = ()
     spread: tuple[TopologySpreadConstraint, ...] = ()
     ports: tuple[Port, ...] = ()
-    features: tuple[str, ...] = ()
-    """Features that a node must declare, sorted."""
+    kept: tuple[tuple[str, Hashable], ...] = ()
+    """Names and values that plugins keep of its pods; a value that most pods have is not there."""
     images: tuple[str, ...] = ()
     """Images of the pod, sorted; empty text for each that no node reports; nothing if no node reports any."""
     unmodelled: tuple[str, ...] = ()

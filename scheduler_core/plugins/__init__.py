@@ -1,6 +1,7 @@
 """Plugins of kube-scheduler's default profile: filters and scores; imports ``model``.
 
 base                    the kinds of plugin: static, node-local, ledger, stateful
+declared_values         values that a plugin keeps of each node and pod, and the fields that it reads for them
 registry                the modelled plugins; a new plugin is added here
 profile                 the enabled plugins over the nodes of a snapshot, compiled for each pod shape
 stateful_plugins        the stateful plugins over the pods of a snapshot, with assume and rewind

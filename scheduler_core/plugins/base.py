@@ -15,7 +15,7 @@ import abc
 import dataclasses
 import enum
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import CPU_AND_MEMORY_ROWS, Bools, Ints, Nodes, NodeTable, ScoredRows
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import ClaimName
+from scheduler_core.plugins.declared_values import NodeValue, PodValue
 from scheduler_core.plugins.default_spread import DefaultSpread
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.spread_score import SoftSpread
@@ -58,6 +59,10 @@ class Plugin(abc.ABC):
     """Events that can make a refused node pass."""
     about_pods: ClassVar[bool] = True
     """True if the verdict can depend on running pods."""
+    node_values: ClassVar[tuple[NodeValue[Any], ...]] = ()
+    """Values that it keeps of each node."""
+    pod_values: ClassVar[tuple[PodValue[Any], ...]] = ()
+    """Values that it keeps of each pod, in the pod's shape."""
     unresolvable: ClassVar[frozenset[str]] = frozenset()
     """Reasons that no eviction can remove, of a plugin whose verdict depends on pods."""
 

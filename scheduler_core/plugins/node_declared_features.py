@@ -2,24 +2,65 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+
 import numpy as np
 
+from scheduler_core.model.cluster_objects import Node
 from scheduler_core.model.nodes import Bools
 from scheduler_core.model.pods import PodShape
+from scheduler_core.model.wire import Pod, PodSpec
 from scheduler_core.plugins.base import Filters, StaticPlugin
+from scheduler_core.plugins.declared_values import NodeValue, PodValue
 
+NAME = "NodeDeclaredFeatures"
 FEATURES = "node(s) didn't match Pod's required features"
 
 
-class NodeDeclaredFeatures(StaticPlugin):
-    """``status.declaredFeatures`` of a node; which fields of a pod require a feature is known to ``loading.pod_forms``."""
+def _declared(node: Node) -> frozenset[str]:
+    return _shared(node.status.declared_features or ())
 
-    name = "NodeDeclaredFeatures"
+
+@functools.lru_cache(maxsize=1_000)
+def _shared(features: tuple[str, ...]) -> frozenset[str]:
+    """Return *features* as one set for all nodes that declare them."""
+    return frozenset(features)
+
+
+def _required(pod: Pod) -> tuple[str, ...]:
+    return tuple(_required_features(pod.spec))
+
+
+def _required_features(spec: PodSpec) -> Iterator[str]:
+    """Return the features that a node must declare, sorted (Kubernetes 1.37.1, component-helpers/nodedeclaredfeatures)."""
+    containers = (*(spec.init_containers or ()), *(spec.containers or ()))
+    if any(rule.action == "RestartAllContainers" for each in containers for rule in each.restart_policy_rules or ()):
+        yield "RestartAllContainersOnContainerExits"
+    if spec.host_network and spec.host_users is False:
+        yield "UserNamespacesHostNetworkSupport"
+    mounts = (*(each.volume_mounts for each in containers), *(each.volume_mounts for each in spec.ephemeral_containers or ()))
+    if any(mount.bind_mount_options for each in mounts for mount in each or ()):
+        yield "VolumeBindMountOptions"
+
+
+DECLARED: NodeValue[frozenset[str]] = NodeValue(NAME, _declared)
+"""``status.declaredFeatures``."""
+REQUIRED: PodValue[tuple[str, ...]] = PodValue(NAME, _required, ())
+"""Features that a node must declare, sorted."""
+
+
+class NodeDeclaredFeatures(StaticPlugin):
+    """Features that nodes declare, and those that pods require."""
+
+    name = NAME
     last = True
+    node_values = (DECLARED,)
+    pod_values = (REQUIRED,)
 
     def filters(self, shape: PodShape) -> Filters:
         """Return one filter if *shape* requires a feature."""
-        if not shape.features:
+        if not (required := REQUIRED.of_shape(shape)):
             return []
-        declared: Bools = np.fromiter((each.issuperset(shape.features) for each in self.nodes.features), bool, len(self.nodes))
+        declared: Bools = np.fromiter((each.issuperset(required) for each in DECLARED.by_node(self.nodes)), bool, len(self.nodes))
         return [(FEATURES, declared)]

@@ -6,8 +6,11 @@ stateful, except that static plugins with ``last`` filter after all others; kube
 
 from __future__ import annotations
 
+import functools
+
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.base import LedgerPlugin, NodeLocalPlugin, Plugin, StatefulPlugin, StaticPlugin
+from scheduler_core.plugins.declared_values import DeclaredValues
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation, DynamicResources
 from scheduler_core.plugins.image_locality import ImageLocality
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
@@ -100,3 +103,14 @@ def modelled() -> tuple[type[Plugin], ...]:
     for plugin in (*STATIC, *LEDGER, NODE_LOCAL, *STATEFUL):
         plugins.setdefault(plugin.name, plugin)
     return tuple(plugins.values())
+
+
+def declared() -> DeclaredValues:
+    """Return the values that the plugins keep of nodes and pods."""
+    return _declared((*STATIC, *LEDGER, NODE_LOCAL, *STATEFUL))
+
+
+@functools.cache
+def _declared(plugins: tuple[type[Plugin], ...]) -> DeclaredValues:
+    of_nodes = dict.fromkeys(value for plugin in plugins for value in plugin.node_values)
+    return DeclaredValues.collected(of_nodes, dict.fromkeys(value for plugin in plugins for value in plugin.pod_values))

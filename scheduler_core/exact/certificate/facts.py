@@ -232,7 +232,7 @@ class Facts:
             shape,
             tolerations=tolerations,
             affinity=_without_comparisons(shape.affinity),
-            features=(),
+            kept=(),
             unmodelled=(),
             volumes=(),
             devices=(),

@@ -159,6 +159,5 @@ class NodeCache:
         slim = cluster_objects.Node(
             ObjectMeta(name=metadata.name, labels=labels),
             cluster_objects.NodeSpec(spec.taints or None, spec.unschedulable),
-            cluster_objects.NodeStatus(declared_features=read.node.status.declared_features or None),
         )
-        return NodeRead(slim, dict(read.allocatable))
+        return NodeRead(slim, dict(read.allocatable), read.kept)

@@ -188,7 +188,7 @@ def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
         both(nodes.unschedulable.tolist(), more.unschedulable.tolist()),
         nodes.resources,
         np.concatenate((nodes.allocatable[:, kept], more.allocatable[rows]), axis=1)[:, order],
-        both(nodes.features, more.features),
+        {name: both(values, more.kept[name]) for name, values in nodes.kept.items()},
         more.attach,
     )
     table.report_images(both(nodes.images, more.images))

@@ -27,7 +27,7 @@ def canonical(snapshot):
         table.unschedulable.tolist(),
         table.resources,
         table.allocatable.tolist(),
-        table.features,
+        table.kept,
         table.images,
     )
     return shapes, pods, nodes, snapshot.groups, snapshot.priorities, snapshot.desired, snapshot.budgets, snapshot.problems

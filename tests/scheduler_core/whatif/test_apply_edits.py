@@ -44,7 +44,7 @@ def placement_inputs(snapshot):
         nodes.unschedulable.tolist(),
         nodes.resources,
         nodes.allocatable.tolist(),
-        nodes.features,
+        nodes.kept,
         nodes.images,
     )
     return table, shapes, snapshot.groups, snapshot.priorities, snapshot.known.list_kind("PodGroup")
