@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from benchmarks import clusters, load, measure
+from scheduler_core.cluster.load import load as load_objects
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared
-from scheduler_core.loading.load import load as load_objects
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Reads
 from scheduler_core.sidecar.client.claim_status import changed_claim

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 
 from benchmarks import clusters, measure
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.whatif.remedies.remedies import Advice, advise
 
 NODES, CHILDREN, PODS = 5000, 8, 500

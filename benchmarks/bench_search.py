@@ -19,9 +19,9 @@ import time
 from collections.abc import Callable, Iterable
 
 from benchmarks import clusters, measure
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib.util
 import json
 import sys
 import time
@@ -16,8 +17,13 @@ from pathlib import Path
 
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.load import load
 from scheduler_core.model.snapshot import ClusterSnapshot
+
+if importlib.util.find_spec("scheduler_core.cluster") is None:
+    # An earlier version.
+    from scheduler_core.loading.load import load
+else:
+    from scheduler_core.cluster.load import load
 
 
 def main() -> None:

@@ -175,10 +175,10 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
 
     """
     # Imported late: the names of this package are imported where numpy need not be installed.
+    from scheduler_core.cluster.load import load
     from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
     from scheduler_core.exact.step_budget import DEFAULT
     from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-    from scheduler_core.loading.load import load
     from scheduler_core.whatif.remedies.for_decisions import with_remedies
 
     if strategy not in STRATEGIES:

@@ -20,7 +20,7 @@ from benchmarks.cluster.objects import Backlog
 from benchmarks.cluster.rates import Testbed
 from benchmarks.cluster.schedulers import KUBE_SCHEDULER, UNTHROTTLED
 from benchmarks.clusters import Json
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 
 SIZE, DEVICES = 4, 8
 COLUMNS = ("pods", "nodes", "Muster, pods/s", "kube-scheduler, pods/s", "ratio", "limit")

@@ -1,6 +1,5 @@
 """Loading of API objects into a ClusterSnapshot; imports ``model``, and ``plugins`` for the pools of devices.
 
-load           objects -> ClusterSnapshot
 json_values    splits a text into JSON values
 gather         sorts objects by kind and opens lists
 gathered       undecoded objects, in memory or in a file
@@ -14,7 +13,6 @@ read_pods      pods
 pod_text_cache  pods that differ only in name, labels, node and times, by their text
 pod_records    records of pods, from their drafts
 read_namespaces  labels of namespaces
-read_selectors  selectors of Services and of controllers of pods
 read_groups    groups, Workloads, priority classes, disruption budgets
 read_volumes   claims, volumes, and the objects about them
 read_devices   devices, classes and taints, claims to devices and their templates

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TypeVar
 
 from kubeapi import quantity
 from kubeapi.versions import served
 from scheduler_core.loading import device_amounts
-from scheduler_core.loading.claim_specs import ClaimSpecs
 from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
-from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.loading.gathered import GatheredObjects, Unusable
+from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.taint_rules import TaintRules
-from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
+from scheduler_core.model.device_claims import KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice, PublishedDevice
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.wire_devices import (
     Device,
     DeviceClass,
@@ -39,40 +37,6 @@ _SERVED = tuple(each.name for each in served.versions_in("resource.k8s.io"))
 _FLAT = "resource.k8s.io/v1beta1"
 """The version that has no ``exactly`` in requests, and ``basic`` in devices."""
 D = TypeVar("D", ResourceSlice, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate)
-
-
-def read_devices(kinds: Mapping[str, Objects], problems: list[Problem]) -> DeviceObjects:
-    """Return the usable slices, claims and templates, of the objects by kind."""
-    classes = one_each(kinds["DeviceClass"], read_device_class, problems).good
-    rules = one_each(kinds["DeviceTaintRule"], read_taint_rule, problems).good
-    slices = one_each(kinds["ResourceSlice"], read_slice, problems).good
-    specs = ClaimSpecs({name: each for (_, name), each in classes.items()})
-
-    def read_known(gathered: GatheredObjects) -> tuple[Name, KnownClaim]:
-        name, claim = read_resource_claim(gathered)
-        return name, known_claim(claim, specs.spec("/".join(name), claim.spec))
-
-    def read_template(gathered: GatheredObjects) -> tuple[Name, ClaimSpec | str]:
-        name, template = _named(gathered, ResourceClaimTemplate)
-        _check_claim("spec.spec", template.spec.spec, gathered.api_version)
-        return name, specs.spec(f"of template {name[0]}/{name[1]}", template.spec.spec)
-
-    claims = one_each(kinds["ResourceClaim"], read_known, problems).good
-    templates = one_each(kinds["ResourceClaimTemplate"], read_template, problems).good
-    extended: dict[Name, dict[str, Allocation | None]] = {}
-    for name, each in claims.items():
-        if (pod := extended_owner(name[0], each)) is not None:
-            extended.setdefault(pod, {})[each.owner_uid] = None
-    tainting = TaintRules({name: each for (_, name), each in rules.items()})
-    published = (published_slice(name, each, tainting) for (_, name), each in sorted(slices.items()))
-    return DeviceObjects(
-        resources=specs.resources(),
-        slices=tuple(each for each in published if each is not None),
-        claims=claims,
-        templates=templates,
-        allocated={"/".join(name): each.allocation for name, each in claims.items() if each.allocation is not None},
-        extended=extended,
-    )
 
 
 def extended_owner(namespace: str, claim: KnownClaim) -> Name | None:
@@ -133,6 +97,13 @@ def read_resource_claim(gathered: GatheredObjects) -> tuple[Name, ResourceClaim]
     if claim.status.allocation is not None:
         device_amounts.check_allocation(claim.status.allocation)
     return name, claim
+
+
+def read_claim_template(gathered: GatheredObjects) -> tuple[Name, ResourceClaimTemplate]:
+    """Read a template of claims whose amounts are readable.  Raises Unusable."""
+    name, template = _named(gathered, ResourceClaimTemplate)
+    _check_claim("spec.spec", template.spec.spec, gathered.api_version)
+    return name, template
 
 
 def _check_claim(path: str, spec: ResourceClaimSpec, version: str) -> None:

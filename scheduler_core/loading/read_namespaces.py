@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Objects
-from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.loading.gathered import GatheredObjects
+from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.model.cluster_objects import Namespace
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.namespace_selectors import needing_labels
@@ -15,11 +15,6 @@ from scheduler_core.model.problem import Problem, ProblemKind
 
 Labels = Mapping[str, str]
 _SHOWN = 3
-
-
-def read_namespaces(objects: Objects, problems: list[Problem]) -> dict[str, Labels]:
-    """Return the labels of the namespaces by name."""
-    return {name: labels for (_, name), labels in one_each(objects, read_namespace, problems).good.items()}
 
 
 def read_namespace(gathered: GatheredObjects) -> tuple[Name, Labels]:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Objects
+from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.read_claim_requests import claim_request, provisioner, storage_capacity, volume_offer
-from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.translate_volumes import migrated_volume
-from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner, StorageCapacity
 from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.volume_users import VolumeKey
-from scheduler_core.model.volumes import ZONE_LABELS, Claim, Volume, VolumeObjects
+from scheduler_core.model.volumes import ZONE_LABELS, Claim, Volume
 from scheduler_core.model.wire_volumes import (
     CSIDriver,
     CSINode,
@@ -29,42 +28,26 @@ from scheduler_core.model.wire_volumes import (
 _DELIMITER = "__"
 """Between the zones of a volume with several zones."""
 V = TypeVar("V", PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VolumeClass:
+    """A storage class: its volume binding mode, and how it provisions volumes."""
+
+    mode: str
+    provisioner: Provisioner
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VolumeDriver:
+    """A CSI driver: whether a node without it excludes pods with its volumes, and whether its storage capacity is compared."""
+
+    required: bool
+    measured: bool
+
+
 Attachment = tuple[str, str, str]
 """Node, CSI driver and PersistentVolume of a VolumeAttachment."""
-
-
-def read_volumes(kinds: Mapping[str, Objects], problems: list[Problem]) -> VolumeObjects:
-    """Return the usable claims, volumes and classes, and the limits of nodes, of the objects by kind."""
-    claims = one_each(kinds["PersistentVolumeClaim"], read_claim, problems).good
-    volumes = one_each(kinds["PersistentVolume"], read_volume, problems).good
-    classes = one_each(kinds["StorageClass"], read_class, problems).good
-    nodes = one_each(kinds["CSINode"], read_drivers, problems)
-    required = one_each(kinds["CSIDriver"], read_driver, problems)
-    provisioners = one_each(kinds["StorageClass"], read_provisioner, []).good
-    measured = one_each(kinds["CSIDriver"], read_measured, []).good
-    attachments = one_each(kinds["VolumeAttachment"], read_attachment, problems).good
-    by_name = {name: each for (_, name), each in volumes.items()}
-    attach = AttachLimits()
-    for (_, name), drivers in nodes.good.items():
-        attach.set_drivers(name, drivers)
-    attach.required.update(name for (_, name), each in required.good.items() if each)
-    for node, attached in filter(None, (attached_volume(each, by_name) for each in attachments.values())):
-        attach.attach(node, attached)
-    reserved: dict[Name, list[str]] = {}
-    for name, volume in by_name.items():
-        if volume.claim is not None:
-            reserved.setdefault(volume.claim, []).append(name)
-    return VolumeObjects(
-        claims,
-        by_name,
-        {name: each for (_, name), each in classes.items()},
-        # An object that cannot be used may have a limit of any driver.
-        attach=None if nodes.unusable or required.unusable else attach,
-        provisioners={name: each for (_, name), each in provisioners.items()},
-        capacities=one_each(kinds["CSIStorageCapacity"], read_capacity, problems).good,
-        measured=frozenset(name for (_, name), each in measured.items() if each),
-        reserved=reserved,
-    )
 
 
 def read_claim(gathered: GatheredObjects) -> tuple[Name, Claim]:
@@ -101,16 +84,10 @@ def read_volume(gathered: GatheredObjects) -> tuple[Name, Volume]:
     )
 
 
-def read_class(gathered: GatheredObjects) -> tuple[Name, str]:
-    """Return the name of a storage class, and its volume binding mode.  Raises Unusable."""
+def read_class(gathered: GatheredObjects) -> tuple[Name, VolumeClass]:
+    """Return the name of a storage class, and the class.  Raises Unusable."""
     name, storage_class = _named(gathered, StorageClass)
-    return name, storage_class.volume_binding_mode or "Immediate"
-
-
-def read_provisioner(gathered: GatheredObjects) -> tuple[Name, Provisioner]:
-    """Return the name of a storage class, and how it provisions volumes.  Raises Unusable."""
-    name, storage_class = _named(gathered, StorageClass)
-    return name, provisioner(storage_class)
+    return name, VolumeClass(storage_class.volume_binding_mode or "Immediate", provisioner(storage_class))
 
 
 def read_capacity(gathered: GatheredObjects) -> tuple[Name, StorageCapacity]:
@@ -143,16 +120,10 @@ def attached_volume(attachment: Attachment, volumes: Mapping[str, Volume]) -> tu
     return (node, (driver, volume.key[1])) if driver and volume is not None and volume.key is not None else None
 
 
-def read_driver(gathered: GatheredObjects) -> tuple[Name, bool]:
-    """Return the name of a CSI driver, and whether a node without it excludes pods with its volumes.  Raises Unusable."""
+def read_driver(gathered: GatheredObjects) -> tuple[Name, VolumeDriver]:
+    """Return the name of a CSI driver, and the driver.  Raises Unusable."""
     name, driver = _named(gathered, CSIDriver)
-    return name, driver.spec.prevent_pod_scheduling_if_missing
-
-
-def read_measured(gathered: GatheredObjects) -> tuple[Name, bool]:
-    """Return the name of a CSI driver, and whether its storage capacity is compared.  Raises Unusable."""
-    name, driver = _named(gathered, CSIDriver)
-    return name, driver.spec.storage_capacity
+    return name, VolumeDriver(driver.spec.prevent_pod_scheduling_if_missing, driver.spec.storage_capacity)
 
 
 def _named(gathered: GatheredObjects, model: type[V]) -> tuple[Name, V]:

@@ -32,12 +32,18 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"cel"}),
         frozenset({"plugins"}),
         frozenset({"loading"}),
+        frozenset({"cluster"}),
         frozenset({"queueing"}),
         frozenset({"placement"}),
         frozenset({"exact", "preemption", "diagnosis", "wording"}),
         frozenset({"cycle"}),
         frozenset({"whatif"}),
         frozenset({"sidecar", "facade"}),
+    ),
+    "scheduler_core.cluster": (
+        frozenset({"store", "claimed_devices", "published_slices"}),
+        frozenset({"device_store", "label_stores", "volume_store"}),
+        frozenset({"load"}),
     ),
     "scheduler_core.causes": (
         frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live"}),
@@ -191,16 +197,12 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core.sidecar.cache": (
         frozenset(
             {
-                "claimed_devices",
                 "releasable_claims",
                 "field_managers",
                 "freshness",
-                "namespace_cache",
                 "node_cache",
                 "placement_state",
                 "pod_affinity",
-                "published_slices",
-                "selector_cache",
                 "shape_cache",
             }
         ),

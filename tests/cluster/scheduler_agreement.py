@@ -11,9 +11,9 @@ from typing import Any
 
 from muster.render import answer_json
 from muster.render.answer import Answer
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-from scheduler_core.loading.load import load
 from tests.cluster.api import Api
 from tests.cluster.groups import SCHEDULED, condition_of
 from tests.cluster.random_clusters import RandomCluster

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from kubeapi.field_path import FieldPath
+from scheduler_core.cluster.load import load
 from scheduler_core.loading.configuration.fields import POINTS
 from scheduler_core.loading.configuration.plugin_sets import expand
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-from scheduler_core.loading.load import load
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.state import PlacementState

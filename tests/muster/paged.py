@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 from muster.html import page
 from muster.html.page_data import Case
 from muster.render.answer import Answer
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 
 ZONE, RACK, GPU = "topology.kubernetes.io/zone", "topology.example/rack", "nvidia.com/gpu"
 NO_CLOSING_TAG = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta"})

@@ -17,7 +17,7 @@ from benchmarks import clusters
 from muster import cli
 from muster.html import page
 from muster.render.answer import Answer
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from tests.muster import paged
 from tests.muster.paged import RACK, ZONE, gang, group, machine, member, racks
 from tests.muster.simulated import stated

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muster.html.topology_areas import Area, AreaMap, areas, identity
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.topology_levels import levels
 from tests.muster.paged import RACK, ZONE, machine
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.html.device_rows import with_device_rows
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.snapshot import ClusterSnapshot
 from tests.muster.paged import read, rendered
 from tests.scheduler_core.builders import leaf, node, pod

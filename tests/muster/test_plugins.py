@@ -11,8 +11,8 @@ from muster.commands import placement_plugins
 from muster.commands.sidecar import sidecar
 from muster.commands.simulate import request
 from muster.commands.simulate.command import simulate
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from tests.muster.test_sidecar import KUBECONFIG
 
 NODES = [

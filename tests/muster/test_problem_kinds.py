@@ -14,7 +14,7 @@ from muster.commands.simulate.expansion import with_free_name
 from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem, ProblemKind, label

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from muster.commands.simulate.what_if import MOST_ADDED, Addition, WhatIfError, suppose
+from scheduler_core.cluster.load import load
 from scheduler_core.loading.gathered import GatheredObjects
-from scheduler_core.loading.load import load
 from scheduler_core.model.names import HOSTNAME
 from tests.muster.simulated import node, pod
 

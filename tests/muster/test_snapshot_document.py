@@ -24,9 +24,9 @@ from muster.commands.snapshot.fields_by_kind import FIELDS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import ADMISSION_KINDS, CONFIGURATION, KINDS
-from scheduler_core.loading.load import load
 from scheduler_core.model import wire, wire_devices, wire_resource_claims, wire_volumes, wire_workloads
 from scheduler_core.model.cluster_objects import Namespace, Node, PodDisruptionBudget
 from scheduler_core.model.pods import Health

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from tests.muster.simulated import gang, node, pod
 from tests.sampling import sampled
 from tests.scheduler_core.exact.devices.small_clusters import clusters as device_clusters

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from muster.render import answer_json
 from muster.render.answer import Answer
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, Result, queued, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, GroupCondition
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import NodeTable

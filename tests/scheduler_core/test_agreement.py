@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from muster.render import answer_json
 from muster.render.answer import Answer
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from tests.sampling import sampled
 from tests.scheduler_core.oracle import compare
 from tests.scheduler_core.oracle.strategies import TINY, clusters

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.load import load
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import assigned

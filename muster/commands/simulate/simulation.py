@@ -13,12 +13,12 @@ from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.configuration.scheduler_configuration import part_scored
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.gathered import Given
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem, ProblemKind

@@ -74,7 +74,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
     from muster.commands.topology import domain_report, domains
-    from scheduler_core.loading.load import load
+    from scheduler_core.cluster.load import load
     from scheduler_core.model.problem import ProblemKind
 
     progress = Progress("topology")

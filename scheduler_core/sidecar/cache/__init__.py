@@ -9,8 +9,6 @@ pod_reader       pods as read from the API server, with the requirements of thei
 group_cache      groups, Workloads, priority classes, disruption budgets
 node_cache       nodes
 device_cache     claims to devices, slices, device classes and taint rules
-published_slices slices with the taints of the rules, by name and by pool
-claimed_devices  devices that claims have, and those of allocations that are being written
 releasable_claims  claims that can be deallocated when their users are evicted, although pods without a node name them
 volume_cache     claims, volumes, storage classes and capacities, CSI drivers, attached volumes
 live_storage     options and rows of volumes for claims that wait for their first consumer
@@ -19,8 +17,6 @@ live_levels      topology levels by attributes of devices
 claim_rows       both kinds of rows in the placement state, and the pods whose shapes depend on them
 shape_cache      shapes of pods, by form and images
 pod_updates      pods that change with claims, volumes, devices, CSI drivers and other pods
-namespace_cache  labels of namespaces
-selector_cache   selectors of Services and of controllers of pods
 object_head      name, version and uid of any object
 field_managers   field managers of a condition or annotation
 assumed_pods     writes in flight that the watch does not show yet

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi.versions.served import hub_of
 from scheduler_core.causes.live import Unlisted, UnlistedReason
+from scheduler_core.cluster.device_store import DeviceChange
+from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
 from scheduler_core.loading import gather
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
@@ -24,18 +26,16 @@ from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter
-from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS, DeviceCache, DeviceChange
+from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS, DeviceCache
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
-from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, OPTIONAL, NeededKinds, Reads
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.object_head import read_head
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodCache
 from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
-from scheduler_core.sidecar.cache.selector_cache import SelectorCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group, PodGroup
@@ -81,8 +81,8 @@ class Cache:
         self.devices = DeviceCache(self._group_entries, SharedDeviceClaims(pods := PodCache()))
         self.usage = NodeUsage(self.group_cache, self._volumes, pods, self.devices, reads.device_topology)
         self._reader = PodReader(membership, self.devices)
-        self._selectors = SelectorCache()
-        self._namespaces = NamespaceCache()
+        self._selectors = SelectorStore()
+        self._namespaces = NamespaceStore()
         self.reporter = ChangeReporter(self.usage, self.group_cache, self._volumes.selected)
         self.needed = NeededKinds(reads, self._volumes, self.group_cache, pods, self.reporter.kind)
         self._updates = PodUpdates(self.usage, self._volumes, self._reader, self.reporter)
@@ -253,7 +253,7 @@ class Cache:
             if self.usage.remove_node(name[1]):
                 self.reporter.node(name[1])
         elif kind == "Namespace":
-            self._updates.namespace_changed(self._namespaces.remove(name))
+            self._updates.namespace_changed(self._namespaces.remove(kind, name))
         elif kind in gather.SELECTING_KINDS:
             self._selectors.remove(kind, name)
         elif kind in _ABOUT_VOLUMES:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar, overload
 
 from kubeapi.meta import replaced
+from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
 from scheduler_core.loading import label_case, v1alpha1
 from scheduler_core.loading.gather import left_out
 from scheduler_core.loading.pod_records import problems_of
@@ -18,10 +19,8 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.group_cache import CachedObjects, GroupCache, Key
-from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
-from scheduler_core.sidecar.cache.selector_cache import SelectorCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from validators.model.group import Group
 
@@ -37,8 +36,8 @@ class LiveSnapshots:
         groups: GroupCache,
         volumes: VolumeCache,
         unusable_devices: Mapping[Key, str],
-        selectors: SelectorCache,
-        namespaces: NamespaceCache,
+        selectors: SelectorStore,
+        namespaces: NamespaceStore,
         unusable: dict[Key, str],
     ) -> None:
         self._node_usage = node_usage

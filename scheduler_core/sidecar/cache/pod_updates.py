@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.cluster.device_store import DeviceChange
+from scheduler_core.cluster.volume_store import VolumeChange
 from scheduler_core.loading.gather import Name
 from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
-from scheduler_core.sidecar.cache.device_cache import DeviceChange
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache
 from scheduler_core.sidecar.cache.pod_reader import PodReader
-from scheduler_core.sidecar.cache.volume_cache import VolumeCache, VolumeChange
+from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 
 
 class SharedDeviceClaims:

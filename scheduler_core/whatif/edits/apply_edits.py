@@ -9,10 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from kubeapi.meta import replaced
+from scheduler_core.cluster.load import load_gathered
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.gather import CAPACITY_KINDS, DEVICE_KINDS, VOLUME_KINDS, gather
 from scheduler_core.loading.gathered import Objects
-from scheduler_core.loading.load import load_gathered
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities

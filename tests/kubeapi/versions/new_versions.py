@@ -14,7 +14,7 @@ from apiserver.api import Api
 from kubeapi.versions import served
 from kubeapi.versions.served import WORKLOAD_GROUPS
 from muster import cli
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.devices import Allocation
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.informers import Informers

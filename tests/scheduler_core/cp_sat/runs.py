@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.exact.step_budget import DEFAULT
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.snapshot import ClusterSnapshot
 from tests.sampling import sampled

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from tests.sampling import sampled

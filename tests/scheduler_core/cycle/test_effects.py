@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.effects import Effects, failure_clears_nominations, held_nominations, keeps_nominations
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions

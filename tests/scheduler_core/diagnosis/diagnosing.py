@@ -9,7 +9,7 @@ from typing import Any
 from scheduler_core import diagnosis
 from scheduler_core.causes.groups import PodCause
 from scheduler_core.causes.searches import PlacementMissed
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.extension_points import Plugins

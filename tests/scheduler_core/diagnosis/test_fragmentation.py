@@ -7,9 +7,9 @@ import random
 import pytest
 
 from scheduler_core.causes.node_count import Amount
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.diagnosis.fragmentation import MOST_SHAPES, examples, fragments, levels
-from scheduler_core.loading.load import load
 from scheduler_core.model.status import Status
 from tests.muster.simulated import gang, node, pod
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from muster.render.answer_json import decision_json
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Decision
 from tests.scheduler_core.builders import composite, leaf, node, pods
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, queued
 from scheduler_core.exact.complete import searchable
 from scheduler_core.exact.needs import satisfied
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.crossing_domains import CrossingDomains
 from scheduler_core.exact.tree.tree_search import TreeSearch, free_for
-from scheduler_core.loading.load import load
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState

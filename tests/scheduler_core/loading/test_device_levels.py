@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import scheduler_core
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.decision import Step
 from scheduler_core.model.options import is_device_attribute
 from scheduler_core.whatif.edits.apply_edits import applied

@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from tests.scheduler_core.loading.manifests import REFERENCED_WORKLOAD, budget, group, node, pod, problem_lines
 
 

@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from tests.sampling import sampled
 from tests.scheduler_core.loading.manifests import REFERENCED_WORKLOAD, budget, group, node, pod, priority_class, problem_lines
 

@@ -9,8 +9,8 @@ import json
 import msgspec
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.loading import pod_text_cache
-from scheduler_core.loading.load import load
 from tests.scheduler_core.loading.manifests import node, pod
 
 VARIANTS = {

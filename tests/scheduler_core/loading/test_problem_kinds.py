@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.gather import is_left_out
-from scheduler_core.loading.load import load
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem, ProblemKind, label
 from tests.scheduler_core.loading.manifests import budget, group, node, pod

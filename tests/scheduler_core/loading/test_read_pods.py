@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.nodes import CPU, MEMORY, PODS
 from tests.scheduler_core.loading.manifests import node, pod, problem_lines
 

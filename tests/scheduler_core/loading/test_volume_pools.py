@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.proofs import certificates
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Step
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status

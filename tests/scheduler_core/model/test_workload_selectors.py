@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.workload_selectors import DefaultSelectors, WorkloadSelectors, equalities
 from tests.scheduler_core.builders import node, pod
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.placement import domain_cache, equal_pods_by_domain, equal_pods_spread, spread_forecast
 from scheduler_core.placement.placement_request import Signatures
 from scheduler_core.placement.spread_forecast import Forecast

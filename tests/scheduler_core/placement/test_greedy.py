@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, queued
-from scheduler_core.loading.load import load
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.status import Status

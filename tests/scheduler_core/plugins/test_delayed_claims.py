@@ -11,8 +11,8 @@ import pytest
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from muster.render.answer import Answer
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, placed, pod, reasons_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.status import Status
 from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
 from scheduler_core.plugins.devices.consumable_capacity import CapacityError, consumed_capacity, is_allowed

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.devices import allocator

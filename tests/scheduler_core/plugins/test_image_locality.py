@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.plugins.profile import Profile
 from tests.sampling import sampled
 from tests.scheduler_core.builders import decided, leaf, node, placed, pod, pods, shape, table

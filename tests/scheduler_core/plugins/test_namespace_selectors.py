@@ -7,9 +7,9 @@ import random
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.load import load
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, decided, node, placed, pod, reasons_of
 from tests.scheduler_core.sidecar.histories import Watched

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.plugins.node_declared_features import FEATURES, REQUIRED
 from tests.scheduler_core.builders import decided, leaf, node, placed, pod, pods, reasons_of, state
 from tests.scheduler_core.loading.manifests import problem_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.workload_selectors import equalities
 from scheduler_core.plugins.pod_terms import PodSet
 from scheduler_core.plugins.postponed_pods import PostponedPods

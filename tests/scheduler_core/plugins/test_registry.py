@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.status import Status

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.wire import TopologySpreadConstraint
 from scheduler_core.plugins.default_spread import SYSTEM_DEFAULTS, SpreadDefaults

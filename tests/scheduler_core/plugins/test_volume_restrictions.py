@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json, decided, leaf, message_of, node, placed, pod, reasons_of, run
 from tests.scheduler_core.plugins.test_node_volume_limits import DRIVER

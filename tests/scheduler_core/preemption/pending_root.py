@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.preemptor import Proving
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.load import load
 from scheduler_core.model.entity import Entity
 from scheduler_core.preemption.minimal.eviction_problem import PlanProblem, plan_problem
 from scheduler_core.preemption.minimal.trials import RootRequirements

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model import selectors
 from scheduler_core.sidecar.client import claim_status
 from scheduler_core.sidecar.writer.claim_writer import ClaimWriter

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from tests.scheduler_core.builders import Json, node, pod

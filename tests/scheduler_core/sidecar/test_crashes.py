@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.devices import Allocation, GivenDevice
 from scheduler_core.model.wire import ENCODER
 from scheduler_core.sidecar.cache.cache import Cache

@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from tests.sampling import sampled
 from tests.scheduler_core.builders import leaf, node
 from tests.scheduler_core.plugins.device_objects import (

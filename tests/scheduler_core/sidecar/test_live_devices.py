@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation, GivenDevice

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.sidecar.cache import live_levels
 from scheduler_core.sidecar.cache.needed_kinds import Reads
 from scheduler_core.sidecar.scheduling.decide import decide

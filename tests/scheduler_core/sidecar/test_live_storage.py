@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading import claim_options
 from scheduler_core.loading.free_volumes import FreeVolumes
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache import live_storage

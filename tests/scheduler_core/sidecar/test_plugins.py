@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Nodes, NodeTable, Rows
 from scheduler_core.model.status import Status

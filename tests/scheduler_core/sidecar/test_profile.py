@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from kubernetes import client
 
+from scheduler_core.cluster.load import load
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-from scheduler_core.loading.load import load
 from scheduler_core.model.scheduler_profile import MOST_ALLOCATED, SchedulerProfile, SchedulerProfiles, ScoringStrategy
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.process import main

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from scheduler_core.cluster import published_slices
+from scheduler_core.cluster.published_slices import PublishedSlices
 from scheduler_core.model.wire_devices import DeviceTaintRuleSpec, ResourceSlice
-from scheduler_core.sidecar.cache import published_slices
-from scheduler_core.sidecar.cache.published_slices import PublishedSlices
 
 SELECTORS = {
     "one pool": ({"driver": "gpu.example.com", "pool": "p3"}, ["s3"]),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.load import load
 from scheduler_core.model.workload_selectors import WorkloadSelectors
 from scheduler_core.sidecar.scheduling.decide import decide
 from tests.sampling import sampled

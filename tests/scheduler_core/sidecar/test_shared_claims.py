@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.sidecar.cache.pod_reader import PodReader
 from tests.scheduler_core.builders import Json, leaf, node, pod
 from tests.scheduler_core.plugins.device_objects import resource_claim, template

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.controllers.pending_writes import RETRY_SECONDS
 from scheduler_core.sidecar.controllers.validity import MAX_SETTLE_FACTOR, SETTLE_SECONDS, VALID, Validity

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.names import Name
 from scheduler_core.sidecar.queue.states import Unschedulable
 from scheduler_core.sidecar.writes import Bind

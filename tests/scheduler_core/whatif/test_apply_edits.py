@@ -7,7 +7,7 @@ import dataclasses
 import msgspec
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.apply_edits import applied
 from scheduler_core.whatif.edits.raw_objects import Book, merged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.whatif.edits.edits import Lowered, Widened
 from scheduler_core.whatif.remedies.conflict import conflict, find_conflict
 from scheduler_core.whatif.trial.subject import Subject

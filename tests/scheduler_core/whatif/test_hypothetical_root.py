@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
 from scheduler_core.whatif.trial.hypothetical_root import bare, changed, without_satisfied

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.whatif.remedies.pod_bounds import PodBounds
 from tests.sampling import every
 from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, ZONE, gang, node, pod

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.load import load
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.facade import simulate
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Step
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded

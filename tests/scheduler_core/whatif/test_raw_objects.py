@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.whatif.edits.raw_objects import Book
 from tests.scheduler_core.whatif.cluster import node, pod
 

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from scheduler_core.causes.changes import SearchLimit
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared
-from scheduler_core.loading.load import load
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.remedies.remedies import advise, remedies
 from scheduler_core.whatif.trial import trial

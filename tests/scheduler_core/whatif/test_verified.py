@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.loading.load import load
+from scheduler_core.cluster.load import load
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.raw_objects import net_changes
 from scheduler_core.whatif.remedies.remedies import remedies

@@ -19,8 +19,8 @@ from scheduler_core.causes.pre_enqueue import (
     SchedulingGated,
 )
 from scheduler_core.causes.searches import NoPlacementExists, PlacementMissed
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status

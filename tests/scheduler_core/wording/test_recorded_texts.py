@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from scheduler_core import diagnosis
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.decision_words import group_message
 from tests.scheduler_core.builders import message_of, reasons_of

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.proofs import certificates
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from tests.sampling import sampled
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import GPU, composite, leaf, node, pod
 from tests.scheduler_core.cp_sat import corpus

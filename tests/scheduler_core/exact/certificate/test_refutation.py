@@ -7,11 +7,11 @@ import json
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, queued, run_cycle
 from scheduler_core.exact.certificate.certificate import certificate
 from scheduler_core.exact.certificate.refutation import UnprovenError
 from scheduler_core.exact.step_budget import StepsSpentError
-from scheduler_core.loading.load import load
 from scheduler_core.model.status import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.wording.changes import remedy_text

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.proofs import certificates
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.status import Status
 from tests.sampling import sampled
 from tests.scheduler_core.exact.certificate.checker import accepts

@@ -6,8 +6,8 @@ import dataclasses
 
 from hypothesis import HealthCheck, Phase, example, given, settings
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.status import Status
 from tests.sampling import sampled
 from tests.scheduler_core.exact.volumes import brute

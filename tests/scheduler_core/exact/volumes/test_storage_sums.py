@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, placed, pod

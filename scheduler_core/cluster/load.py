@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
+from scheduler_core.cluster.volume_store import VolumeStore
 from scheduler_core.loading import label_case, label_suggestions, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
@@ -13,12 +15,10 @@ from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
-from scheduler_core.loading.read_namespaces import missing_namespaces, read_namespaces
+from scheduler_core.loading.read_namespaces import missing_namespaces
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
 from scheduler_core.loading.read_objects import several
 from scheduler_core.loading.read_pods import Reader, read_pods
-from scheduler_core.loading.read_selectors import read_selectors
-from scheduler_core.loading.read_volumes import read_volumes
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
@@ -57,7 +57,10 @@ def load_gathered(
     leaves = read_kind(kinds["PodGroup"], PodGroup, problems)
     composites = read_kind(kinds["CompositePodGroup"], CompositePodGroup, problems)
     priorities = Priorities(classes.good)
-    volumes = read_volumes(kinds, problems)
+    stores = VolumeStore(completes=True), SelectorStore(), NamespaceStore()
+    for store in stores:
+        store.fill(kinds, problems)
+    volumes, selectors, namespaces = stores[0].objects, stores[1].objects, stores[2].labels
     drafts, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
     drafts, devices = _with_devices(kinds, drafts, leaves.good, reader, problems)
     generated = v1alpha1.join(drafts, workloads.good, (*leaves.good, *composites.good), priorities)
@@ -71,8 +74,6 @@ def load_gathered(
     records = Records(table, priorities, problems, profiles)
     pods = tuple(records.record_all(drafts))
     problems += (*label_case.problems(table, groups, pods), *label_suggestions.problems(table, groups, pods))
-    selectors = read_selectors(kinds, problems)
-    namespaces = read_namespaces(kinds["Namespace"], problems)
     problems += missing_namespaces(pods, namespaces)
     unusable = (*classes.unusable, *workloads.unusable, *leaves.unusable, *composites.unusable)
     return ClusterSnapshot(
@@ -135,10 +136,12 @@ def _with_devices(
     """Return *drafts*, with *groups* and read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
     if not any(kinds[kind] for kind in DEVICE_KINDS) and not any(draft.attached.entries for draft in drafts):
         return drafts, None
+    from scheduler_core.cluster.device_store import DeviceStore
     from scheduler_core.loading.pod_devices import PodDevices, group_entries
-    from scheduler_core.loading.read_devices import read_devices
 
-    devices = read_devices(kinds, problems)
+    store = DeviceStore()
+    store.fill(kinds, problems)
+    devices = store.objects or DeviceObjects()
     return PodDevices(devices, group_entries(groups).get).resolved(drafts, reader.forms), devices
 
 

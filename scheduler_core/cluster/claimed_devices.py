@@ -1,16 +1,24 @@
-"""Devices that claims of a live cluster have, as reported by the watch, and those of allocations that are being written."""
+"""Devices that claims have, and those of allocations that are being written."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Protocol
 
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.device_claims import KnownClaim
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation, DeviceId
-from scheduler_core.sidecar.writes import ClaimWrite
+
+
+class AllocationWrite(Hashable, Protocol):
+    """Write that allocates devices to a claim."""
+
+    @property
+    def allocation(self) -> Allocation:
+        """Return the devices."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,7 +56,7 @@ class ClaimedDevices:
         self.changed: set[DeviceId] = set()
         self._claims = claims
         self._held: dict[Name, _Held] = {}
-        self._in_flight: dict[Name, Counter[ClaimWrite]] = {}
+        self._in_flight: dict[Name, Counter[AllocationWrite]] = {}
         self._released_later: set[Name] = set()
         self._shared: Counter[DeviceId] = Counter()
         self._claims_of_device: dict[DeviceId, set[Name]] = {}
@@ -64,12 +72,12 @@ class ClaimedDevices:
                 return each, min(others)
         return None
 
-    def hold(self, claim: Name, write: ClaimWrite) -> None:
+    def hold(self, claim: Name, write: AllocationWrite) -> None:
         """Count the devices that *write* allocates to *claim* as used until ``give_up``, as often as it was called."""
         self._in_flight.setdefault(claim, Counter())[write] += 1
         self.update(claim)
 
-    def give_up(self, claim: Name, write: ClaimWrite) -> bool:
+    def give_up(self, claim: Name, write: AllocationWrite) -> bool:
         """Undo one ``hold``, and return whether devices can be free."""
         writes = self._in_flight.get(claim, Counter())
         if not writes[write]:

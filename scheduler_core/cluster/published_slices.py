@@ -1,9 +1,9 @@
-"""Slices of a live cluster, with the taints of the rules, by name and by pool."""
+"""Slices with the taints of the rules, by name and by pool."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from scheduler_core.loading.read_devices import published_slice
 from scheduler_core.loading.taint_rules import TaintRules
@@ -50,6 +50,17 @@ class PublishedSlices:
     def of_pool(self, pool: PoolName) -> list[DeviceSlice]:
         """Return the slices of *pool* by name; none if there is no such pool."""
         return [each for _, each in sorted(self._of_pool.get(pool, {}).items())]
+
+    def fill(self, slices: Mapping[str, ResourceSlice]) -> None:
+        """Add *slices* by name while there are none; nothing is recorded as changed."""
+        self._written.update(slices)
+        for name, each in slices.items():
+            self._written_in[_pool_of(each)].add(name)
+        published = ((name, published_slice(name, each, self._rules)) for name, each in sorted(slices.items()))
+        self._published = {name: each for name, each in published if each is not None}
+        for name, one in self._published.items():
+            self._of_pool.setdefault((one.driver, one.pool), {})[name] = one
+        self._all = None
 
     def set_slice(self, name: str, written: ResourceSlice | None) -> bool:
         """Add or replace a slice, or remove it (None); return whether it differs."""
