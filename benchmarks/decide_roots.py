@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import importlib.util
 import json
 import sys
 import time
@@ -19,10 +18,10 @@ from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
 
-if importlib.util.find_spec("scheduler_core.cluster") is None:
+try:
     # An earlier version.
     from scheduler_core.loading.load import load
-else:
+except ModuleNotFoundError:
     from scheduler_core.cluster.load import load
 
 

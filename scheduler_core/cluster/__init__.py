@@ -3,7 +3,6 @@
 store            base of the stores: usable objects of some kinds by name
 volume_store     claims, volumes, storage classes and capacities, CSI drivers, attached volumes
 device_store     claims to devices, their templates, slices, device classes and taint rules
-claimed_devices  devices that claims have, and those of allocations that are being written
 label_stores     selectors of Services and of controllers of pods, labels of namespaces
 published_slices slices with the taints of the rules, by name and by pool
 load             objects -> ClusterSnapshot

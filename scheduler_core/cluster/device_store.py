@@ -6,11 +6,9 @@ An object counts as changed only if a field that placement reads has changed.
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Container, Mapping
 from typing import Any, TypeVar
 
-from scheduler_core.cluster.claimed_devices import ClaimedDevices
 from scheduler_core.cluster.published_slices import PublishedSlices
 from scheduler_core.cluster.store import Store
 from scheduler_core.loading.claim_specs import ClaimSpecs
@@ -62,9 +60,6 @@ class DeviceStore(Store[DeviceChange]):
 
     Attributes:
         slices: the slices.
-        claimed: devices that claims have.
-        specs: number of claims by specification.
-        specs_changed: whether the set of specifications, or a class, changed since the reader of this flag has cleared it.
 
     """
 
@@ -77,19 +72,19 @@ class DeviceStore(Store[DeviceChange]):
         "ResourceClaim": read_resource_claim,
     }
 
-    def __init__(self) -> None:
+    def __init__(self, known: dict[Name, KnownClaim] | None = None) -> None:
+        """Create an empty store, which keeps the claims in *known*."""
         super().__init__()
         self._claims: dict[Name, ResourceClaim] = {}
         self._written_templates: dict[Name, ResourceClaimTemplate] = {}
         self._classes: dict[str, DeviceClass] = {}
-        self._known: dict[Name, KnownClaim] = {}
+        self._known: dict[Name, KnownClaim] = {} if known is None else known
         self._templates: dict[Name, ClaimSpec | str] = {}
-        self.slices, self.claimed = PublishedSlices(), ClaimedDevices(self._known)
+        self._allocated: dict[str, Allocation] = {}
+        self.slices = PublishedSlices()
         self._extended: dict[Name, set[Name]] = {}
         self._reusable: dict[Name, dict[str, Allocation | None]] = {}
         self._specs = ClaimSpecs(self._classes)
-        self.specs: Counter[ClaimSpec] = Counter()
-        self.specs_changed = False
         self._objects = self._with_classes()
 
     @property
@@ -153,30 +148,21 @@ class DeviceStore(Store[DeviceChange]):
             if (pod := extended_owner(name[0], each)) is not None:
                 change.pods.add(pod)
                 self._set_extended(pod, name, exists=each is after)
-        self._count_specs(before, after)
         change.claims.add(name)
         change.frees = before is not None and before.allocation is not None and (after is None or _frees(before, after))
-        self.claimed.update(name)
         self._claim_changed(name, before, after)
 
-    def _claim_changed(self, name: Name, before: KnownClaim | None, after: KnownClaim | None) -> None:
-        """Record what a subclass keeps of a claim that has changed."""
+    def _claim_changed(self, name: Name, before: KnownClaim | None, after: KnownClaim | None) -> None:  # noqa: ARG002 - for subclasses
+        """Record the allocation of a claim that has changed, and what a subclass keeps of it."""
+        key = "/".join(name)
+        self._allocated.pop(key, None)
+        if after is not None and after.allocation is not None:
+            self._allocated[key] = after.allocation
 
     def _set_template(self, name: Name) -> None:
         self._templates.pop(name, None)
         if (written := self._written_templates.get(name)) is not None:
             self._templates[name] = self._specs.spec(f"of template {name[0]}/{name[1]}", written.spec.spec)
-
-    def _count_specs(self, before: KnownClaim | None, after: KnownClaim | None) -> None:
-        """Count the specifications of a claim that has changed."""
-        if after is not None and isinstance(after.spec, ClaimSpec):
-            self.specs_changed |= after.spec not in self.specs
-            self.specs[after.spec] += 1
-        if before is not None and isinstance(before.spec, ClaimSpec):
-            self.specs[before.spec] -= 1
-            if not self.specs[before.spec]:
-                del self.specs[before.spec]
-                self.specs_changed = True
 
     def _set_extended(self, pod: Name, name: Name, *, exists: bool) -> None:
         """Add or remove a claim for extended resources of *pod*."""
@@ -207,12 +193,10 @@ class DeviceStore(Store[DeviceChange]):
         change.classes = change.frees = True
 
     def _with_classes(self) -> DeviceObjects:
-        self.specs_changed = True
         return DeviceObjects(
             claims=self._known,
             templates=self._templates,
-            allocated=self.claimed.allocated,
-            usage=self.claimed.usage,
+            allocated=self._allocated,
             resources=self._specs.resources(),
             extended=self._reusable,
         )

@@ -6,6 +6,7 @@ An object counts as changed only if a field that placement reads has changed.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from scheduler_core.cluster.store import Store
@@ -108,6 +109,23 @@ class VolumeStore(Store[VolumeChange]):
             users=self.users,
             reserved=self._reserved,
         )
+
+    def _add_all(self, kind: str, values: Mapping[Name, Any]) -> None:
+        # Of these there are tens of thousands; nothing that depends on them is there yet.
+        if kind == "PersistentVolume":
+            self._volumes.update({name: volume for (_, name), volume in values.items()})
+            for name, volume in self._volumes.items():
+                if volume.claim is not None:
+                    _add(self._reserved, volume.claim, name)
+        elif kind == "PersistentVolumeClaim":
+            self._claims.update(values)
+            for claim_name, claim in values.items():
+                if claim.volume:
+                    _add(self._claims_by_volume, claim.volume, claim_name)
+        else:
+            super()._add_all(kind, values)
+            return
+        self._values.update({(kind, name): value for name, value in values.items()})
 
     def _set(self, kind: str, name: Name, value: Any) -> VolumeChange:
         change = VolumeChange()

@@ -41,7 +41,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"sidecar", "facade"}),
     ),
     "scheduler_core.cluster": (
-        frozenset({"store", "claimed_devices", "published_slices"}),
+        frozenset({"store", "published_slices"}),
         frozenset({"device_store", "label_stores", "volume_store"}),
         frozenset({"load"}),
     ),
@@ -197,6 +197,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core.sidecar.cache": (
         frozenset(
             {
+                "claimed_devices",
                 "releasable_claims",
                 "field_managers",
                 "freshness",

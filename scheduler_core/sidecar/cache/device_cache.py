@@ -5,6 +5,7 @@ Templates of claims are not read: a pod waits until its claims exist.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 
@@ -16,7 +17,8 @@ from scheduler_core.loading.pod_devices import GroupEntries, PodDevices
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_forms import PodForms
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
-from scheduler_core.model.devices import Allocation, Request
+from scheduler_core.model.devices import Allocation, ClaimSpec, Request
+from scheduler_core.sidecar.cache.claimed_devices import ClaimedDevices
 from scheduler_core.sidecar.cache.releasable_claims import ReleasableClaims
 from scheduler_core.sidecar.client.extended_claim import extended_claim_name
 
@@ -29,7 +31,10 @@ class DeviceCache(DeviceStore):
     """Objects about devices.
 
     Attributes:
+        claimed: devices that claims have.
         releasable: claims that can be deallocated when their users are evicted.
+        specs: number of claims by specification.
+        specs_changed: whether the set of specifications, or a class, changed since the reader of this flag has cleared it.
 
     """
 
@@ -37,8 +42,11 @@ class DeviceCache(DeviceStore):
         """Create an empty cache; *groups* are the entries of the PodGroups, *shared* the keys of claims that several pods use."""
         self._groups, self._shared = groups, shared
         self._reservations: Counter[str] = Counter()
-        super().__init__()
-        self.releasable = ReleasableClaims(self._known)
+        self.specs: Counter[ClaimSpec] = Counter()
+        self.specs_changed = True
+        known: dict[Name, KnownClaim] = {}
+        self.claimed, self.releasable = ClaimedDevices(known), ReleasableClaims(known)
+        super().__init__(known)
 
     def configurations(self, requests: Iterable[Request]) -> Iterator[tuple[str, bytes]]:
         """Yield the name of each device class of *requests* that has a configuration, and the configuration as JSON."""
@@ -59,6 +67,8 @@ class DeviceCache(DeviceStore):
         return self._pod_devices.resolved_pod(draft, forms, self._shared)
 
     def _claim_changed(self, name: Name, before: KnownClaim | None, after: KnownClaim | None) -> None:
+        self.claimed.update(name)
+        self._count_specs(before, after)
         self._reservations.update(after.users if after is not None else ())
         for uid in before.users if before is not None else ():
             self._reservations[uid] -= 1
@@ -66,11 +76,23 @@ class DeviceCache(DeviceStore):
                 del self._reservations[uid]
         self.releasable.claim_changed(name)
 
+    def _count_specs(self, before: KnownClaim | None, after: KnownClaim | None) -> None:
+        """Count the specifications of a claim that has changed."""
+        if after is not None and isinstance(after.spec, ClaimSpec):
+            self.specs_changed |= after.spec not in self.specs
+            self.specs[after.spec] += 1
+        if before is not None and isinstance(before.spec, ClaimSpec):
+            self.specs[before.spec] -= 1
+            if not self.specs[before.spec]:
+                del self.specs[before.spec]
+                self.specs_changed = True
+
     def _reused(self, pod: Name, name: Name, known: KnownClaim) -> Allocation | None:
         """Return the allocation of a claim that the sidecar has allocated."""
         return known.allocation if name[1] == extended_claim_name(pod[1], known.owner_uid) and not known.failed else None
 
     def _with_classes(self) -> DeviceObjects:
-        objects = super()._with_classes()
+        objects = dataclasses.replace(super()._with_classes(), allocated=self.claimed.allocated, usage=self.claimed.usage)
+        self.specs_changed = True
         self._pod_devices = PodDevices(objects, self._groups)
         return objects

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Mapping
 
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.device_claims import KnownClaim
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation, DeviceId
-
-
-class AllocationWrite(Hashable, Protocol):
-    """Write that allocates devices to a claim."""
-
-    @property
-    def allocation(self) -> Allocation:
-        """Return the devices."""
+from scheduler_core.sidecar.writes import ClaimWrite
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,7 +48,7 @@ class ClaimedDevices:
         self.changed: set[DeviceId] = set()
         self._claims = claims
         self._held: dict[Name, _Held] = {}
-        self._in_flight: dict[Name, Counter[AllocationWrite]] = {}
+        self._in_flight: dict[Name, Counter[ClaimWrite]] = {}
         self._released_later: set[Name] = set()
         self._shared: Counter[DeviceId] = Counter()
         self._claims_of_device: dict[DeviceId, set[Name]] = {}
@@ -72,12 +64,12 @@ class ClaimedDevices:
                 return each, min(others)
         return None
 
-    def hold(self, claim: Name, write: AllocationWrite) -> None:
+    def hold(self, claim: Name, write: ClaimWrite) -> None:
         """Count the devices that *write* allocates to *claim* as used until ``give_up``, as often as it was called."""
         self._in_flight.setdefault(claim, Counter())[write] += 1
         self.update(claim)
 
-    def give_up(self, claim: Name, write: AllocationWrite) -> bool:
+    def give_up(self, claim: Name, write: ClaimWrite) -> bool:
         """Undo one ``hold``, and return whether devices can be free."""
         writes = self._in_flight.get(claim, Counter())
         if not writes[write]:
