@@ -248,10 +248,12 @@ class _View:
     def _why(self, nodes: Ints) -> tuple[NodeStateCause, ...]:
         """Return the first cause for each node that the pods cannot use."""
         remaining, causes, shape = nodes, list[NodeStateCause](), self.claim.shapes[0]
+        unmodelled = self.profile.refused(shape.unmodelled)
         for plugin, reason, mask in self.profile.filters_by_plugin(shape) if len(nodes) else ():
             refused = remaining[~mask[remaining]]
             if len(refused):
                 cause = node_state(shape, (plugin, reason), refused, len(nodes), self.profile.nodes)
-                causes.append(cause or NodesRefused(reason, NodeCount(len(refused), len(nodes))))
+                why = unmodelled if unmodelled is not None and reason == unmodelled.key else reason
+                causes.append(cause or NodesRefused(why, NodeCount(len(refused), len(nodes))))
                 remaining = remaining[mask[remaining]]
         return tuple(causes)

@@ -22,6 +22,7 @@ from scheduler_core.causes.attempts import AttemptResult, Feasibility
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.claims import DevicesExchanged, SharedClaims
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter, NodeCause, PodRule
+from scheduler_core.causes.filter_reasons import DeviceError, UnmodelledField
 from scheduler_core.causes.groups import ChildrenInDomain
 from scheduler_core.causes.live import Awaited, BudgetConflict, EvictionRefused
 from scheduler_core.causes.missed_placements import GreedyLimit
@@ -32,6 +33,7 @@ from scheduler_core.causes.volume_causes import StorageShortage
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.resource_names import exact_size
 from scheduler_core.model.selector_clause import SelectorClause
+from scheduler_core.wording.filter_words import filter_words
 from scheduler_core.wording.titles import titled
 
 _WORDS: Mapping[type, str] = {
@@ -183,6 +185,8 @@ def _value(value: object, where: str) -> object:  # noqa: C901, PLR0911 - one ca
             return {"key": value.key, "value": value.value} if value.key or value.value else {}
         case Amount():
             return {"resource": value.resource, "amount": exact_size(value.resource, value.value)}
+        case UnmodelledField() | DeviceError():
+            return filter_words(value)
         case enum.Enum():
             return value.value
         case str() | bool() | int() | float():

@@ -12,6 +12,7 @@ volume_causes      volumes, claims and storage
 device_refusals    devices and the claims to them
 domains            pods that a domain holds, why not more, and the filter that keeps them out
 groups             groups with their domains and children; single pods, as kube-scheduler reports them
+filter_reasons     reasons of filters that are more than a text; advice about devices
 attempts           results of attempts and preemptions in kube-scheduler's terms
 pre_enqueue        gates, missing members and parents, trees that break a rule
 claims             consumers, reservations and allocations of claims to devices

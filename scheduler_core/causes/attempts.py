@@ -6,6 +6,7 @@ import dataclasses
 import enum
 from typing import NamedTuple
 
+from scheduler_core.causes.filter_reasons import FilterReason
 from scheduler_core.model.status import Status
 
 
@@ -113,7 +114,7 @@ class FitError:
     """
 
     nodes: int
-    reasons: tuple[tuple[str, int], ...] = ()
+    reasons: tuple[tuple[FilterReason, int], ...] = ()
     outside: int = 0
     pre_filter: str = ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.model.names import Name
 
 
@@ -52,10 +53,31 @@ class BoundOtherwise:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SelectorsNotEvaluated:
-    """Selectors that could not be evaluated for some device, each with the error, as the plugin states it."""
+class SelectorNotEvaluated:
+    """Selector that cannot be evaluated for a device.
 
-    selectors: tuple[str, ...]
+    Attributes:
+        claim: the claim that has the selector; empty if it is that of a class.
+        device_class: the class that has the selector; empty if it is that of a claim.
+        index: position among the selectors of the request or class.
+        device: driver, pool and device; empty if the expression is not valid.
+        error: error of the API server about the expression.
+
+    """
+
+    claim: str
+    device_class: str
+    index: int
+    device: str
+    error: str
+    advice: DeviceAdvice
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectorsNotEvaluated:
+    """Selectors that could not be evaluated for some device, which was left out."""
+
+    selectors: tuple[SelectorNotEvaluated, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

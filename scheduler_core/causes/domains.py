@@ -7,7 +7,8 @@ import enum
 
 from scheduler_core.causes.attempts import AttemptReason
 from scheduler_core.causes.device_refusals import DeviceRefusal
-from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodeStateCause, UnmodelledField, UntoleratedTaint
+from scheduler_core.causes.filter_reasons import UnmodelledField
+from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodeStateCause, UntoleratedTaint
 from scheduler_core.causes.other_pods import OtherPodsCause
 from scheduler_core.causes.resources import ResourceCause
 from scheduler_core.causes.volume_causes import VolumeCause

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.causes.filter_reasons import FilterReason, UnmodelledField
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.model.wire import Taint
 
@@ -39,23 +40,16 @@ class NodeAffinityMismatch:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class UnmodelledField:
-    """Field of the pod that can exclude nodes and is not modelled; *reason* names it, and the option to ignore it."""
-
-    reason: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class NodesRefused:
     """Nodes that a plugin refuses.
 
     Attributes:
-        reason: text of the plugin, most often a constant of kube-scheduler.
+        reason: reason of the plugin, most often a constant of kube-scheduler.
         plugin: name of the plugin; empty for a plugin of kube-scheduler.
 
     """
 
-    reason: str
+    reason: FilterReason
     nodes: NodeCount
     plugin: str = ""
 

@@ -12,7 +12,7 @@ from scheduler_core.causes.claims import ClaimFull, DevicesAwaited
 from scheduler_core.causes.groups import PluginFailed
 from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
-from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explanations, with_devices
+from scheduler_core.cycle.device_decisions import attempt_ended, devices_beyond_requests, with_devices
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.planned_roots import awaiting, keeps_plan, planned_part, with_rest_postponed
 from scheduler_core.cycle.preemptions import Preemptions
@@ -109,7 +109,7 @@ class Decider:
             stateful.rewind(counted)
             outcome = PlacementOutcome(Status.ERROR, self._greedy.state.topology.root, 0, PluginReason(str(error)))
             pods = dict.fromkeys((pod.key for leaf in entity.leaves() for pod in leaf.waiting), PluginFailed(str(error)))
-            why = Diagnosis(PluginFailed(str(error), error_explanations(stateful.plugins)), pods=pods)
+            why = Diagnosis(PluginFailed(str(error), attempt_ended(stateful.plugins)), pods=pods)
             return self._not_placed(self._greedy.request(entity), outcome, None, why, self._greedy.search)
 
     def _decide(self, entity: Entity) -> Decision:

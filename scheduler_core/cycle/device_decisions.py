@@ -12,9 +12,11 @@ from scheduler_core.causes.claims import (
     DevicesExchanged,
     PodsAwaitDevices,
     ReservationRefused,
+    SelectorNotEvaluated,
     SelectorsNotEvaluated,
     SharedClaims,
 )
+from scheduler_core.causes.groups import AttemptEnded
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, lacks_members, only
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
@@ -52,10 +54,9 @@ def with_devices(
     return decision if options.sparing else _without_unreserved_pods(decision, entity, [pod for pod, _ in pods], consumers)
 
 
-def error_explanations(plugins: Sequence[StatefulPlugin]) -> tuple[str, ...]:
-    """Return what the error that ended an attempt means if it is about devices."""
-    explained = (plugin.failure_explained() for plugin in plugins if isinstance(plugin, DeviceAllocation))
-    return tuple(filter(None, explained))
+def attempt_ended(plugins: Sequence[StatefulPlugin]) -> AttemptEnded | None:
+    """Return what the error that ended an attempt means; None if it is not about devices."""
+    return next((plugin.attempt_ended() for plugin in plugins if isinstance(plugin, DeviceAllocation)), None)
 
 
 def with_waiting_pods_placed(decision: Decision) -> Decision:
@@ -108,14 +109,14 @@ def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) 
 
 def _left_out(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> SelectorsNotEvaluated | None:
     """Return the selectors of the placed *pods* that could not be evaluated for some device; None without any."""
-    found: dict[tuple[DeviceNeed, ...], list[str]] = {}
+    found: dict[tuple[DeviceNeed, ...], list[SelectorNotEvaluated]] = {}
     for plugin in plugins:
         if isinstance(plugin, DeviceAllocation):
             for pod, _ in pods:
                 if pod.shape.picks_devices and pod.shape.devices not in found:
                     found[pod.shape.devices] = [*plugin.unevaluated(pod)]
-    texts = dict.fromkeys(text for each in found.values() for text in each)
-    return SelectorsNotEvaluated(tuple(texts)[:_LISTED]) if texts else None
+    selectors = dict.fromkeys(selector for each in found.values() for selector in each)
+    return SelectorsNotEvaluated(tuple(selectors)[:_LISTED]) if selectors else None
 
 
 def _with_waiting_pods(decision: Decision, pods: Iterable[PodRecord]) -> Decision:

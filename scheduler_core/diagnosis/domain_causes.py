@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter, NodeCause
+from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.causes.node_count import NodeCount
-from scheduler_core.causes.node_states import NodesRefused, PodRefused, UnmodelledField
+from scheduler_core.causes.node_states import NodesRefused, PodRefused
 from scheduler_core.diagnosis import node_refusals, relaxed_filters
 from scheduler_core.diagnosis.device_reasons import device_reasons, with_domain
 from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, nodes_of_pods
@@ -26,7 +27,6 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.node_affinity import own_node
-from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
 
 def domain_of(placement: Placement) -> Domain:
@@ -112,7 +112,8 @@ def _by_node(state: PlacementState, refusals: NodeRefusals, reason: str, count: 
         return by_object
     if reason == refusals.pre_filter[1]:
         return PodRefused(reason)
-    if refusals.plugin_of(reason) == UnmodelledFields.name:
-        return UnmodelledField(reason)
+    value = refusals.values.get(reason, reason)
+    if isinstance(value, UnmodelledField):
+        return value
     plugin = refusals.plugin_of(reason)
-    return NodesRefused(reason, NodeCount(count, len(refusals.nodes)), "" if registry.is_of_kube_scheduler(plugin) else plugin)
+    return NodesRefused(value, NodeCount(count, len(refusals.nodes)), "" if registry.is_of_kube_scheduler(plugin) else plugin)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from scheduler_core.causes.attempts import FitError
+from scheduler_core.causes.filter_reasons import DeviceError, UnmodelledField
 from scheduler_core.diagnosis import device_causes
 from scheduler_core.diagnosis.device_causes import DeviceCause
 from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, UNAVAILABLE
@@ -45,6 +46,7 @@ class NodeRefusals:
         pre_filter: the reason that excludes all nodes without a look at them, after the name of its plugin; empty if there is none.
         filters: all filters with their plugin; masks over ``nodes``.
         devices: reasons why nodes have no devices, or cannot use those of a claim, by kube-scheduler's reason.
+        values: reasons that are more than the text by which the filter is known, by that text.
 
     """
 
@@ -59,6 +61,7 @@ class NodeRefusals:
     pre_filter: tuple[str, str] = ("", "")
     filters: tuple[NamedFilter, ...] = ()
     devices: Mapping[str, tuple[DeviceCause, ...]] = dataclasses.field(default_factory=dict)
+    values: Mapping[str, UnmodelledField | DeviceError] = dataclasses.field(default_factory=dict)
 
     def plugin_of(self, reason: str) -> str:
         """Return the name of the plugin whose filter has *reason*."""
@@ -84,7 +87,8 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     """Return why *nodes* reject *pod* in the present state."""
     remaining: Bools = np.ones(len(nodes), dtype=bool)
     related = state.stateful.touches(pod)
-    first = [(plugin, reason, mask[nodes]) for plugin, reason, mask in _static(state, pod, related=related)]
+    unmodelled = state.profile.refused(state.stateful.unmodelled(pod)) if related else None
+    first = [(plugin, reason, mask[nodes]) for plugin, reason, mask in _static(state, pod, unmodelled)]
     # Devices are reported after the resources of nodes, whether nodes have none or too few.
     without = [each for each in first if each[1] == CANNOT_ALLOCATE]
     first = [each for each in first if each[1] != CANNOT_ALLOCATE]
@@ -107,6 +111,7 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     if counted.any():
         stateful.append((DeviceAllocation.name, CANNOT_ALLOCATE, enough[counted].all(axis=0)))
     stateful = list(_with_invalid_pools(state, stateful, nodes))
+    values = _values(state, (unmodelled, state.profile.refused(pod.shape.unmodelled)))
     last = [(plugin, reason, mask[nodes]) for plugin, reason, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
     others |= _first_rejections([*stateful, *last], remaining)
     pre_filter = state.profile.pre_filter_by_plugin(pod.shape)
@@ -114,7 +119,7 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     refusals = NodeRefusals(pod, nodes, static, others, usable, free, short, int(remaining.sum()), pre_filter, filters)
     about_devices = {reason: others[reason] for reason in (CANNOT_ALLOCATE, UNAVAILABLE) if reason in others}
     devices = {reason: device_causes.causes(state, pod, nodes[mask]) for reason, mask in about_devices.items()}
-    return dataclasses.replace(refusals, devices=devices)
+    return dataclasses.replace(refusals, devices=devices, values=values)
 
 
 def _with_invalid_pools(state: PlacementState, filters: Iterable[NamedFilter], nodes: Nodes) -> Iterator[NamedFilter]:
@@ -135,7 +140,8 @@ def fit_error(state: PlacementState, refusals: NodeRefusals) -> FitError:
     total = len(state.nodes)
     if refusals.pre_filter[1]:
         return FitError(total, pre_filter=refusals.pre_filter[1])
-    return FitError(total, tuple(refusals.counts()), total - len(refusals.nodes))
+    reasons = ((refusals.values.get(reason, reason), count) for reason, count in refusals.counts())
+    return FitError(total, tuple(reasons), total - len(refusals.nodes))
 
 
 def admitted(state: PlacementState, shape: PodShape) -> Bools:
@@ -160,11 +166,17 @@ def _row_filters(state: PlacementState, rows: Ints, enough: Bools) -> Iterator[N
         yield plugin, resource_reason(state.nodes, row), passing
 
 
-def _static(state: PlacementState, pod: PodRecord, *, related: bool) -> list[NamedFilter]:
-    """Return the filters that are applied first; an unmodelled rule about other pods rejects every node."""
-    reason = state.profile.refused(state.stateful.unmodelled(pod)) if related else ""
-    no_node = [(UnmodelledFields.name, reason, np.zeros(len(state.nodes), dtype=bool))] if reason else []
+def _static(state: PlacementState, pod: PodRecord, unmodelled: UnmodelledField | None) -> list[NamedFilter]:
+    """Return the filters that are applied first; an *unmodelled* rule about other pods rejects every node."""
+    no_node = [] if unmodelled is None else [(UnmodelledFields.name, unmodelled.key, np.zeros(len(state.nodes), dtype=bool))]
     return [*no_node, *state.profile.filters_by_plugin(pod.shape, last=False)]
+
+
+def _values(state: PlacementState, unmodelled: Iterable[UnmodelledField | None]) -> dict[str, UnmodelledField | DeviceError]:
+    """Return the reasons that are values, by the text of their filter, after the nodes were filtered."""
+    plugin = device_causes.device_plugin(state)
+    errors = {each.error: each for each in plugin.errors()} if plugin is not None else {}
+    return {**errors, **{each.key: each for each in unmodelled if each is not None}}
 
 
 def _first_rejections(filters: Iterable[NamedFilter], remaining: Bools) -> dict[str, Bools]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from scheduler_core.causes.domains import DroppedFilter, PodRule, Relaxable
 from scheduler_core.causes.node_count import NodeCount
-from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UnmodelledField, UntoleratedTaint
+from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.diagnosis.domain_capacity import homogeneous, slots
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
@@ -116,7 +116,8 @@ def _change(state: PlacementState, refusals: NodeRefusals, reason: str) -> tuple
             return _unselective, cause
         case UntoleratedTaint():
             return _tolerating(cause.taint), cause
-    return _modelled, UnmodelledField(reason) if reason == state.profile.refused(refusals.pod.shape.unmodelled) else None
+    unmodelled = state.profile.refused(refusals.pod.shape.unmodelled)
+    return _modelled, unmodelled if unmodelled is not None and reason == unmodelled.key else None
 
 
 def _tolerating(taint: Taint) -> Change:

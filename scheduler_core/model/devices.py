@@ -33,6 +33,15 @@ MOST_ALTERNATIVES = 8
 """Maximum number of alternatives of a request."""
 
 
+def selector_error(index: int, device: str, error: str) -> str:
+    """Return kube-scheduler's error, after the owner of the selector, if one cannot be evaluated for *device*; or, if empty, not be compiled."""
+    return (
+        f": selector #{index} on device {device}: CEL runtime error: {error}"
+        if device
+        else f": selector #{index}: CEL compile error: {error}"
+    )
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PublishedDevice:
     """Device of a slice, with the taints of the DeviceTaintRules."""

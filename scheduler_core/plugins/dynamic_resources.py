@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scheduler_core.causes.claims import SelectorNotEvaluated
+from scheduler_core.causes.filter_reasons import DeviceError
+from scheduler_core.causes.groups import AttemptEnded
 from scheduler_core.model import selectors
 from scheduler_core.model.device_claims import DeviceClaim, DeviceLack, DeviceShortage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE, Allocation
@@ -111,24 +114,27 @@ class DeviceAllocation(StatefulPlugin):
         error = self.claims.error if self.claims is not None and self.touches(pod) else None
         return f'running "{NAME}" filter plugin: {error}' if error is not None else ""
 
-    def failure_explained(self) -> str:
-        """Return what ``failure``, which ended an attempt, means, and what to change; empty if it was not the cause."""
-        if self.claims is None or (error := self.claims.error) is None:
-            return ""
-        where = "" if error.everywhere else ", also if other nodes or devices can be used; strategy complete uses these"
-        advice = error.advice and f"; to avoid the error, {error.advice}"
-        return f"kube-scheduler 1.37.1 ends the attempt for all pods with this error{where}{advice}"
+    def attempt_ended(self) -> AttemptEnded | None:
+        """Return what ``failure``, which ended an attempt, means; None if it was not the cause."""
+        error = self.claims.error if self.claims is not None else None
+        return None if error is None else AttemptEnded(not error.everywhere, error.advice)
 
-    def unevaluated(self, pod: PodRecord) -> Iterator[str]:
+    def errors(self) -> Iterator[DeviceError]:
+        """Yield the errors with advice among the reasons of the nodes filtered last; they did not end the attempt."""
+        for failed in self.claims.refusing if self.claims is not None else ():
+            if failed.advice is not None:
+                yield DeviceError(failed.message, failed.advice)
+
+    def unevaluated(self, pod: PodRecord) -> Iterator[SelectorNotEvaluated]:
         """Yield the selectors of the claims of *pod* that could not be evaluated for a device, which was left out."""
         if self.claims is None:
             return
         for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
             extended = need.extended.requests if need.extended is not None else ()
             requests = need.spec.requests if need.spec is not None else [each for _, of_name in extended for each in of_name]
-            for error in [self.claims.found.unevaluated(each) for request in requests for each in request.alternatives]:
-                if error is not None:
-                    yield f"{'' if error.claim is None else f'claim {claim.label}'}{error} (the device is left out; {error.advice})"
+            for each in (each for request in requests for each in request.alternatives):
+                if (found := self.claims.found.unevaluated(each, claim.label)) is not None:
+                    yield found
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - as in ``filters``
         """Return the preference of the alternatives that the pod gets on *nodes*."""

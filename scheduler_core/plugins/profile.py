@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins import registry
@@ -128,6 +129,6 @@ class Profile:
         """Return the plugins that can have a verdict on *shape*."""
         return self._static if shape.volumes or shape.devices else self._without_claims
 
-    def refused(self, fields: Iterable[str]) -> str:
-        """Return the reason to refuse every node to a pod with *fields*, which are not modelled; empty if all of them are ignored."""
-        return self._fields.refusal(fields)
+    def refused(self, fields: Iterable[str]) -> UnmodelledField | None:
+        """Return the reason to refuse every node to a pod with *fields*, which are not modelled; None if all of them are ignored."""
+        return self._fields.refused(fields)

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.options import is_ignored, without_indices
+from scheduler_core.model.options import is_ignored
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.base import Filters, StaticPlugin
 
@@ -24,16 +25,13 @@ class UnmodelledFields(StaticPlugin):
 
     def filters(self, shape: PodShape) -> Filters:
         """Return one filter that no node passes if *shape* has such a field."""
-        refusal = self.refusal(shape.unmodelled)
-        return [(refusal, np.zeros(len(self.nodes), dtype=bool))] if refusal else []
+        refused = self.refused(shape.unmodelled)
+        return [(refused.key, np.zeros(len(self.nodes), dtype=bool))] if refused is not None else []
 
-    def refusal(self, fields: Iterable[str]) -> str:
-        """Return the reason to refuse every node to a pod with *fields*; empty if all of them are ignored."""
-        kept = [field for field in fields if not is_ignored(field, self._ignore)]
-        if not kept:
-            return ""
-        ignored = without_indices(kept[0])
-        return f"{' and '.join(kept)} can exclude nodes and is not modelled (muster simulate --ignore {ignored} places it anyway)"
+    def refused(self, fields: Iterable[str]) -> UnmodelledField | None:
+        """Return the reason to refuse every node to a pod with *fields*; None if all of them are ignored."""
+        kept = tuple(field for field in fields if not is_ignored(field, self._ignore))
+        return UnmodelledField(kept) if kept else None
 
     def without_ignored(self, shape: PodShape) -> PodShape:
         """Return *shape* without the requirements of ignored volumes."""

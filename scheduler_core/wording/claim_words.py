@@ -15,11 +15,13 @@ from scheduler_core.causes.claims import (
     PodsAwaitDevices,
     PodsLeftOut,
     ReservationRefused,
+    SelectorNotEvaluated,
     SelectorsNotEvaluated,
     SharedClaims,
 )
-from scheduler_core.model.devices import MOST_CONSUMERS
+from scheduler_core.model.devices import MOST_CONSUMERS, selector_error
 from scheduler_core.model.wording import listed
+from scheduler_core.wording.filter_words import ADVICE
 
 
 def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each kind of cause
@@ -36,7 +38,7 @@ def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each 
         case BoundOtherwise():
             return f"kube-scheduler 1.37.1 binds this otherwise: {'; '.join(map(_fault, cause.faults))}"
         case SelectorsNotEvaluated():
-            return "; ".join(cause.selectors)
+            return "; ".join(map(selector_words, cause.selectors))
         case BindingConditionsAwaited():
             return f"waiting for binding conditions for device on node {cause.node}"
         case PodsAwaitDevices():
@@ -48,6 +50,13 @@ def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each 
             then = "kube-scheduler deallocates it now, and tries again" if cause.afterwards else "it is deallocated first"
             return "; ".join(f"claim {claim} is allocated, but reserved for nobody: {then}" for claim in cause.claims)
     assert_never(cause)
+
+
+def selector_words(selector: SelectorNotEvaluated) -> str:
+    """Return the error of a selector because of which a device was left out, and what to do."""
+    owner = f"class {selector.device_class}" if selector.device_class else f"claim {selector.claim}"
+    error = selector_error(selector.index, selector.device, selector.error)
+    return f"{owner}{error} (the device is left out; {ADVICE[selector.advice]})"
 
 
 _UNTIMED = "status.allocation: field cannot be modified once set: another scheduler has allocated the claim without allocationTimestamp"

@@ -17,7 +17,7 @@ from scheduler_core.causes.volume_causes import VolumesNotHeld
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.status import Status
 from scheduler_core.model.wording import cut, listed, with_note
-from scheduler_core.wording.claim_words import claim_words
+from scheduler_core.wording.claim_words import claim_words, selector_words
 from scheduler_core.wording.greedy_words import greedy_sentence
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.group_words import sentences as group_sentences
@@ -96,7 +96,7 @@ def _sentence(cause: Cause) -> Sentence:
         case QuorumAwaited() | InvalidTree():
             return pre_enqueue_sentence(cause)
         case SelectorsNotEvaluated():
-            return Sentence("", tuple(map(Clause, cause.selectors)))
+            return Sentence("", tuple(Clause(selector_words(each)) for each in cause.selectors))
     return Sentence(cause_words(cause))
 
 

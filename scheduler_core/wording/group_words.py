@@ -35,6 +35,7 @@ from scheduler_core.model.nouns import SHOWN, counted, level, listed
 from scheduler_core.model.wording import cut
 from scheduler_core.wording import phrases, volume_words
 from scheduler_core.wording.domain_words import domain_clauses, domains_words
+from scheduler_core.wording.filter_words import attempt_ended_words
 from scheduler_core.wording.kube_scheduler import STORAGE_EXCEEDED, VICTIMS_AWAITED, attempt_words
 from scheduler_core.wording.phrases import LONGEST
 from scheduler_core.wording.sentences import Clause, Sentence
@@ -61,7 +62,8 @@ def sentences(cause: GroupCause) -> list[Sentence]:
         case ChildrenDoNotFit():
             return [*_first_domain(cause), _by_domain(cause)]
         case PluginFailed():
-            return [Sentence(cause.reason), *map(Sentence, cause.explanations)]
+            ended = [] if cause.ended is None else [Sentence(attempt_ended_words(cause.ended))]
+            return [Sentence(cause.reason), *ended]
         case PodsDoNotFit():
             return [Sentence(f"{_subject(cause.path)} {_head(cause)}", tuple(_domains(cause)))]
         case PodsLeftOver():

@@ -20,6 +20,7 @@ from scheduler_core.causes.attempts import (
 )
 from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.status import Status
+from scheduler_core.wording.filter_words import filter_words
 
 BARE = "pod group is unschedulable"
 """Prefix of every message with reason Unschedulable; the whole message of a root that could place no new pod."""
@@ -96,7 +97,7 @@ def fit_error(error: FitError) -> str:
     """Return kube-scheduler's message, counted over all nodes of the cluster."""
     if error.pre_filter:
         return f"0/{error.nodes} nodes are available: {error.pre_filter}."
-    shown = [f"{count} {reason}" for reason, count in error.reasons[:_MOST]]
+    shown = [f"{count} {filter_words(reason)}" for reason, count in error.reasons[:_MOST]]
     if rest := error.reasons[_MOST:]:
         shown.append(f"{sum(count for _, count in rest)} node(s) for {len(rest)} more reasons")
     if error.outside:

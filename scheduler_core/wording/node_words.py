@@ -6,13 +6,13 @@ from typing import assert_never
 
 from scheduler_core.causes.device_refusals import DeviceRefusal
 from scheduler_core.causes.domains import AttemptFailed, NodeCause, PodRule, Relaxable
+from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.causes.node_states import (
     Cordoned,
     NodeAffinityMismatch,
     NodesRefused,
     NodeStateCause,
     PodRefused,
-    UnmodelledField,
     UntoleratedTaint,
     UnusableCapacity,
 )
@@ -23,6 +23,7 @@ from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
 from scheduler_core.model.nouns import counted, listed
 from scheduler_core.wording import phrases
 from scheduler_core.wording.device_words import device_words
+from scheduler_core.wording.filter_words import filter_words
 from scheduler_core.wording.kube_scheduler import attempt_words
 from scheduler_core.wording.pod_rule_words import pod_rule_words
 from scheduler_core.wording.resource_words import resource_words
@@ -56,7 +57,7 @@ def node_words(cause: NodeCause | AttemptFailed) -> str:
     return attempt_words(cause.reason) if isinstance(cause, AttemptFailed) else _state_words(cause)
 
 
-def _state_words(cause: NodeStateCause) -> str:
+def _state_words(cause: NodeStateCause) -> str:  # noqa: PLR0911 - one case for each kind of cause
     match cause:
         case Cordoned():
             return f"{phrases.verb(cause.nodes, 'is', 'are')} cordoned"
@@ -64,12 +65,15 @@ def _state_words(cause: NodeStateCause) -> str:
             return f"{phrases.verb(cause.nodes, 'does', 'do')} not match its {_selection(cause)}"
         case UntoleratedTaint():
             return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_text(cause.taint)}"
+        case NodesRefused(reason=str(reason), plugin="") if reason.startswith(_OF_NODES):
+            return f"{phrases.some_of(cause.nodes)} {reason.removeprefix(_OF_NODES)}"
         case NodesRefused(plugin=""):
-            known = cause.reason.startswith(_OF_NODES)
-            return f"{phrases.some_of(cause.nodes)} {cause.reason.removeprefix(_OF_NODES)}" if known else cause.reason
+            return filter_words(cause.reason)
         case NodesRefused():
-            return f"{phrases.verb(cause.nodes, 'is', 'are')} refused by plugin {cause.plugin}: {cause.reason}"
-        case UnmodelledField() | PodRefused():
+            return f"{phrases.verb(cause.nodes, 'is', 'are')} refused by plugin {cause.plugin}: {filter_words(cause.reason)}"
+        case UnmodelledField():
+            return filter_words(cause)
+        case PodRefused():
             return cause.reason
     assert_never(cause)
 
@@ -84,8 +88,11 @@ def closed_nodes(cause: NodeStateCause) -> str:
         case NodeAffinityMismatch():
             return f"{counted(cause.nodes.count, 'node')}, not selected by the pods"
         case NodesRefused():
-            return f"{counted(cause.nodes.count, 'node')}, {_OF_DEVICES.get(cause.reason, cause.reason)}"
-        case UnmodelledField() | PodRefused():
+            why = filter_words(cause.reason)
+            return f"{counted(cause.nodes.count, 'node')}, {_OF_DEVICES.get(why, why)}"
+        case UnmodelledField():
+            return filter_words(cause)
+        case PodRefused():
             return cause.reason
     assert_never(cause)
 

@@ -114,8 +114,12 @@ def text_in_causes(modules: Sequence[Module]) -> Iterator[str]:
             continue
         for node in module.nodes:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id not in TEXTS_IN_CAUSES:
-                if any(isinstance(part, ast.Name) and part.id == "str" for part in ast.walk(node.annotation)):
+                if has_text(node):
                     yield module.at(node.lineno, f"{node.target.id} must be a value: only names, keys and text of other programs are texts")
+
+
+def has_text(field: ast.AnnAssign) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == "str" for part in ast.walk(field.annotation))
 
 
 def causes_in_the_model(modules: Sequence[Module]) -> Iterator[str]:

@@ -46,6 +46,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"load"}),
     ),
     "scheduler_core.causes": (
+        frozenset({"filter_reasons"}),
         frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live"}),
         frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "changes", "searches"}),
         frozenset({"domains", "constraints"}),
@@ -53,7 +54,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"cause"}),
     ),
     "scheduler_core.wording": (
-        frozenset({"sentences"}),
+        frozenset({"sentences", "filter_words"}),
         frozenset({"titles", "selector_phrases", "kube_scheduler", "pre_enqueue_words", "claim_words", "live_words"}),
         frozenset({"phrases"}),
         frozenset({"resource_words", "pod_rule_words", "volume_words", "device_words", "greedy_words", "changes"}),

@@ -16,6 +16,7 @@ from muster.commands.schema.report_schemas import report_schema
 from muster.render import cause_json
 from scheduler_core.causes.attempts import FitError
 from scheduler_core.causes.domains import DomainCause
+from scheduler_core.causes.filter_reasons import DeviceAdvice, DeviceError, UnmodelledField
 from scheduler_core.causes.groups import PodDemand, PodsDoNotFit
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.causes.node_states import NodesRefused, UntoleratedTaint
@@ -126,6 +127,18 @@ def test_texts_of_others_are_messages_and_do_not_hide_the_reason():
             "outside": 0,
         },
     ]
+
+
+def test_a_reason_of_a_filter_that_is_a_value_is_a_message():
+    unmodelled, failed = UnmodelledField(("spec.a[0]", "spec.b")), DeviceError("no such key: model", DeviceAdvice.CORRECT_EXPRESSION)
+    text = "spec.a[0] and spec.b can exclude nodes and is not modelled (muster simulate --ignore spec.a places it anyway)"
+    encoded, refused, field = cause_json.causes_json(
+        [FitError(3, ((unmodelled, 2), (failed, 1))), NodesRefused(failed, NodeCount(1, 2)), unmodelled]
+    )
+
+    assert [{"message": text, "nodes": 2}, {"message": "no such key: model (correct the expression)", "nodes": 1}] == encoded["reasons"]
+    assert "no such key: model (correct the expression)" == refused["message"]
+    assert {"reason": "UnmodelledField", "fields": ["spec.a[0]", "spec.b"]} == field
 
 
 def test_a_selector_has_a_bound_only_where_it_compares_with_one():

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 
+from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, MOST_DEVICES, Alternative
 from scheduler_core.plugins.devices.chosen_devices import Choice, ChosenDevices, NamedSpec, Wanted
 from scheduler_core.plugins.devices.selection import AllocationError, Selection, SelectionError
 
-_POOL = "let the driver publish all slices of the pool, each device once, or request a number of devices instead of all"
 Solution = tuple[tuple[Choice, ...], ...]
 """Choices for each claim."""
 _START = (0, 0)
@@ -151,7 +151,7 @@ class Allocator:
                 counts.append(len(self._every[claim, each]) if each.every else each.count)
             if (needed := min(counts)) > MOST_DEVICES - least:
                 message = f"adding {needed} devices exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for"
-                raise AllocationError(f", request {request.name}: {message}", claim, "request fewer devices in the claim")
+                raise AllocationError(f", request {request.name}: {message}", claim, DeviceAdvice.FEWER_DEVICES)
             least += needed
 
     def every_device(self, wanted: Wanted) -> list[tuple[NodePool, PoolDevice]]:
@@ -176,7 +176,7 @@ class Allocator:
                 state, name = "being updated" if pool.incomplete else "invalid", "/".join(pool.name)
                 own = wanted.alternative.name or wanted.request.name
                 message = f"asks for all devices, but resource pool {name} is currently {state}"
-                raise AllocationError(f", request {own}: {message}", wanted.claim, _POOL)
+                raise AllocationError(f", request {own}: {message}", wanted.claim, DeviceAdvice.PUBLISH_POOL)
             for device in pool.devices:
                 if self._is_one_of_all(wanted, device) and self._chosen.fits(wanted, device, unused=True):
                     yield pool, device

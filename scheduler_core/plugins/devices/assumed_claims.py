@@ -73,6 +73,7 @@ class AssumedClaims:
         planned: devices that a search has chosen, by key of the claim.
         found: results of the search for devices.
         error: the first error on the nodes that were filtered last; None if there was none.
+        refusing: errors that refuse nodes that were filtered last, and do not end the attempt; none if *exact*.
 
     """
 
@@ -81,6 +82,7 @@ class AssumedClaims:
         self._objects = objects
         self._exact = exact
         self.error: Failed | None = None
+        self.refusing: tuple[Failed, ...] = ()
         self.planned: Mapping[str, Allocation] = {}
         self.found = NodeAllocations(nodes, objects, exact=exact)
         self._counted = None if nodes.device_rows is None else CountedClaims(nodes.device_rows, self.found)
@@ -98,8 +100,11 @@ class AssumedClaims:
             return [plan.refusal] * len(nodes)
         usable = self._usable(plan, nodes)
         results = self._results(pod, plan, nodes)
+        failed = dict.fromkeys(each for each in results if isinstance(each, Failed))
         if self._exact:
-            self.error = next((each for each in results if isinstance(each, Failed)), None)
+            self.error = next(iter(failed), None)
+        else:
+            self.refusing = tuple(failed)
         return [
             str(result) if isinstance(result, str | Failed) else "" if able else UNAVAILABLE
             for result, able in zip(results, usable, strict=True)

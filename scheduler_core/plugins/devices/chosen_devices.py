@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 
 from kubeapi import quantity
+from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.model.device_pools import NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import MOST_ALTERNATIVES, Alternative, ClaimSpec, DeviceId, Request
@@ -155,8 +156,8 @@ class ChosenDevices:
                 name = "/".join(device.id)
                 reason = "because a claim constraint would not be satisfied"
                 own = wanted.alternative.name or wanted.request.name
-                advice = "request a number of devices instead of all, or drop the constraint"
-                raise AllocationError(f", request {own}: cannot add device {name} {reason}", wanted.claim, advice)
+                message = f", request {own}: cannot add device {name} {reason}"
+                raise AllocationError(message, wanted.claim, DeviceAdvice.DROP_CONSTRAINT)
             else:
                 return False
         return True

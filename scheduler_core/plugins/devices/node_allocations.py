@@ -8,6 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 
+from scheduler_core.causes.claims import SelectorNotEvaluated
+from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.devices import Allocation, Alternative, DeviceId, GivenDevice
@@ -27,7 +29,7 @@ class Failed:
 
     message: str
     claim: int | None = None
-    advice: str = ""
+    advice: DeviceAdvice | None = None
     everywhere: bool = False
 
     @classmethod
@@ -140,10 +142,11 @@ class NodeAllocations:
         pools = self.pools.on(node)
         return [self.allocation([(each.choice, pools[each.pool].devices[each.device]) for each in placed], node) for placed in result]
 
-    def unevaluated(self, alternative: Alternative) -> Failed | None:
-        """Return the first error of a selector of *alternative* because of which a device was left out; None if there was none."""
-        error = self._selection.failures.get(alternative)
-        return None if error is None else Failed.from_error(error)
+    def unevaluated(self, alternative: Alternative, claim: str) -> SelectorNotEvaluated | None:
+        """Return the first selector of *alternative* of *claim* because of which a device was left out; None if there was none."""
+        if (error := self._selection.failures.get(alternative)) is None:
+            return None
+        return error.selector if error.claim is None else dataclasses.replace(error.selector, claim=claim)
 
     def ways(self, serial: int, claims: FreshClaims, node: int, named: frozenset[int], most: int) -> tuple[list[list[Allocation]], bool]:
         """Return the ways to allocate *claims*, *most* at most, and whether these are all; arguments as for ``on``.
@@ -192,10 +195,9 @@ class NodeAllocations:
         return self._by_position(found, node)
 
     def _failed(self, error: AllocationError) -> Failed:
-        """Return *error*; its first line with its advice if it is the reason of a node, and does not end the attempt."""
+        """Return *error*; with its first line only if it is the reason of a node, and does not end the attempt."""
         failed = Failed.from_error(error)
-        reason = self._kinds is not None and error.advice
-        return dataclasses.replace(failed, message=f"{str(error).partition(chr(10))[0]} ({error.advice})") if reason else failed
+        return failed if self._kinds is None else dataclasses.replace(failed, message=failed.message.partition("\n")[0])
 
     def allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
         """Return the allocation of *chosen* devices on *node*."""

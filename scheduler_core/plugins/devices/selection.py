@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scheduler_core.causes.claims import SelectorNotEvaluated
+from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.cel.selector import AttributeValue, CompileError, Device, Selector, SelectorError, Version, compile_selector
 from scheduler_core.model.device_pools import PoolDevice
-from scheduler_core.model.devices import Alternative
+from scheduler_core.model.devices import Alternative, selector_error
 from scheduler_core.model.wire_devices import Attribute
-
-_ADVICE = "test in the selector whether the device has the attribute, with has(), or read it with .? and orValue()"
 
 
 class AllocationError(Exception):
@@ -17,12 +17,12 @@ class AllocationError(Exception):
 
     Attributes:
         claim: index of the claim that *message* is about, and whose name is to be put before it; None if there is none.
-        advice: what to change; empty if it is not known.
+        advice: what to change; None if it is not known.
         everywhere: True if no other device or node can be used.
 
     """
 
-    def __init__(self, message: str, claim: int | None = None, advice: str = "", *, everywhere: bool = False) -> None:
+    def __init__(self, message: str, claim: int | None = None, advice: DeviceAdvice | None = None, *, everywhere: bool = False) -> None:
         super().__init__(message)
         self.claim = claim
         self.advice = advice
@@ -30,7 +30,18 @@ class AllocationError(Exception):
 
 
 class SelectionError(AllocationError):
-    """A selector cannot be compiled or evaluated."""
+    """A selector cannot be compiled or evaluated.
+
+    Attributes:
+        selector: the selector; that of the claim with the index *claim* is without the name of the claim.
+
+    """
+
+    def __init__(self, selector: SelectorNotEvaluated, claim: int | None) -> None:
+        owner = f"class {selector.device_class}" if selector.device_class else ""
+        message = f"{owner}{selector_error(selector.index, selector.device, selector.error)}"
+        super().__init__(message, claim, selector.advice, everywhere=not selector.device)
+        self.selector = selector
 
 
 class Selection:
@@ -74,13 +85,13 @@ class Selection:
             SelectionError: one cannot be compiled.
 
         """
-        owners = ((f"class {alternative.device_class}", None, alternative.class_selectors), ("", claim, alternative.selectors))
-        for owner, of_claim, expressions in owners:
+        owners = ((alternative.device_class, None, alternative.class_selectors), ("", claim, alternative.selectors))
+        for device_class, of_claim, expressions in owners:
             for index, expression in enumerate(expressions):
                 try:
                     compile_selector(expression)
                 except CompileError as error:
-                    raise _uncompiled(owner, of_claim, index, error) from None
+                    raise _uncompiled(device_class, of_claim, index, error) from None
 
     def evaluated(self, alternative: Alternative, claim: int, device: PoolDevice) -> bool:
         """Return the same as ``selects``; a selector that cannot be evaluated is always an error.
@@ -91,20 +102,20 @@ class Selection:
         """
         at = alternative, device
         if (known := self._selected.get(at)) is None:
-            of_class = self._all(f"class {alternative.device_class}", None, alternative.class_selectors, device)
+            of_class = self._all(alternative.device_class, None, alternative.class_selectors, device)
             known = self._selected[at] = of_class and self._all("", claim, alternative.selectors, device)
         return known
 
-    def _all(self, owner: str, claim: int | None, expressions: Iterable[str], device: PoolDevice) -> bool:
+    def _all(self, device_class: str, claim: int | None, expressions: Iterable[str], device: PoolDevice) -> bool:
         for index, expression in enumerate(expressions):
             try:
                 if not self._matches(compile_selector(expression), device):
                     return False
             except CompileError as error:
-                raise _uncompiled(owner, claim, index, error) from None
+                raise _uncompiled(device_class, claim, index, error) from None
             except SelectorError as error:
-                message = f"{owner}: selector #{index} on device {'/'.join(device.id)}: CEL runtime error: {error}"
-                raise SelectionError(message, claim, _ADVICE) from None
+                name, advice = "/".join(device.id), DeviceAdvice.TEST_ATTRIBUTE
+                raise SelectionError(SelectorNotEvaluated("", device_class, index, name, str(error), advice), claim) from None
         return True
 
     def _matches(self, selector: Selector, device: PoolDevice) -> bool:
@@ -113,9 +124,8 @@ class Selection:
         return selector.matches(read)
 
 
-def _uncompiled(owner: str, claim: int | None, index: int, error: CompileError) -> SelectionError:
-    message = f"{owner}: selector #{index}: CEL compile error: {error}"
-    return SelectionError(message, claim, "correct the expression", everywhere=True)
+def _uncompiled(device_class: str, claim: int | None, index: int, error: CompileError) -> SelectionError:
+    return SelectionError(SelectorNotEvaluated("", device_class, index, "", str(error), DeviceAdvice.CORRECT_EXPRESSION), claim)
 
 
 def _readable(device: PoolDevice) -> Device:

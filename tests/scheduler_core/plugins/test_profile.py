@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.cluster.load import load
 from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, PreferredNodes, Requirement, Taint, Toleration
 from scheduler_core.plugins.node_affinity import NODE_AFFINITY
@@ -16,7 +17,7 @@ from scheduler_core.plugins.noderesources import resource_reason
 from scheduler_core.plugins.profile import Profile, ShapeProfile
 from scheduler_core.plugins.taint_toleration import TaintToleration, Tolerations
 from tests.sampling import sampled
-from tests.scheduler_core.builders import node, pod, shape, table
+from tests.scheduler_core.builders import decided, node, pod, reasons_of, shape, table
 from tests.scheduler_core.oracle import fit as slow
 from tests.scheduler_core.oracle import score as slow_score
 from tests.scheduler_core.oracle.model import read
@@ -140,26 +141,27 @@ def test_filters_are_in_the_order_of_kube_scheduler():
     what = shape(unmodelled=("spec.volumes[0].rbd",), node_selector=(("disk", "ssd"),))
     reasons = [reason for reason, _ in Profile(load(objects).nodes).filters(what)]
 
-    assert [UNSCHEDULABLE, "node(s) had untolerated taint {k: }", NODE_AFFINITY] == reasons[1:]
-    assert reasons[0].startswith("spec.volumes[0].rbd can exclude nodes and is not modelled")
+    assert ["spec.volumes[0].rbd", UNSCHEDULABLE, "node(s) had untolerated taint {k: }", NODE_AFFINITY] == reasons
+
+
+UNMODELLED = ("spec.volumes[0].rbd", "spec.resourceClaims")
 
 
 @pytest.mark.parametrize(
     ("ignore", "refused"),
     [
-        pytest.param((), "spec.volumes[0].rbd and spec.resourceClaims", id="nothing is ignored"),
-        pytest.param(("spec.volumes.rbd",), "spec.resourceClaims", id="without the index"),
-        pytest.param(("spec.volumes[0].rbd",), "spec.resourceClaims", id="with the index"),
-        pytest.param(("spec.volumes[1].rbd",), "spec.volumes[0].rbd and spec.resourceClaims", id="with another index"),
-        pytest.param(("spec.volumes.rbd", "spec.resourceClaims"), "", id="all are ignored"),
+        pytest.param((), UNMODELLED, id="nothing is ignored"),
+        pytest.param(("spec.volumes.rbd",), UNMODELLED[1:], id="without the index"),
+        pytest.param(("spec.volumes[0].rbd",), UNMODELLED[1:], id="with the index"),
+        pytest.param(("spec.volumes[1].rbd",), UNMODELLED, id="with another index"),
+        pytest.param(("spec.volumes.rbd", "spec.resourceClaims"), (), id="all are ignored"),
     ],
 )
 def test_fields_that_are_not_modelled_refuse_a_pod_by_name(ignore, refused):
-    fields = ("spec.volumes[0].rbd", "spec.resourceClaims")
     result = Profile(NODES, ignore)
 
-    assert refused == result.refused(fields).partition(" can exclude")[0]
-    mask = result.compile(shape(unmodelled=fields)).mask
+    assert result.refused(UNMODELLED) == (UnmodelledField(refused) if refused else None)
+    mask = result.compile(shape(unmodelled=UNMODELLED)).mask
     assert (None if not refused else [False] * 4) == (None if mask is None else mask.tolist())
 
 
@@ -224,9 +226,12 @@ def test_masks_and_counts_are_those_of_a_slow_implementation(objects):
 
 
 def test_the_words_for_a_pod_of_a_manifest_name_the_field():
-    snapshot = load([node("n"), pod("p", volumes=[{"name": "v", "azureFile": {}}])])
-    ((reason, mask),) = Profile(snapshot.nodes).filters(snapshot.pods[0].shape)
+    objects = [node("n"), pod("p", volumes=[{"name": "v", "azureFile": {}}])]
+    snapshot = load(objects)
+    ((_, mask),) = Profile(snapshot.nodes).filters(snapshot.pods[0].shape)
 
-    assert reason.startswith("spec.volumes[0].azureFile can exclude nodes")
-    assert reason.endswith("(muster simulate --ignore spec.volumes.azureFile places it anyway)")
     assert [False] == mask.tolist()
+    assert reasons_of(decided(objects))["default/p"] == (
+        "0/1 nodes are available: 1 spec.volumes[0].azureFile can exclude nodes and is not modelled"
+        " (muster simulate --ignore spec.volumes.azureFile places it anyway)."
+    )

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.causes.claims import SelectorNotEvaluated, SelectorsNotEvaluated
+from scheduler_core.causes.filter_reasons import DeviceAdvice
+from scheduler_core.causes.groups import AttemptEnded, PluginFailed
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json, decided, leaf, message_of, node, placed, reasons_of
@@ -89,6 +92,19 @@ def test_a_selector_of_a_class_that_cannot_be_evaluated_is_named():
 
 
 @pytest.mark.parametrize(
+    ("claims", "owner"),
+    [
+        pytest.param([device_class(), template("one", request(selectors=SELECTING))], ("pod/p/g", ""), id="claim"),
+        pytest.param([device_class(selectors=SELECTING), template()], ("", CLASS), id="class"),
+    ],
+)
+def test_the_cause_names_owner_selector_and_device(claims, owner):
+    decision = decided([node("n1"), device_slice("n1", WITHOUT, WITH), leaf("g", 1), wanting(group="g"), *claims], strategy="complete")
+    selector = SelectorNotEvaluated(*owner, 0, f"{DRIVER}/n1/b", "no such key: model", DeviceAdvice.TEST_ATTRIBUTE)
+    assert (SelectorsNotEvaluated((selector,)),) == decision.causes
+
+
+@pytest.mark.parametrize(
     ("objects", "advice"),
     [
         pytest.param([device_slice("n1", WITHOUT, WITH), template("one", request(selectors=SELECTING))], ADVICE, id="attribute"),
@@ -113,4 +129,6 @@ def test_the_error_of_kube_scheduler_is_explained(objects, advice):
 
 def test_an_expression_that_does_not_compile_cannot_be_avoided_by_other_devices():
     decision = greedy(device_slice("n1", WITH), template("one", request(selectors=BROKEN)))
+    (ended,) = [each.ended for each in decision.causes if isinstance(each, PluginFailed)]
+    assert ended == AttemptEnded(others_usable=False, advice=DeviceAdvice.CORRECT_EXPRESSION)
     assert message_of(decision).endswith("ends the attempt for all pods with this error; to avoid the error, correct the expression")

@@ -7,7 +7,15 @@ import pytest
 from scheduler_core import facade
 from scheduler_core.causes.attempts import VictimsFound
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.claims import DevicesAwaited, PodsAwaitDevices, PodsLeftOut, ReservationRefused, SelectorsNotEvaluated
+from scheduler_core.causes.claims import (
+    DevicesAwaited,
+    PodsAwaitDevices,
+    PodsLeftOut,
+    ReservationRefused,
+    SelectorNotEvaluated,
+    SelectorsNotEvaluated,
+)
+from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.causes.groups import PartlyPlaced, PluginFailed, TooFewMembers
 from scheduler_core.causes.pre_enqueue import (
     MembersGated,
@@ -72,6 +80,7 @@ def test_the_library_returns_the_causes_in_words(strategy):
         assert conditions_of(decision) == [condition for each in worded.groups for condition in each.conditions]
 
 
+UNEVALUATED = SelectorNotEvaluated("default/c", "", 0, "d/p/a", "no such key: model", DeviceAdvice.TEST_ATTRIBUTE)
 FEW, OTHER = TooFewMembers((GROUP,), 1, 2), PluginFailed("down")
 GATED, SHORT = SchedulingGated(("x",)), QuorumShortage(GROUP, 2, 1)
 AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused("default/c", too_many=False)
@@ -88,7 +97,7 @@ AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused(
         pytest.param((PodGroupAwaited(Name("PodGroup", "default", "g"), exists=False), GATED), ("; ",), id="clauses"),
         pytest.param((QuorumAwaited(GROUP, (SHORT,)), MembersGated((("default/p", ("x",)),))), ("; ",), id="a root that waits"),
         pytest.param((SHORT, MembersGated((("default/p", ("x",)),))), ("; ",), id="a group that waits"),
-        pytest.param((REFUSED, SelectorsNotEvaluated(("a",))), (". ",), id="a sentence after a clause"),
+        pytest.param((REFUSED, SelectorsNotEvaluated((UNEVALUATED,))), (". ",), id="a sentence after a clause"),
     ],
 )
 def test_causes_are_joined_as_sentences_or_clauses(causes, joints):

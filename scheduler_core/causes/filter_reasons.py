@@ -1,0 +1,45 @@
+"""Reasons of filters that state more than a text of kube-scheduler or of a plugin."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+
+class DeviceAdvice(enum.StrEnum):
+    """What to change so that an error about devices does not occur."""
+
+    TEST_ATTRIBUTE = "test-attribute"
+    """Test in the selector whether the device has the attribute."""
+    CORRECT_EXPRESSION = "correct-expression"
+    """Correct the expression of the selector."""
+    FEWER_DEVICES = "fewer-devices"
+    """Request fewer devices in the claim."""
+    PUBLISH_POOL = "publish-pool"
+    """Let the driver publish the whole pool, or request a number of devices."""
+    DROP_CONSTRAINT = "drop-constraint"
+    """Drop the constraint, or request a number of devices."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnmodelledField:
+    """Fields of the pod that can exclude nodes and are not modelled."""
+
+    fields: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """Return the text by which the filter is known."""
+        return ",".join(self.fields)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeviceError:
+    """Error of kube-scheduler about devices, *error*, that refuses a node and does not end the attempt."""
+
+    error: str
+    advice: DeviceAdvice
+
+
+FilterReason = str | UnmodelledField | DeviceError
+"""Why a filter refuses nodes; a text is that of kube-scheduler or of a plugin."""
