@@ -75,7 +75,7 @@ def _card(decision: Decision, figures: list[Figure], case: Case) -> Card:
         decision,
         case.kinship,
         case.locate,
-        headline=failure_text.headline(figures, alone=len(decision.groups) <= 1),
+        headline=failure_text.headline(figures, decision),
         figures=[failure_text.picture(figure, case.area_map.numbers) for figure in figures],
         searched=decision.search.outcome != "not-searched",
     )
