@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import enum
 
 from cryptography import exceptions, x509
 from cryptography.hazmat.primitives import serialization
@@ -19,6 +20,27 @@ RENEW_IN_LAST = 3
 
 class UnreadableError(ValueError):
     """Content that is not a PEM certificate or key."""
+
+
+class DueBy(enum.Enum):
+    """Property of a certificate for which it is due for renewal."""
+
+    DATES = enum.auto()
+    KEY = enum.auto()
+    CA = enum.auto()
+    NAMES = enum.auto()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DueReason:
+    """Reason why a certificate is due for renewal."""
+
+    by: DueBy
+    text: str
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self.text
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,7 +60,7 @@ class Report:
     """True if the given private key belongs to the certificate; None if no key was given."""
     chain_holds: bool | None
     """True if the given CA signed the certificate; None if no CA was given."""
-    due: tuple[str, ...]
+    due: tuple[DueReason, ...]
 
 
 def inspect(
@@ -75,21 +97,24 @@ def inspect(
     return dataclasses.replace(report, due=_due(report, now, names, required))
 
 
-def _due(report: Report, now: dt.datetime, names: Names, required: Names | None) -> tuple[str, ...]:
+def _due(report: Report, now: dt.datetime, names: Names, required: Names | None) -> tuple[DueReason, ...]:
     reasons = []
     if now >= report.not_after:
-        reasons.append(f"expired at {_formatted(report.not_after)}")
+        reasons.append(DueReason(DueBy.DATES, f"expired at {_formatted(report.not_after)}"))
     elif now >= report.renew_after:
-        reasons.append(f"in the last third of its life, which ends at {_formatted(report.not_after)}")
+        reasons.append(DueReason(DueBy.DATES, f"in the last third of its life, which ends at {_formatted(report.not_after)}"))
     if now < report.not_before:
-        reasons.append(f"not valid before {_formatted(report.not_before)}")
+        reasons.append(DueReason(DueBy.DATES, f"not valid before {_formatted(report.not_before)}"))
     if report.key_matches is False:
-        reasons.append("the private key does not match the certificate")
+        reasons.append(DueReason(DueBy.KEY, "the private key does not match the certificate"))
     if report.chain_holds is False:
-        reasons.append("the certificate is not signed by the given CA")
+        reasons.append(DueReason(DueBy.CA, "the certificate is not signed by the given CA"))
     if required is not None and not report.is_ca:
-        reasons.extend(f"does not name {each}" for each in required.dns if not _covers(names, each))
-        reasons.extend(f"does not name {each}" for each in required.addresses if each not in names.addresses)
+        covered = (
+            *((each, _covers(names, each)) for each in required.dns),
+            *((each, each in names.addresses) for each in required.addresses),
+        )
+        reasons += [DueReason(DueBy.NAMES, f"does not name {name}") for name, is_covered in covered if not is_covered]
     return tuple(reasons)
 
 

@@ -17,6 +17,7 @@ from tests.architecture.contracts import (
     between_packages,
     between_rules,
     causes_in_the_model,
+    cuts_in_template,
     cycles,
     has_text,
     inside_packages,
@@ -39,6 +40,7 @@ from tests.architecture.contracts import (
 from tests.architecture.layers import LAYERS
 from tests.architecture.modules import Module, modules_of_project, read_modules
 from tests.architecture.naming import (
+    CUTS_OTHER_TEXT,
     FOR_ALL_PLUGINS,
     NAMES_A_PLUGIN,
     OF_THE_API,
@@ -67,6 +69,26 @@ def tree() -> tuple[Module, ...]:
 @pytest.mark.parametrize("contract", CONTRACTS.values(), ids=CONTRACTS)
 def test_contract_holds(contract, tree):
     assert list(contract(tree)) == []
+
+
+def test_templates_do_not_cut_text():
+    templates = sorted((ROOT / "muster" / "html" / "templates").glob("*.html"))
+    files = {path.name: path.read_text(encoding="utf-8") for path in templates}
+
+    assert files
+    assert [] == [violation for name, text in files.items() for violation in cuts_in_template(name, text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param('{% set a, _, b = x.partition(": ") %}', ["a.html:1: partition cuts text: pass values"], id="a method"),
+        pytest.param('\n{{ x.y|replace("a", "b") }}', ["a.html:2: replace cuts text: pass values"], id="a filter"),
+        pytest.param('{{ "{:,}".format(x)|lower }}', [], id="a number"),
+    ],
+)
+def test_cut_in_a_template_is_reported(text, want):
+    assert want == list(cuts_in_template("a.html", text))
 
 
 def test_helpers_of_tests_and_benchmarks_are_not_too_long():
@@ -102,6 +124,9 @@ def test_every_entry_of_the_tables_is_used(tree):
     assert set() == (SHARED_NAMES.keys() - classes) | (SHARED_MODULES.keys() - names) | (FOR_ALL_PLUGINS - plugins)
     causes = (node for module in tree if module.name.startswith("scheduler_core.causes.") for node in module.nodes)
     assert set() == TEXTS_IN_CAUSES.keys() - annotated_in(node for node in causes if isinstance(node, ast.AnnAssign) and has_text(node))
+    cut = [module for module in tree if module.name in {name for name, _ in CUTS_OTHER_TEXT}]
+    used = {(module.name, ast.unparse(node.value)) for module in cut for node in module.nodes if isinstance(node, ast.Attribute)}
+    assert set() == CUTS_OTHER_TEXT.keys() - used
     (decisions,) = (module for module in tree if module.name == HAS_CAUSES)
     owners = [node for node in decisions.tree.body if isinstance(node, ast.ClassDef)]
     assert set() == TEXTS_IN_DECISIONS.keys() - {f"{owner.name}.{name}" for owner in owners for name in annotated_in(owner.body)}
@@ -184,7 +209,8 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
                 "scheduler_core/queueing/a.py": "from scheduler_core.wording import changes",
                 "scheduler_core/wording/changes.py": "from scheduler_core.causes import changes\nfrom scheduler_core.whatif import edits",
                 "scheduler_core/wording/constraints.py": "from scheduler_core.wording import changes\nfrom scheduler_core.exact.packing import a",
-                "scheduler_core/causes/changes.py": "from scheduler_core.exact.packing import a",
+                "scheduler_core/causes/changes.py": "from scheduler_core.exact.packing import a\nfrom kubeapi.versions import served",
+                "scheduler_core/wording/live_words.py": "from kubeapi.versions import served\nfrom validators import field",
                 "scheduler_core/exact/packing/a.py": "",
                 "scheduler_core/whatif/edits.py": "from scheduler_core.wording.changes import remedy_text",
                 "scheduler_core/facade.py": "from scheduler_core.wording.changes import remedy_text",
@@ -192,10 +218,12 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
             },
             [
                 "scheduler_core/causes/changes.py:1: causes must not import exact",
+                "scheduler_core/causes/changes.py:2: causes must not import kubeapi",
                 "scheduler_core/queueing/a.py:1: queueing must not import wording: it has values, which are worded for people only",
                 "scheduler_core/whatif/edits.py:1: whatif must not import wording: it has values, which are worded for people only",
                 "scheduler_core/wording/changes.py:2: wording must not import whatif",
                 "scheduler_core/wording/constraints.py:2: wording must not import exact",
+                "scheduler_core/wording/live_words.py:2: wording must not import validators",
             ],
             id="wording too early",
         ),
@@ -243,12 +271,15 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
                     "Z = dataclasses.replace(X, y=1)\n"
                 ),
                 "muster/render/b.py": "X = Y.split()",
+                "muster/render/tree_rows.py": "from scheduler_core.wording import phrases\nX = pod.partition('/')",
+                "muster/render/e.py": "from scheduler_core.wording import phrases\nX = pod.partition('/')",
                 "scheduler_core/wording/c.py": "from scheduler_core.wording import phrases\nX = Y.split()",
                 "scheduler_core/sidecar/d.py": "from scheduler_core.wording.changes import remedy_text\nX = text.startswith('a')",
             },
             [
                 "muster/render/a.py:3: partition may read words of ours: compare values",
                 "muster/render/a.py:1: re may read words of ours: compare values",
+                "muster/render/e.py:2: partition may read words of ours: compare values",
                 "scheduler_core/sidecar/d.py:2: startswith may read words of ours: compare values",
             ],
             id="words are for people",

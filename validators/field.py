@@ -78,8 +78,8 @@ class Fix:
 class FieldError:
     """One validation error of an object.
 
-    ``origin`` is the id of the rule that reports it.  The pipeline sets it, so a rule never names itself.  Errors with different
-    fixes are equal.
+    ``origin`` is the id of the rule that reports it.  The pipeline sets it, so a rule never names itself.  ``suggestion`` is the known
+    name that *detail* proposes for an unknown field; empty without one.  Errors with different fixes are equal.
     """
 
     type: ErrorType
@@ -88,6 +88,7 @@ class FieldError:
     detail: str
     origin: str = ""
     fix: Fix | None = dataclasses.field(default=None, compare=False, repr=False)
+    suggestion: str = dataclasses.field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the message of a cause: type, value and detail, as ``field.Error.ErrorBody`` does."""

@@ -111,8 +111,9 @@ def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
         parent = _parent(schema, failure)
         known = sorted(parent["properties"])
         for unknown in sorted(failure.kind.unexpected):
-            error = field.invalid_struct(path / unknown, _unknown_field(unknown, known, synonyms.other_names(unknown, parent, schema)))
-            yield dataclasses.replace(_with_rule("schema-unknown-field", error), fix=_renamed(unknown, known, failure))
+            similar = synonyms.other_names(unknown, parent, schema) or next(iter(difflib.get_close_matches(unknown, known, n=1)), "")
+            error = _with_rule("schema-unknown-field", field.invalid_struct(path / unknown, _unknown_field(unknown, similar)))
+            yield dataclasses.replace(error, fix=_renamed(unknown, known, failure), suggestion=similar)
     elif name == "enum":
         yield _with_rule("schema-enum", field.not_supported(path, failure.instance, failure.kind.options))
     elif name in {"minimum", "maximum"}:
@@ -165,6 +166,5 @@ def _converted(value: Json, types: Sequence[str]) -> Fix | None:
     return Fix(Repair.QUOTE, is_safe=True) if "string" in types and isinstance(value, bool | int | float) else None
 
 
-def _unknown_field(name: str, known: Sequence[str], synonym: str) -> str:
-    close = [synonym] if synonym else difflib.get_close_matches(name, known, n=1)
-    return f"unknown field {name!r}" + (f"; did you mean {close[0]!r}?" if close else ": the API server would drop it")
+def _unknown_field(name: str, similar: str) -> str:
+    return f"unknown field {name!r}" + (f"; did you mean {similar!r}?" if similar else ": the API server would drop it")

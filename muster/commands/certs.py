@@ -118,7 +118,7 @@ def _inspected(path: Path, now: dt.datetime, required: pair.Names | None) -> lis
 def _as_json(report: inspection.Report) -> dict[str, object]:
     wire = {"is_ca": "isCA", "not_before": "notBefore", "not_after": "notAfter", "renew_after": "renewAfter"}
     wire |= {"key_matches": "keyMatches", "chain_holds": "chainHolds"}
-    fields = dataclasses.asdict(report)
+    fields = {**dataclasses.asdict(report), "due": [each.text for each in report.due]}
     return {wire.get(name, name): _plain(value) for name, value in fields.items()}
 
 

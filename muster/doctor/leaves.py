@@ -114,8 +114,7 @@ def trusts(ca_bundle: bytes, chain: bytes) -> bool:
 def expires(report: inspection.Report, now: dt.datetime) -> tuple[bool, str]:
     """Return whether a certificate is not valid now, and why it is due because of its dates; empty if it is not."""
     invalid = not report.not_before <= now < report.not_after
-    dated = [each for each in report.due if each.startswith(("expired", "in the last third", "not valid before"))]
-    return invalid, "; ".join(dated)
+    return invalid, "; ".join(each.text for each in report.due if each.by is inspection.DueBy.DATES)
 
 
 def authorities(world: World) -> Iterator[tuple[Entry, inspection.Report]]:
@@ -139,13 +138,13 @@ def authorities(world: World) -> Iterator[tuple[Entry, inspection.Report]]:
                 yield entry, inspection.inspect("the CA", ca, world.now)
 
 
-def renew_command(world: World, leaf: Leaf) -> str:
-    """Return the command that renews a leaf: by cert-manager if that manages the Secret."""
+def renew_command(world: World, leaf: Leaf, *options: str) -> str:
+    """Return the command that renews a leaf: by cert-manager if that manages the Secret, else by a rotation with *options*."""
     for secret, concerned in secrets(world):
         certificate = text_at(secret.content, "metadata", "annotations", "cert-manager.io/certificate-name")
         if certificate and any(each.target == leaf.entries[0].target for each in concerned):
             return f"cmctl renew --namespace={secret.namespace} {certificate}"
-    return rotate_command(world, leaf.entries[0])
+    return rotate_command(world, leaf.entries[0], *options)
 
 
 def restart_command(world: World, leaf: Leaf) -> str:

@@ -83,7 +83,7 @@ def _rows(snapshot: ClusterSnapshot, objects: DeviceObjects) -> Iterator[_Row]:
 
 def _devices(nodes: NodeTable, pools: DevicePools, selection: Selection, alternative: Alternative) -> dict[DeviceId, int]:
     """Return the node of each device that *alternative* selects; none if one of them can be used on several nodes."""
-    found: dict[DeviceId, int] = {}
+    node_of: dict[DeviceId, int] = {}
     for node in range(len(nodes)):
         for device in (each for pool in pools.on(node) for each in pool.devices if pools.reaches(each, node)):
             try:
@@ -91,11 +91,11 @@ def _devices(nodes: NodeTable, pools: DevicePools, selection: Selection, alterna
             except AllocationError:
                 return {}
             content = device.content
-            if selected and (device.id in found or content.allow_multiple_allocations or content.consumes_counters):
+            if selected and (device.id in node_of or content.allow_multiple_allocations or content.consumes_counters):
                 return {}
             if selected:
-                found[device.id] = node
-    return found
+                node_of[device.id] = node
+    return node_of
 
 
 def _table(nodes: NodeTable, rows: Sequence[_Row]) -> NodeTable:

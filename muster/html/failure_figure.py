@@ -1,7 +1,8 @@
 """Figures of a root that is not placed: demand of its groups and free capacity of each domain, on one scale.
 
 A figure is about groups with equal requests, in domains of one level.  It shows their scarcest resource at the time of the
-root's attempt, before any of its own pods was placed.
+root's attempt, before any of its own pods was placed.  The amounts are drawn node by node and for every domain, which causes do not have:
+they describe only the first domains, and with the rules about other pods, which a picture of free amounts does not show.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class FigureRow:
         closed: free amount on the other nodes.
         why: causes for which the pods cannot use the other nodes, by the first filter that refuses each.
         segments: node by node, the largest capacity first; one for all if there are many.
-        stands_for: number of equal domains that it represents.
+        represented: number of equal domains that it represents.
 
     """
 
@@ -71,7 +72,7 @@ class FigureRow:
     closed: int
     why: tuple[NodeStateCause, ...]
     segments: tuple[Segment, ...]
-    stands_for: int = 1
+    represented: int = 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +89,7 @@ class Figure:
         others: the number of other domains, with at most the same capacity.
         free: free amount of the resource in the whole cluster.
         usable: the part of it in domains, on nodes that the pods can use.
-        most: pods that fit in the domain with the largest capacity; None if they are not alike.
+        most: pods that fit in the domain with the largest capacity, without rules about other pods; None if they are not alike.
         capacities: capacity of every domain, by its nodes.
         promised: True if nominated pods of other roots reduce the free amount.
         hides_devices: True if the pods need devices, and a domain has enough of everything that is counted: the figure has no reason.
@@ -140,7 +141,7 @@ def _figure(same: Sequence[Claim], attempt: Attempt, topology: Topology, profile
         else "",
         needs=tuple(_needs(same, row)),
         rows=tuple(shown[:ROWS]),
-        others=len(rows) - sum(each.stands_for for each in shown[:ROWS]),
+        others=len(rows) - sum(each.represented for each in shown[:ROWS]),
         free=int(attempt.free[row].sum()),
         usable=sum(each.free for each in rows),
         most=max(capacities.values(), default=None),
@@ -157,7 +158,7 @@ def _together(rows: Sequence[FigureRow]) -> list[FigureRow]:
     for row in rows:
         alike.setdefault((row.capacity, row.free, row.closed, row.why, row.segments), []).append(row)
     return [
-        dataclasses.replace(same[0], title=nouns.listed([each.title for each in same], ALIKE), stands_for=len(same))
+        dataclasses.replace(same[0], title=nouns.listed([each.title for each in same], ALIKE), represented=len(same))
         for same in alike.values()
     ]
 

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from muster.html.failure_figure import Figure, FigureRow, Need
 from muster.html.sentences import amount_text, size_text
 from muster.html.svg import Stroke, demand, gauge, marks, scale
+from scheduler_core.causes.groups import PodsDoNotFit
 from scheduler_core.model import nouns
+from scheduler_core.model.decision import Decision
 from scheduler_core.wording.node_words import closed_nodes
 from validators.reports.counts import counted
 
@@ -83,9 +85,9 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
         note += f", {part} in parts too small for a pod"
     if row.closed:
         note += f"; {size_text(figure.resource, row.closed)} more on {', '.join(map(closed_nodes, row.why))}"
-    if row.stands_for > 1:
+    if row.represented > 1:
         note = f"each: {note}"
-    area, need = areas.get(row.nodes.tobytes()) if row.stands_for == 1 else None, figure.needs[0]
+    area, need = areas.get(row.nodes.tobytes()) if row.represented == 1 else None, figure.needs[0]
     if row.capacity is None:
         return Gauge(row.title, area, tuple(strokes), note, enough=row.free >= need.amount)
     if len(figure.needs) > 1:
@@ -97,21 +99,25 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
     )
 
 
-def headline(figures: Sequence[Figure], *, alone: bool) -> str:
-    """Return why a root is not placed, in one sentence; empty if counting capacity does not explain it.
+def headline(figures: Sequence[Figure], decision: Decision) -> str:
+    """Return why a root is not placed, in one sentence; empty if a lack of capacity alone does not explain it.
 
-    *alone*: the root is one group (or pod), so that it need not be named.
+    A root of one group (or pod) is not named, and its cause has the number of pods that its best domain holds.  The causes of a tree are
+    about its groups one after the other, so the figures count the pods of each of them alone.
     """
+    alone = len(decision.groups) <= 1
+    held = next((each.domains[0].pods for each in decision.causes if isinstance(each, PodsDoNotFit)), None)
     for figure in reversed(figures):
         for need in figure.needs:
             if figure.most is not None and figure.most < need.pods:
-                return _shortage(figure, need, alone=alone)
+                return _shortage(figure, need, figure.most if held is None else held, alone=alone)
     if alone or not figures or any(figure.most is None for figure in figures):
         return ""
     return "Each of its groups fits alone, but they do not fit together"
 
 
-def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
+def _shortage(figure: Figure, need: Need, most: int, *, alone: bool) -> str:
+    """Return a sentence about the pods of *need*, of which the best domain holds only *most*."""
     free, needed = amount_text(figure.resource, figure.free), size_text(figure.resource, need.amount)
     is_free, is_needed = _are(figure.resource, figure.free), _are(figure.resource, need.amount)
     where = f" in one {figure.level}" if figure.level else ""
@@ -128,7 +134,7 @@ def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
         places = f"no {figure.level} has"
     else:
         places = "no node has" if need.pods == 1 else "the nodes do not have"
-    some = f"more than {figure.most:,} of " if figure.most else "even one of " if need.pods > 1 else ""
+    some = f"more than {most:,} of " if most else "even one of " if need.pods > 1 else ""
     return f"{free} {is_free} free{besides}, but {places} capacity for {some}{pods}"
 
 

@@ -189,14 +189,14 @@ def _style(drawn: HeatArea, *, indexed: bool) -> str:
 
 def layouts(drawn: HeatArea, *, indexed: bool) -> list[Layout]:
     """Return the layout for each screen: the largest tiles with which the map fits; *indexed*: with the index beside it."""
-    found = []
+    chosen = []
     for least, width, height in SCREENS:
         across = width + (0 if indexed or least < INDEX[0] else INDEX[1])
         kinds = [Layout(0, labels=True, gaps=True), Layout(0, gaps=True), Layout(0)]
         fitting = [layout for kind in kinds if (layout := _largest(drawn, across, height, kind))]
         best = max((layout.tile for layout in fitting), default=0)
-        found.append(next((layout for layout in fitting if layout.tile >= _WORTH * best), Layout(_LEAST_TILE)))
-    return found
+        chosen.append(next((layout for layout in fitting if layout.tile >= _WORTH * best), Layout(_LEAST_TILE)))
+    return chosen
 
 
 def _largest(drawn: HeatArea, width: int, height: int, kind: Layout) -> Layout | None:

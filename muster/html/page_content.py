@@ -13,7 +13,7 @@ from muster.html.root_cards import Card, CardLine
 from muster.html.root_index import RootIndex
 from muster.html.sentences import bare_names, reasons, some
 from muster.html.unplaced_roots import Open
-from muster.render.answer import Answer
+from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.diagnosis.fragmentation import Fragment
@@ -41,7 +41,7 @@ class Fact:
 class Leaving:
     """Victims, the root that they are evicted for, and whether they were evicted."""
 
-    who: str
+    victims: str
     root: Name
     gone: bool
 
@@ -87,8 +87,7 @@ class OwnRoots:
 class Content:
     """Content of the page, in its order."""
 
-    verdict: str
-    sign: str
+    heading: Heading
     origin: Origin
     facts: tuple[Fact, ...]
     index: RootIndex
@@ -115,9 +114,8 @@ def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions, or
     pods = [decision for decision in others if decision.root.kind == "Pod"]
     trees = _trees(case, others if len(pods) <= ALONE else [decision for decision in others if decision.root.kind != "Pod"])
     alone = _together(pods) if len(pods) > ALONE else ""
-    found = Content(
-        verdict=sentences.verdict(answer),
-        sign=sentences.sign(answer),
+    page = Content(
+        heading=sentences.heading(answer),
         origin=origin or Origin(),
         facts=(),
         index=root_index.index_roots(case, _roots_shown(own, opened, trees), case.own),
@@ -133,8 +131,8 @@ def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions, or
         problems=Listed.from_sequence(sentences.problems(answer.problems), PROBLEMS),
         foot=tuple(_foot(case)),
     )
-    sections = tuple(_sections(found))
-    return dataclasses.replace(found, facts=tuple(_facts(case, dict(sections))), sections=sections)
+    sections = tuple(_sections(page))
+    return dataclasses.replace(page, facts=tuple(_facts(case, dict(sections))), sections=sections)
 
 
 def _placed(case: Case, *, own: bool) -> Iterator[Decision]:
@@ -157,18 +155,18 @@ def _roots_shown(own: OwnRoots, opened: Open, trees: Listed[tuple[CardLine, ...]
     yield from (lines[0].group for lines in trees.shown)
 
 
-def _sections(found: Content) -> Iterator[tuple[str, str]]:
+def _sections(page: Content) -> Iterator[tuple[str, str]]:
     """Yield anchor and title of each section that is not empty."""
-    own = found.own.cards or found.own.trees.shown
+    own = page.own.cards or page.own.trees.shown
     filled = {
         "path": ("At PATH", own),
-        "open": ("Other roots, not placed" if own else "Not placed, and why", found.open.cards or found.open.briefs.shown),
+        "open": ("Other roots, not placed" if own else "Not placed, and why", page.open.cards or page.open.briefs.shown),
         "cluster": ("The cluster", True),
-        "placed": ("Other roots, placed" if own else "Placed", found.trees.shown or found.alone),
-        "leaving": ("Evictions", found.leaving.shown),
-        "pending": ("Pods without a node", found.pending.shown),
-        "fragmentation": ("Largest gangs", found.fragments.shown),
-        "problems": ("Problems in the input", found.problems.shown),
+        "placed": ("Other roots, placed" if own else "Placed", page.trees.shown or page.alone),
+        "leaving": ("Evictions", page.leaving.shown),
+        "pending": ("Pods without a node", page.pending.shown),
+        "fragmentation": ("Largest gangs", page.fragments.shown),
+        "problems": ("Problems in the input", page.problems.shown),
     }
     yield from ((anchor, title) for anchor, (title, items) in filled.items() if items)
 
@@ -197,7 +195,7 @@ def _facts(case: Case, sections: Mapping[str, str]) -> Iterator[Fact]:
 def _leaving(case: Case) -> Iterator[Leaving]:
     for decision in case.answer.decisions:
         gone = bool(case.final.evicted.intersection(decision.victims))
-        yield from (Leaving(who, decision.root, gone) for who in root_cards.leaving(decision, case.kinship))
+        yield from (Leaving(victims, decision.root, gone) for victims in root_cards.leaving(decision, case.kinship))
 
 
 def _left(answer: Answer) -> Iterator[PendingReason]:

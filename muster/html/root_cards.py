@@ -95,6 +95,8 @@ class Card:
     remedies_note: str
     conditions: tuple[tuple[Name, GroupCondition], ...]
     reasons: tuple[tuple[str, str], ...]
+    has_scheduler_messages: bool
+    """True if the reasons and conditions are those of kube-scheduler."""
     search: str
 
 
@@ -158,6 +160,7 @@ def card(
         remedies_note=limit_text(decision.remedies_note),
         conditions=tuple((each.group, condition) for each in decision.groups for condition in conditions(decision, each)),
         reasons=tuple((some(bare_names(keys)), reason) for reason, keys in reasons(decision_words.pending(decision.pending))),
+        has_scheduler_messages=decision.status in _COUNTED,
         search=_searched(decision) if searched else "",
     )
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
-from muster.render.answer import Answer
+from muster.render.answer import Answer, Heading
 from muster.render.phrases import bare, natural
 from scheduler_core.model import resource_names
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from scheduler_core.wording import phrases
-from scheduler_core.wording.sentences import Sentence
+from scheduler_core.wording.sentences import Sentence, ended
 from validators.reports.counts import counted
 
 MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
@@ -30,6 +30,11 @@ class CountedSentence:
     lead: str
     points: tuple[str, ...] = ()
 
+    @property
+    def opening(self) -> str:
+        """Return the lead with the mark at its end."""
+        return f"{self.lead}:" if self.points else ended(self.lead)
+
 
 def mark(status: Status) -> str:
     """Return the sign of a status."""
@@ -44,10 +49,12 @@ def counted_sentence(sentence: Sentence) -> CountedSentence:
     return CountedSentence(sentence.text)
 
 
-def verdict(answer: Answer) -> str:
-    """Return the result as a heading."""
-    if answer.headline is not None:
-        return answer.headline[1]
+def heading(answer: Answer) -> Heading:
+    """Return the heading of the page."""
+    return answer.heading or Heading(_sign(answer), _result(answer))
+
+
+def _result(answer: Answer) -> str:
     if not answer.decisions and not answer.pending:
         return "Nothing could be decided" if answer.problems else "There are no pending pods"
     latest = {decision.root: decision for decision in answer.decisions}
@@ -59,10 +66,8 @@ def verdict(answer: Answer) -> str:
     return f"{answer.placed:,} of {counted(answer.roots, 'root')} placed"
 
 
-def sign(answer: Answer) -> str:
-    """Return the sign of the verdict: placed, placed after evictions, or not placed."""
-    if answer.headline is not None:
-        return answer.headline[0]
+def _sign(answer: Answer) -> str:
+    """Return the sign of the result: placed, placed after evictions, or not placed."""
     latest = {decision.root: decision for decision in answer.decisions}
     if len(latest) == 1 and any(decision.victims and decision.status is not Status.SUCCESS for decision in latest.values()):
         return AWAITS
@@ -122,10 +127,10 @@ def of_whole(resource: str, free: int, whole: int) -> str:
     return f"{size_text(resource, free)} of {size_text(resource, whole)}"
 
 
-def short(resource: str, all_of_them: Iterable[str]) -> str:
+def short(resource: str, resources: Iterable[str]) -> str:
     """Return a short name: ``gpu`` for ``nvidia.com/gpu`` if no other resource has that ending."""
     last = resource.rpartition("/")[2]
-    alike = sum(each.rpartition("/")[2] == last for each in all_of_them)
+    alike = sum(each.rpartition("/")[2] == last for each in resources)
     return last if alike == 1 else resource
 
 

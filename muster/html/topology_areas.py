@@ -10,8 +10,10 @@ import numpy as np
 
 from muster.render.phrases import natural
 from scheduler_core.model import nouns
+from scheduler_core.model.names import Domain
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.topology_levels import levels
+from scheduler_core.wording.titles import domain_text
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -38,11 +40,7 @@ class Area:
         """Return ``rack r1``, ``rack-1``, ``without rack``, ``all nodes``."""
         if not self.key:
             return "all nodes"
-        noun = nouns.level(self.key)
-        if self.value is None:
-            return f"without {noun}"
-        # block-1 names its level, also with a key that ends in gce-topology-block.
-        return self.value if self.value.startswith(noun.rpartition("-")[2]) else f"{noun} {self.value}"
+        return f"without {nouns.level(self.key)}" if self.value is None else domain_text(Domain(self.key, self.value))
 
     def walk(self) -> Iterator[Area]:
         """Yield the area and all areas inside it."""

@@ -13,8 +13,8 @@ from muster.html.sentences import mark
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.topology import Topology
-from scheduler_core.model.wording import cut
 from scheduler_core.wording import decision_words
+from scheduler_core.wording.truncation import cut
 
 CARDS, ALONE, BRIEFS = 24, 3, 400
 """Limits: roots with a card, pods without a group among them, roots with one line."""
@@ -75,7 +75,7 @@ def _card(decision: Decision, figures: list[Figure], case: Case) -> Card:
         decision,
         case.kinship,
         case.locate,
-        headline=failure_text.headline(figures, alone=len(decision.groups) <= 1),
+        headline=failure_text.headline(figures, decision),
         figures=[failure_text.picture(figure, case.area_map.numbers) for figure in figures],
         searched=decision.search.outcome != "not-searched",
     )

@@ -31,6 +31,20 @@ class Share:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Heading:
+    """Heading of a page: the sign, the result, and its details; these follow after a colon, and are empty if there are none."""
+
+    sign: str
+    head: str
+    details: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the heading without the sign."""
+        return f"{self.head}: {self.details}" if self.details else self.head
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
     """One simulation.
 
@@ -44,7 +58,7 @@ class Answer:
         notes: what the groups and pods of controllers' objects cannot express, and objects that create no pods.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
         path_roots: roots of the objects at PATH; None if the whole answer is about PATH.
-        headline: sign and text of the heading of a page; None: derived from the decisions.
+        heading: the heading of a page; None: derived from the decisions.
         fragments: the largest gangs that fitted before anything was placed; None if not requested.
 
     """
@@ -58,7 +72,7 @@ class Answer:
     notes: tuple[Problem, ...] = ()
     own: Share | None = None
     path_roots: frozenset[Name] | None = None
-    headline: tuple[str, str] | None = None
+    heading: Heading | None = None
     fragments: tuple[Fragment, ...] | None = None
 
     @classmethod

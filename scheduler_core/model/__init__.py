@@ -43,6 +43,5 @@ nouns            counts with nouns, lists in words, nouns for topology levels
 status           status of a root or group after a cycle
 decision         result of a cycle
 conditions       conditions of groups
-wording          truncation of long messages
 counted_sets     sets of interchangeable volumes or devices, each counted by a row of ``NodeTable.allocatable``
 """

@@ -21,6 +21,7 @@ live_words        causes that only a live cluster has
 decision_words    messages of decisions, groups and pods
 conditions        conditions of groups
 sentences         sentences and their clauses
+truncation        long messages and lists, cut with a note of what is omitted
 verdict_line      first sentence of the cause of a root, in one line
 changes           changes, remedies, and limits of the search for them
 constraints       conflicting constraints

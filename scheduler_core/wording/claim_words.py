@@ -20,8 +20,8 @@ from scheduler_core.causes.claims import (
     SharedClaims,
 )
 from scheduler_core.model.devices import MOST_CONSUMERS, selector_error
-from scheduler_core.model.wording import listed
 from scheduler_core.wording.filter_words import ADVICE
+from scheduler_core.wording.truncation import listed_within
 
 
 def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each kind of cause
@@ -33,7 +33,7 @@ def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each 
         case DevicesAwaited():
             return f"claim {cause.claim} gets its devices when the pods that an earlier root evicts are gone"
         case PodsLeftOut():
-            reasons = listed([claim_words(each) for each in cause.reasons])
+            reasons = listed_within([claim_words(each) for each in cause.reasons])
             return f"{cause.pods} {'pod is' if cause.pods == 1 else 'pods are'} left out: {reasons}"
         case BoundOtherwise():
             return f"kube-scheduler 1.37.1 binds this otherwise: {'; '.join(map(_fault, cause.faults))}"
@@ -43,7 +43,7 @@ def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each 
             return f"waiting for binding conditions for device on node {cause.node}"
         case PodsAwaitDevices():
             waiting = [f"pod {pod}: {claim_words(BindingConditionsAwaited(node))}" for pod, node in cause.pods]
-            return listed(waiting, longest=400)
+            return listed_within(waiting, longest=400)
         case ReservationRefused():
             return f"add reservation to claim {cause.claim}: {_too_many(cause.claim) if cause.too_many else _UNTIMED}"
         case ClaimsDeallocated():
@@ -76,6 +76,6 @@ def _fault(fault: DevicesExchanged | SharedClaims) -> str:
             listed_first = "because a claim that the pod shares is listed before a new one"
             return f"claims of pod {fault.pod.rpartition('/')[2]} get the devices of each other, {listed_first}"
         case SharedClaims():
-            claims = f"claim{'s' if len(fault.claims) > 1 else ''} {listed(fault.claims, joint=', ', longest=200)}"
+            claims = f"claim{'s' if len(fault.claims) > 1 else ''} {listed_within(fault.claims, joint=', ', longest=200)}"
             return f"of the pods that share {claims}, the first is bound at once, and the others one by one after a failed attempt"
     assert_never(fault)

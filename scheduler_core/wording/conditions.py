@@ -10,9 +10,9 @@ from scheduler_core.causes.attempts import AttemptResult, PreemptionReason
 from scheduler_core.model.conditions import DISRUPTION_TARGET, INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision
 from scheduler_core.model.status import Status
-from scheduler_core.model.wording import cut, with_note
 from scheduler_core.wording.decision_words import causes_words
 from scheduler_core.wording.kube_scheduler import attempt_words, preemption_words, unschedulable
+from scheduler_core.wording.truncation import cut, with_note
 
 _FAILED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
 _REASONS = {

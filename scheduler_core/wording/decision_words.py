@@ -16,16 +16,15 @@ from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, Place
 from scheduler_core.causes.volume_causes import VolumesNotHeld
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.status import Status
-from scheduler_core.model.wording import cut, listed, with_note
 from scheduler_core.wording.claim_words import claim_words, selector_words
 from scheduler_core.wording.greedy_words import greedy_sentence
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.group_words import sentences as group_sentences
 from scheduler_core.wording.kube_scheduler import attempt_words, fit_error, unschedulable
 from scheduler_core.wording.live_words import live_words
-from scheduler_core.wording.phrases import LONGEST
 from scheduler_core.wording.pre_enqueue_words import pre_enqueue_sentence, pre_enqueue_words
 from scheduler_core.wording.sentences import Clause, Sentence
+from scheduler_core.wording.truncation import LONGEST_CAUSE, cut, listed_within, with_note
 from scheduler_core.wording.volume_words import volumes_not_held
 
 _NOTES = {
@@ -57,13 +56,13 @@ def message(decision: Decision) -> str:
 def pending(pods: Mapping[_Key, tuple[Cause, ...]]) -> dict[_Key, str]:
     """Return why each pod, or group, is not placed; those with the same causes share their text."""
     known: dict[tuple[int, ...], str] = {}
-    found = {}
+    texts = {}
     for pod, causes in pods.items():
         key = tuple(map(id, causes))
         if key not in known:
             known[key] = causes_words(causes)
-        found[pod] = known[key]
-    return found
+        texts[pod] = known[key]
+    return texts
 
 
 def group_message(group: GroupDecision) -> str:
@@ -114,7 +113,7 @@ def causes_words(causes: Sequence[Cause]) -> str:
 def _joined(causes: Sequence[Cause]) -> str:
     """Return causes in words, one after the other; of many violations of rules as many as fit."""
     if isinstance(causes[0], TreeViolation):
-        return listed([cause_words(each) for each in causes])
+        return listed_within([cause_words(each) for each in causes])
     text = ""
     for before, each in zip((None, *causes[:-1]), causes, strict=True):
         words = cause_words(each)
@@ -132,7 +131,9 @@ def cause_words(cause: Cause) -> str:  # noqa: C901, PLR0911 - one case for each
             return fit_error(cause)
         case GroupUnschedulable():
             return (
-                f"{unschedulable(None)}, {cut(attempt_words(cause.reason), LONGEST)}" if cause.reason is not None else unschedulable(None)
+                f"{unschedulable(None)}, {cut(attempt_words(cause.reason), LONGEST_CAUSE)}"
+                if cause.reason is not None
+                else unschedulable(None)
             )
         case VolumesNotHeld():
             return volumes_not_held(cause)
@@ -143,7 +144,7 @@ def cause_words(cause: Cause) -> str:  # noqa: C901, PLR0911 - one case for each
         case SearchStopped():
             return f"The search stopped after {cause.explored} steps without a result: a placement may exist; try a larger budget"
         case PlacementMissed():
-            return cut(greedy_sentence(cause.limits).text, LONGEST)
+            return cut(greedy_sentence(cause.limits).text, LONGEST_CAUSE)
     if isinstance(cause, GroupCause):
         return group_words(cause)
     if isinstance(cause, PreEnqueueCause):

@@ -17,8 +17,8 @@ from scheduler_core.wording.titles import taint_text
 
 _REASONS = 3
 """Maximum number of reasons for a domain, and of taints in one reason."""
-_TAINTS = 2
-"""More taints than this share one reason."""
+SEPARATE_TAINTS = 2
+"""Number of taints up to which each is a reason of its own in a message; a line of a verdict, which is short, merges this number too."""
 
 
 def domains_words(causes: Sequence[DomainCause]) -> list[Clause]:
@@ -69,7 +69,7 @@ def _reasons(cause: DomainCause) -> list[Clause]:
     others = [each for each in cause.causes if each != stated]
     together = []
     taints = [each for each in cause.causes if isinstance(each, UntoleratedTaint)]
-    if len(taints) > _TAINTS:
+    if len(taints) > SEPARATE_TAINTS:
         together.append(taints_clause(taints))
         others = [each for each in others if not isinstance(each, UntoleratedTaint)]
     reasons = [*map(_reason, cause.decisive), *together, *map(_reason, others)]

@@ -32,14 +32,13 @@ from scheduler_core.causes.groups import (
 )
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.model.nouns import SHOWN, counted, level, listed
-from scheduler_core.model.wording import cut
 from scheduler_core.wording import phrases, volume_words
 from scheduler_core.wording.domain_words import domain_clauses, domains_words
 from scheduler_core.wording.filter_words import attempt_ended_words
 from scheduler_core.wording.kube_scheduler import STORAGE_EXCEEDED, VICTIMS_AWAITED, attempt_words
-from scheduler_core.wording.phrases import LONGEST
 from scheduler_core.wording.sentences import Clause, Sentence
 from scheduler_core.wording.titles import domain_text
+from scheduler_core.wording.truncation import LONGEST_CAUSE, cut
 
 _Leaf = TooFewMembers | NoPlacement | NoDomain | MinimumOutOfReach | InsufficientCapacity | ChildFails
 """Causes whose sentence begins with the name of the group."""
@@ -48,17 +47,17 @@ _Leaf = TooFewMembers | NoPlacement | NoDomain | MinimumOutOfReach | Insufficien
 def group_words(cause: GroupCause) -> str:
     """Return *cause* in words, the innermost group first."""
     text = ". ".join(each.text for each in sentences(cause))
-    return text if isinstance(cause, PluginFailed | StorageExceeded) else cut(text, LONGEST)
+    return text if isinstance(cause, PluginFailed | StorageExceeded) else cut(text, LONGEST_CAUSE)
 
 
 def sentences(cause: GroupCause) -> list[Sentence]:
     """Return the sentences about a group."""
     match cause:
         case PartlyPlaced():
-            found = [sentence for each in cause.groups for sentence in sentences(each)]
-            if more := len(found[SHOWN:]):
-                found[SHOWN:] = [Sentence(f"{counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node")]
-            return found
+            reasons = [sentence for each in cause.groups for sentence in sentences(each)]
+            if more := len(reasons[SHOWN:]):
+                reasons[SHOWN:] = [Sentence(f"{counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node")]
+            return reasons
         case ChildrenDoNotFit():
             return [*_first_domain(cause), _by_domain(cause)]
         case PluginFailed():
@@ -212,12 +211,12 @@ def _first_domain(cause: ChildrenDoNotFit) -> list[Sentence]:
     first = cause.domains[0]
     if not first.failing:
         return [Sentence(f"{_subject(cause.path)}: {attempt_words(cause.failure.reason) if cause.failure is not None else ''}")]
-    found = sentences(first.failing[0])
+    reasons = sentences(first.failing[0])
     if first.taken:
-        found.append(Sentence(f"It would fit by itself, but earlier {_taken(first.taken)}"))
+        reasons.append(Sentence(f"It would fit by itself, but earlier {_taken(first.taken)}"))
     if others := [each.path[-1].name for each in first.failing[1:]]:
-        found.append(Sentence(f"{listed(others)} {'does' if len(others) == 1 else 'do'} not fit either"))
-    return found
+        reasons.append(Sentence(f"{listed(others)} {'does' if len(others) == 1 else 'do'} not fit either"))
+    return reasons
 
 
 def _by_domain(cause: ChildrenDoNotFit) -> Sentence:

@@ -31,7 +31,7 @@ from scheduler_core.causes.live import (
 from scheduler_core.model import nouns
 from scheduler_core.model.names import HOSTNAME, Name
 from scheduler_core.model.nouns import counted
-from scheduler_core.model.wording import cut, listed
+from scheduler_core.wording.truncation import cut, listed_within
 
 _MOST_VICTIMS = 3
 """Maximum number of victims that are named for each budget."""
@@ -101,7 +101,7 @@ def missing_rule(kinds: Sequence[str]) -> str:
 def _blocked(by: EvictionRefused | tuple[BudgetConflict, ...]) -> str:
     if isinstance(by, EvictionRefused):
         return cut(f"the eviction of pod {by.pod} was refused: {by.error}", _LONGEST_BLOCKED)
-    return listed([*map(_conflict, by)], longest=_LONGEST_BLOCKED)
+    return listed_within([*map(_conflict, by)], longest=_LONGEST_BLOCKED)
 
 
 def _conflict(conflict: BudgetConflict) -> str:
@@ -122,7 +122,7 @@ def _victims(pods: Sequence[str]) -> str:
 
 
 def _claims(claims: Sequence[str]) -> str:
-    return listed(claims, joint=", ", longest=_LONGEST_CLAIMS)
+    return listed_within(claims, joint=", ", longest=_LONGEST_CLAIMS)
 
 
 def _user(user: Name) -> str:

@@ -11,9 +11,6 @@ from scheduler_core.model.nouns import SHOWN, level, listed
 from scheduler_core.model.resource_names import size
 from scheduler_core.wording.titles import domain_text
 
-LONGEST = 1000
-"""Maximum length of a message in characters."""
-
 
 def amount(resource: str, value: int) -> str:
     """Return a size with its resource: ``1.5 cpu``, ``16Gi memory``, ``8 nvidia.com/gpu``, ``3 pod slots``."""

@@ -23,8 +23,8 @@ from scheduler_core.causes.pre_enqueue import (
     TreeViolation,
 )
 from scheduler_core.model.names import Name
-from scheduler_core.model.wording import LONGEST, listed
 from scheduler_core.wording.sentences import Clause, Sentence
+from scheduler_core.wording.truncation import LONGEST, listed_within
 
 INVALID = "the tree is invalid: "
 """Prefix of every message about a tree that breaks rules."""
@@ -51,7 +51,7 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: C901, PLR0911 - o
             missing = cause.required - cause.available
             return f"{_name(cause.group)} has {cause.available} of {cause.required} {what}, {missing} missing"
         case QuorumAwaited():
-            return f"{_quorum(cause.root)}: {listed([pre_enqueue_words(each) for each in cause.shortages], longest=600)}"
+            return f"{_quorum(cause.root)}: {listed_within([pre_enqueue_words(each) for each in cause.shortages], longest=600)}"
         case MembersGated():
             return _members("scheduling gates", [f"{pod} [{' '.join(gates)}]" for pod, gates in cause.pods])
         case MembersWithoutClaims():
@@ -59,7 +59,7 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: C901, PLR0911 - o
         case RuleViolation() | PriorityMismatch():
             return _violation(cause)
         case InvalidTree():
-            return INVALID + listed(_violations(cause), longest=LONGEST - len(INVALID))
+            return INVALID + listed_within(_violations(cause), longest=LONGEST - len(INVALID))
         case PodsDiffer():
             return _unlike(cause)
     assert_never(cause)
@@ -83,7 +83,7 @@ def _quorum(root: Name) -> str:
 
 
 def _members(what: str, pods: Sequence[str]) -> str:
-    return f"waiting for {what} of members: {listed(pods, joint=', ', longest=400)}"
+    return f"waiting for {what} of members: {listed_within(pods, joint=', ', longest=400)}"
 
 
 def _violation(violation: TreeViolation) -> str:

@@ -45,3 +45,8 @@ class Sentence:
         """Return the whole sentence."""
         clauses = "; ".join(each.text for each in self.clauses if not each.is_further)
         return ": ".join(filter(None, (self.lead, clauses)))
+
+
+def ended(text: str) -> str:
+    """Return *text* with a mark at its end, which texts of other programs can have already."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."

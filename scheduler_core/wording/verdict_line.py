@@ -11,10 +11,10 @@ from scheduler_core.causes.device_refusals import DeviceRefusal
 from scheduler_core.causes.domains import AttemptFailed, NodeCause, PodRule
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.causes.other_pods import OtherPodsCause
-from scheduler_core.model.wording import cut
 from scheduler_core.wording.decision_words import sentences
-from scheduler_core.wording.domain_words import taints_clause
+from scheduler_core.wording.domain_words import SEPARATE_TAINTS, taints_clause
 from scheduler_core.wording.sentences import Clause
+from scheduler_core.wording.truncation import cut
 
 _LONG = 240
 """Characters of the clauses to which further ones are added."""
@@ -79,7 +79,7 @@ def _taints_together(clauses: Sequence[Clause], removed: changes.Change | None) 
         each for each in clauses if not each.is_condition and each.causes and all(isinstance(one, UntoleratedTaint) for one in each.causes)
     ]
     taints = [cause for each in about for cause in each.causes if isinstance(cause, UntoleratedTaint)]
-    if len(taints) < 2:
+    if len(taints) < SEPARATE_TAINTS:
         return [*clauses]
     together = taints_clause(sorted(taints, key=lambda cause: not _removes(removed, cause)))
     before = clauses[: clauses.index(about[0])]

@@ -8,6 +8,8 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
+import jinja2.nodes
+
 from tests.architecture.layers import LAYERS, PEERS
 from tests.architecture.modules import Module, called, matches
 from tests.architecture.naming import (
@@ -86,8 +88,8 @@ def worded_at_the_end(modules: Sequence[Module]) -> Iterator[str]:
             other = part_of(each.target, "scheduler_core")
             if other == "wording" and part not in WORDED_BY and module.package != "muster":
                 yield module.at(each.line, f"{part} must not import wording: it has values, which are worded for people only")
-            if part in VALUES and other and other != part and not f"{each.target}.".startswith(VALUES[part]):
-                yield module.at(each.line, f"{part} must not import {other}")
+            if part in VALUES and each.package in PACKAGES and other != part and not f"{each.target}.".startswith(VALUES[part]):
+                yield module.at(each.line, f"{part} must not import {other or each.package}")
 
 
 def values_without_text(modules: Sequence[Module]) -> Iterator[str]:
@@ -139,12 +141,22 @@ def words_are_read(modules: Sequence[Module]) -> Iterator[str]:
             if (
                 isinstance(node, ast.Attribute)
                 and node.attr in CUTS_TEXT | {"partition", "rpartition"}
-                and ast.unparse(node.value) not in CUTS_OTHER_TEXT
+                and (expression := ast.unparse(node.value)) != "dataclasses"
+                and (module.name, expression) not in CUTS_OTHER_TEXT
             ):
                 yield module.at(node.lineno, f"{node.attr} may read words of ours: compare values")
         for each in module.imports:
             if each.target == "re":
                 yield module.at(each.line, "re may read words of ours: compare values")
+
+
+def cuts_in_template(name: str, text: str) -> Iterator[str]:
+    """Yield the methods and filters of a Jinja template that cut text; ``format`` formats numbers there."""
+    cuts = (CUTS_TEXT | {"partition", "rpartition"}) - {"format"}
+    for node in jinja2.Environment().parse(text).find_all((jinja2.nodes.Getattr, jinja2.nodes.Filter)):
+        word = node.attr if isinstance(node, jinja2.nodes.Getattr) else node.name
+        if word in cuts:
+            yield f"{name}:{node.lineno}: {word} cuts text: pass values"
 
 
 def text_in_decisions(modules: Sequence[Module]) -> Iterator[str]:

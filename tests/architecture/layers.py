@@ -54,7 +54,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"cause"}),
     ),
     "scheduler_core.wording": (
-        frozenset({"sentences", "filter_words"}),
+        frozenset({"sentences", "filter_words", "truncation"}),
         frozenset({"titles", "selector_phrases", "kube_scheduler", "pre_enqueue_words", "claim_words", "live_words"}),
         frozenset({"phrases"}),
         frozenset({"resource_words", "pod_rule_words", "volume_words", "device_words", "greedy_words", "changes"}),

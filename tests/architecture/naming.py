@@ -73,21 +73,19 @@ NAMES_A_PLUGIN: dict[str, str] = {
 
 CUTS_TEXT = frozenset({"split", "rsplit", "splitlines", "replace", "startswith", "endswith", "removeprefix", "removesuffix", "format"})
 """Methods of texts with which modules of ``WITHOUT_TEXT`` would read or change text."""
-CUTS_OTHER_TEXT: dict[str, str] = {
-    "dataclasses": "no text",
-    "cache": "no text",
-    "json.dumps(target, ensure_ascii=False, indent=2)": "JSON",
-    "resource": "a resource",
-    "each": "a resource",
-    "member.value": "a word",
-    "name": "a field",
-    "inspect.cleandoc(kind.__doc__ or '')": "a docstring",
-    "label": "a claim",
-    "pod": "a pod",
-    "UNSERVED": "a constant",
-    "condition.message": "a condition that the API server has, by whose beginning a controller knows its own",
+CUTS_OTHER_TEXT: dict[tuple[str, str], str] = {
+    ("muster.html.root_cards", "json.dumps(target, ensure_ascii=False, indent=2)"): "JSON",
+    ("muster.html.sentences", "resource"): "a resource",
+    ("muster.html.sentences", "each"): "a resource",
+    ("muster.render.cause_json", "inspect.cleandoc(kind.__doc__ or '')"): "a docstring",
+    ("muster.render.cause_json", "member.value"): "a word",
+    ("muster.render.cause_json", "name"): "a field",
+    ("muster.render.root_text", "label"): "a claim",
+    ("muster.render.tree_rows", "pod"): "a pod",
+    ("scheduler_core.sidecar.controllers.validity", "condition.message"): "a condition that the API server has: see there",
+    ("scheduler_core.sidecar.process.loop", "cache"): "no text",
 }
-"""Expressions in modules that word causes whose text is not that of a cause."""
+"""Expressions, each with the only module in which it may be cut: a module that words causes, in which it is not the text of a cause."""
 TEXTS_IN_CAUSES: dict[str, str] = {
     "after": "a node, or a device class",
     "attribute": "a device attribute",

@@ -126,9 +126,9 @@ IMPURE_CALLS = frozenset({"open", "print", "input", "datetime.now", "datetime.ut
 
 VALUES: dict[str, tuple[str, ...]] = {
     "causes": ("scheduler_core.model.",),
-    "wording": ("scheduler_core.model.", "scheduler_core.causes.", "scheduler_core.exact.certificate."),
+    "wording": ("scheduler_core.model.", "scheduler_core.causes.", "kubeapi."),
 }
-"""Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts that it may import."""
+"""Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts and packages that it may import."""
 WORDED_BY = frozenset({"wording", "facade", "sidecar"})
 """Parts of ``scheduler_core`` that may import ``wording``, in addition to ``muster``."""
 WITHOUT_TEXT = frozenset({"causes", "diagnosis", "whatif"})

@@ -16,7 +16,7 @@ THIRD = (END - (NOW - issue.BACKDATED)) / 3
 
 def due(now=NOW, wanted=(), **beside):
     names = names_of(wanted) if wanted else None
-    return inspection.inspect("tls.crt", MADE.certificate, now, required=names, **beside).due
+    return tuple(map(str, inspection.inspect("tls.crt", MADE.certificate, now, required=names, **beside).due))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from unittest import mock
 
 from benchmarks import clusters
 from muster.commands.fit.verdict import Kind, Verdict
-from muster.commands.fit.verdict_report import with_headline
+from muster.commands.fit.verdict_report import with_heading
 from muster.html import cluster_map, page, unplaced_roots
 from muster.html.page_content import Origin
 from scheduler_core.model.names import Name
@@ -41,8 +41,8 @@ def fitted(kind=Kind.DOES_NOT_FIT):
     """The page of ``muster fit`` for one root of several."""
     answer, snapshot, options = paged.decided([*paged.many_gpus(), *gang("other", 2), *gang("third", 2, cpu="99")], strategy="complete")
     own = dataclasses.replace(answer, path_roots=frozenset({Name("PodGroup", "default", "job")}))
-    verdict = Verdict(kind, f"{kind.value.replace('-', ' ')}: PodGroup default/job: rack r1 can hold 2 (short of 8 nvidia.com/gpu)")
-    return page.render(with_headline(verdict, own), snapshot, options, ORIGIN)
+    verdict = Verdict(kind, kind.value.replace("-", " "), "PodGroup default/job: rack r1 can hold 2 (short of 8 nvidia.com/gpu)")
+    return page.render(with_heading(verdict, own), snapshot, options, ORIGIN)
 
 
 PAGES = {

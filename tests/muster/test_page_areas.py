@@ -116,8 +116,14 @@ def test_where_there_is_no_node_nothing_is_found():
 
 @pytest.mark.parametrize(
     ("key", "value", "want"),
-    [(RACK, "r1", "rack r1"), (RACK, "rack-1", "rack-1"), (BLOCK, "block-1", "block-1"), (BLOCK, "b1", "gce-topology-block b1")],
-    ids=["a name", "a name that says what it is", "a long key", "a long key and a name"],
+    [
+        (RACK, "r1", "rack r1"),
+        (RACK, "rack-1", "rack-1"),
+        (BLOCK, "block-1", "gce-topology-block block-1"),
+        (RACK, "", "the rack without a name"),
+        (RACK, None, "without rack"),
+    ],
+    ids=["a name", "a name that says what it is", "a long key", "an empty name", "no name"],
 )
-def test_titles_say_once_what_an_area_is(key, value, want):
+def test_titles_are_those_of_messages(key, value, want):
     assert want == Area(1, key, value, (), ()).title

@@ -55,7 +55,7 @@ def test_problems_are_a_fact():
 
 def test_victims_are_reported_with_the_preemptor_and_their_progress():
     assert [("Pod default/leaves", "urgent", False)] == [
-        (each.who, each.root.name, each.gone) for each in shown(paged.evicting()).leaving.shown
+        (each.victims, each.root.name, each.gone) for each in shown(paged.evicting()).leaving.shown
     ]
     assert [True] == [each.gone for each in shown(paged.evicting(), evict=True).leaving.shown]
 

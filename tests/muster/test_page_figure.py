@@ -115,7 +115,7 @@ def test_of_many_domains_those_that_are_alike_are_one_row():
     objects = [*racks(*([1] * 30), cpu="2"), member("m", on="r7-1"), *gang("job", 9, key=RACK)]
     (figure,) = drawn(objects, "job")
     assert [("rack r1, rack r2, rack r3 and 26 more", 29, 2), ("rack r7", 1, 1)] == [
-        (row.title, row.stands_for, row.capacity) for row in figure.rows
+        (row.title, row.represented, row.capacity) for row in figure.rows
     ]
     assert 0 == figure.others
 

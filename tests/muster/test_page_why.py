@@ -7,7 +7,7 @@ import pytest
 from muster.html.failure_text import headline, picture
 from tests.muster import paged
 from tests.muster.paged import RACK, gang, group, machine, member, racks
-from tests.muster.test_page_figure import drawn, tree
+from tests.muster.test_page_figure import drawn, tree, turn_of
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,22 @@ from tests.muster.test_page_figure import drawn, tree
     ],
 )
 def test_headline(objects, name, want):
-    assert want == headline(drawn(objects, name), alone=name != "t")
+    _, attempt = turn_of(objects, name)
+    assert want == headline(drawn(objects, name), attempt.decision)
+
+
+def test_the_headline_has_the_number_of_the_cause():
+    """Rules about other pods reduce it, which a picture of free amounts does not show."""
+    objects = [*racks(2, cpu="10"), *gang("job", 5, cpu="4")]
+    rule = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
+    for each in objects[3:]:
+        each["metadata"]["labels"] = {"app": "x"}
+        each["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}}
+    _, attempt = turn_of(objects, "job")
+    (figure,) = drawn(objects, "job")
+
+    assert (4, 2) == (figure.most, attempt.decision.causes[0].domains[0].pods)
+    assert "20 cpu are free, but the nodes do not have capacity for more than 2 of its 5 pods" == headline([figure], attempt.decision)
 
 
 def told(objects, name="job"):

@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from muster.html import sentences
+from muster.html import page, sentences
 from muster.html.sentences import CountedSentence
-from muster.render.answer import Answer, Share
+from muster.render.answer import Answer, Heading, Share
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from scheduler_core.wording.sentences import Clause, Sentence
-from tests.muster import simulated
+from tests.muster import paged, simulated
 
 
 def test_a_clause_for_verdicts_only_is_not_on_the_page():
@@ -57,13 +59,22 @@ def test_several_clauses_are_points_whatever_they_contain(clauses, want):
     ],
 )
 def test_verdict(answer, want, sign):
-    assert (want, sign) == (sentences.verdict(answer), sentences.sign(answer))
+    assert Heading(sign, want) == sentences.heading(answer)
+
+
+def test_a_heading_is_parted_where_its_fields_are():
+    answer, snapshot, options = paged.decided(paged.placed_tree())
+    heading = Heading("✗", "a: b", "c: d")
+    text = page.render(dataclasses.replace(answer, heading=heading), snapshot, options)
+
+    assert "a: b: c: d" == heading.text
+    assert '<span class="what">a: b<span class="colon">:</span></span> <span class="why">c: d</span></h1>' in text
 
 
 def test_a_root_with_pods_left_over_is_not_all_placed():
     decision = simulated.placed_tree()
     left = type(decision)(decision.root, Status.SUCCESS, assignments=decision.assignments, pending={"default/more": "no room"})
-    assert "default/run is placed, with pods left pending" == sentences.verdict(Answer.from_decisions([left]))
+    assert "default/run is placed, with pods left pending" == sentences.heading(Answer.from_decisions([left])).text
 
 
 def test_reasons_are_reported_once_the_most_frequent_first():

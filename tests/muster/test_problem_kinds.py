@@ -177,7 +177,7 @@ def line(*decisions, origins=None, **parts):
     names = [("Pod", "default", "p"), *((each.kind, each.namespace, each.name) for each in (origins or {}))]
     own = Own.from_names(names, (), origins)
     answer = Answer(decisions, **{key: (value,) for key, value in parts.items()})
-    return verdict.judge(answer, own, Kinship({}, {})).text
+    return verdict.judge(answer, own, Kinship({}, {})).line
 
 
 CAPACITY = "; the nodes have capacity"

@@ -79,3 +79,11 @@ def test_the_message_has_file_line_field_and_what_is_allowed():
         "the pod are date (jobs.yaml:23); the nodes have capacity"
     )
     assert (1, want) == (status, text.partition("\n")[0])
+
+
+def test_a_misspelt_field_is_reported_with_the_similar_one():
+    status, text = fit(MANIFEST.replace("volumeMounts:", "volumeMount:"), "jobs.yaml")
+    want = (
+        'unknown field "spec.template.spec.containers[0].volumeMount"; did you mean "volumeMounts"? (jobs.yaml:22); the nodes have capacity'
+    )
+    assert (1, f"✗ does not fit: Job default/second: strict decoding error: {want}") == (status, text.partition("\n")[0])

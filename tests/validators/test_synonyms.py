@@ -33,8 +33,9 @@ VERSIONS = {"PodGroup": "v1beta1", "CompositePodGroup": "v1alpha3", "Workload": 
 def test_the_field_of_a_synonym_is_named(kind: str, spec: str, want: str) -> None:
     content = {"apiVersion": f"scheduling.k8s.io/{VERSIONS[kind]}", "kind": kind, "metadata": {"name": "x"}, "spec": yaml.safe_load(spec)}
     examined = pipeline.examine(content, Settings(linting=True))
-    (message,) = [str(each.error) for each in examined.violations if each.error.origin == "schema-unknown-field"]
-    assert message.endswith(f"did you mean {want!r}?" if want else "the API server would drop it")
+    (error,) = [each.error for each in examined.violations if each.error.origin == "schema-unknown-field"]
+    assert str(error).endswith(f"did you mean {want!r}?" if want else "the API server would drop it")
+    assert want == error.suggestion
 
 
 def test_a_reference_in_a_schema_is_followed() -> None:

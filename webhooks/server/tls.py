@@ -25,6 +25,13 @@ class PairError(ValueError):
     """Unusable key pair: a file is unreadable or incomplete, or certificate and key do not match."""
 
 
+class UnreadablePairError(PairError):
+    """Key pair of which a file cannot be read; of other unusable pairs the content is wrong, for example after an incomplete write."""
+
+    def __init__(self, files: str, error: OSError) -> None:
+        super().__init__(f"cannot read {files}: {error.strerror or error}")
+
+
 class Validity(NamedTuple):
     """Begin and end of a certificate's validity, in seconds since the epoch."""
 
@@ -65,6 +72,16 @@ def load(cert: str, key: str) -> Pair:
     )
 
 
+class _Failure(NamedTuple):
+    """Reason why the files are unusable, and True if one could not be read."""
+
+    reason: str
+    is_unreadable: bool
+
+
+_NO_FAILURE = _Failure("", is_unreadable=False)
+
+
 class LivePair:
     """Key pair in use.  One thread refreshes it; any thread may read ``pair``, which is replaced by one assignment."""
 
@@ -73,7 +90,7 @@ class LivePair:
         self._cert, self._key, self._poll = cert, key, poll_seconds
         self.files = cert, key
         self._due = 0.0
-        self._error = ""
+        self._failure = _NO_FAILURE
         self.pair = load(cert, key)
 
     def context(self) -> ssl.SSLContext:
@@ -96,13 +113,14 @@ class LivePair:
         self._due = now + self._poll
         try:
             if self._digest() == self.pair.digest:
-                self._error = ""
+                self._failure = _NO_FAILURE
                 return ""
             self.pair = self._load()
         except PairError as error:
-            previous, self._error = self._error, str(error)
-            return "" if previous == self._error else self._error
-        self._error = ""
+            # The exception itself would keep the frames that have the key.
+            previous, self._failure = self._failure, _Failure(str(error), isinstance(error, UnreadablePairError))
+            return "" if previous == self._failure else self._failure.reason
+        self._failure = _NO_FAILURE
         return RELOADED
 
     def _load(self) -> Pair:
@@ -115,26 +133,25 @@ class LivePair:
     @property
     def error(self) -> str:
         """Return the reason why the files are unusable; empty if they are usable."""
-        return self._error
+        return self._failure.reason
 
     @property
     def unreadable(self) -> bool:
         """Return True if a file could not be read; False if its content is the problem, for example an incomplete write."""
-        return self._error.startswith(UNREADABLE)
+        return self._failure.is_unreadable
 
     def _digest(self) -> bytes:
         return hashlib.sha256(_read(self._cert) + b"\0" + _read(self._key)).digest()
 
 
 RELOADED = "reloaded"
-UNREADABLE = "cannot read "
 
 
 def _read(path: str) -> bytes:
     try:
         content = regular_files.read(path, LARGEST)
     except OSError as error:
-        raise PairError(f"{UNREADABLE}{path}: {error.strerror or error}") from None
+        raise UnreadablePairError(path, error) from None
     if len(content) > LARGEST:
         raise PairError(f"{path} is larger than {LARGEST} bytes: not a certificate or key")
     return content
@@ -167,7 +184,7 @@ def _context(cert: str, key: str) -> ssl.SSLContext:
             raise PairError(f"{key} is not the private key of {cert}") from None
         raise PairError(f"{key} does not hold an unencrypted PEM private key that matches {cert}") from None
     except OSError as error:
-        raise PairError(f"{UNREADABLE}{cert} and {key}: {error.strerror or error}") from None
+        raise UnreadablePairError(f"{cert} and {key}", error) from None
     return context
 
 

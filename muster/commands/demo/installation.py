@@ -120,7 +120,7 @@ def _sidecar(kubeconfig: Path, log: Path) -> Iterator[str]:
         return [line for line in lines if line.get("event") == event]
 
     def leads() -> bool:
-        return any(str(line["message"]).endswith(" leads") for line in logged("lease"))
+        return any(line["leading"] for line in logged("lease"))
 
     with webhook_server.process(webhook_server.command("sidecar", *options), log, leads):
         yield str(logged("listening")[0]["address"])

@@ -96,9 +96,8 @@ def as_text(report: DiagnosisReport, *, colour: bool) -> str:
     parts = [_paragraph(check, each, colour=colour) for check, each in report.defects]
     if report.unchecked:
         parts.append("not checked:\n" + "".join(f"  {check.id}: {printable(each.reason)}\n" for check, each in report.unchecked))
-    errors, warnings = report.count(Severity.ERROR), report.count(Severity.WARNING)
-    counts = [counted(errors, "error"), counted(warnings, "warning")]
-    summary = ", ".join(each for each in counts if not each.startswith("0 ")) or "no findings"
+    counts = ((report.count(Severity.ERROR), "error"), (report.count(Severity.WARNING), "warning"))
+    summary = ", ".join(counted(*each) for each in counts if each[0]) or "no findings"
     return "\n".join([*parts, f"{summary}\n"])
 
 

@@ -27,7 +27,7 @@ from scheduler_core.wording.titles import titled
 def change_for_all(
     answer: Answer, own: Own, snapshot: ClusterSnapshot, objects: Iterable[Given], request: SimulationRequest, kinship: Kinship
 ) -> SmallestChange | None:
-    """Return a change with which everything at PATH fits without evictions; None if none is found, or if none is searched.
+    """Return a change with which everything at PATH fits without evictions; None if no change helps, or if none is searched.
 
     If one root does not fit, its remedies are tried first: a lower minimum, for example, need not place all pods.
     """
@@ -39,10 +39,10 @@ def change_for_all(
 
     def missing(changed: ClusterSnapshot) -> int:
         result = run_cycles(changed, cycle, simulation.unsettled(own), most=simulation.most_cycles(changed))
-        found = own_objects.restricted(Answer.from_decisions(result.decisions, result.pending), changed, own)
-        if verdict.judge(found, own, kinship).kind is Kind.FITS:
+        mine = own_objects.restricted(Answer.from_decisions(result.decisions, result.pending), changed, own)
+        if verdict.judge(mine, own, kinship).kind is Kind.FITS:
             return 0
-        return max(1, sum(len(each.pending) for each in latest(found.decisions).values()))
+        return max(1, sum(len(each.pending) for each in latest(mine.decisions).values()))
 
     required = {pod for each in answer.decisions for pod in (*each.assignments, *each.pending)}
     subjects = {verdict.subject(own.origins, each.root) for each in failed}

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from muster.commands.simulate.own_objects import Own, pod_name
-from muster.render.answer import Answer
+from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import Kinship
 from scheduler_core.causes.changes import Change
@@ -41,6 +41,7 @@ class Kind(enum.StrEnum):
     NOTHING = "nothing-to-judge"
 
 
+_NOTHING = "nothing to judge"
 MARKS = {Kind.FITS: "✓", Kind.AFTER_EVICTION: "→", Kind.UNDECIDED: "?", Kind.DOES_NOT_FIT: "✗", Kind.NOTHING: "○"}
 _ORDER = (Kind.FITS, Kind.AFTER_EVICTION, Kind.UNDECIDED, Kind.DOES_NOT_FIT)
 """From the best to the worst."""
@@ -49,17 +50,23 @@ _CAPACITY = {Kind.FITS: "; the nodes have capacity", Kind.AFTER_EVICTION: "; the
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict and its text without the sign."""
+    """Verdict; its text without the sign is *head*, a colon, and *details*."""
 
     kind: Kind
-    text: str
+    head: str
+    details: str
     incomplete: bool = False
     """A part of PATH was skipped, or a part of the cluster was not read."""
 
     @property
+    def heading(self) -> Heading:
+        """Return the heading of a page, without characters that a terminal obeys: it has names and values of PATH."""
+        return Heading(self.sign, self.head, printable(self.details))
+
+    @property
     def line(self) -> str:
-        """Return the text as one line that a terminal does not obey: it has names and values of PATH."""
-        return printable(self.text)
+        """Return the text as one line that a terminal does not obey."""
+        return self.heading.text
 
     @property
     def sign(self) -> str:
@@ -85,30 +92,30 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
     decided = {pod for each in last.values() for pod in each.pending}
     rootless = [(pod, why) for pod, why in answer.reasons.items() if pod not in decided]
     if not last and not rootless and not answer.refused:
-        return Verdict(Kind.NOTHING, f"nothing to judge: {_nothing(answer, own)}", incomplete)
+        return Verdict(Kind.NOTHING, _NOTHING, _nothing(answer, own), incomplete)
     case = _Case(answer, own.origins if own is not None else {}, kinship, removed)
     evicting = {each.root for each in answer.decisions if each.victims}
     kinds = {root: _kind(decision, evicts=root in evicting) for root, decision in last.items()}
     worst = max((*kinds.values(), *((Kind.DOES_NOT_FIT,) if rootless or not last else ())), key=_ORDER.index)
     if answer.refused:
-        return Verdict(Kind.DOES_NOT_FIT, f"does not fit: {case.refusal(worst)}{rest}", incomplete)
+        return Verdict(Kind.DOES_NOT_FIT, "does not fit", f"{case.refusal(worst)}{rest}", incomplete)
     concerned = [decision for root, decision in last.items() if kinds[root] is worst]
     match worst:
         case Kind.FITS:
-            line = f"fits: {case.where(list(last.values()))}"
+            head, details = "fits", case.where(list(last.values()))
         case Kind.AFTER_EVICTION:
-            line = f"fits after evicting {case.victims()}"
+            victims = case.victims()
+            head, details = f"fits after evicting {counted(len(victims), 'pod')}", case.units(victims)
         case Kind.UNDECIDED:
-            line = f"undecided: the search for {case.named(concerned)} spent its budget of {case.budget(concerned)}"
+            head, details = "undecided", f"the search for {case.named(concerned)} spent its budget of {case.budget(concerned)}"
         case _:
-            line = f"does not fit: {case.reason(concerned, rootless)}{change}"
-    return Verdict(worst, f"{line}{rest}", incomplete)
+            head, details = "does not fit", f"{case.reason(concerned, rootless)}{change}"
+    return Verdict(worst, head, f"{details}{rest}", incomplete)
 
 
 def without_nodes(unread: int) -> Verdict:
     """Return the verdict if no node is known; *unread* as in ``judge``."""
-    text = f"nothing to judge: there is no Node among the inputs: give --objects or --cluster{_unread(unread)}"
-    return Verdict(Kind.NOTHING, text, bool(unread))
+    return Verdict(Kind.NOTHING, _NOTHING, f"there is no Node among the inputs: give --objects or --cluster{_unread(unread)}", bool(unread))
 
 
 def subject(origins: Mapping[Name, Name], root: Name) -> Name:
@@ -182,13 +189,16 @@ class _Case:
         place = f" in {', '.join(domains)}" if 0 < len(domains) <= _NAMED else ""
         return f"{self.named(decisions)}: {counted(len(assigned), 'pod')}{place} on {nodes(per_node(assigned), _WIDTH)}"
 
-    def victims(self) -> str:
-        """Return the number of victims, and their groups."""
-        pods = sorted({pod for each in self.answer.decisions for pod in each.victims})
-        leaves = Counter(self.kinship.leaf(pod) for pod in pods)
+    def victims(self) -> list[str]:
+        """Return the victims."""
+        return sorted({pod for each in self.answer.decisions for pod in each.victims})
+
+    def units(self, victims: Sequence[str]) -> str:
+        """Return the groups of *victims*."""
+        leaves = Counter(map(self.kinship.leaf, victims))
         parts = [_unit(leaf, number) for leaf, number in sorted(leaves.items(), key=lambda each: (-each[1], str(each[0])))]
         more = len(parts) - _NAMED
-        return f"{counted(len(pods), 'pod')}: {', '.join(parts[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
+        return f"{', '.join(parts[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
 
     def _why(self, decision: Decision) -> str:
         """Return the beginning of the reason; if some pods of the root are placed, that of the others."""

@@ -42,7 +42,7 @@ class Judged:
         if form == "html":
             from muster.html import page
 
-            return page.render(with_headline(self.verdict, self.answer), self.snapshot, self.options, origin)
+            return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin)
         return as_text(self.verdict, self.answer if everything else self.own, self.kinship, colour=colour, every=every)
 
 
@@ -72,6 +72,6 @@ def as_json(verdict: Verdict, own: Answer, change: Remedy | None = None) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def with_headline(verdict: Verdict, answer: Answer) -> Answer:
+def with_heading(verdict: Verdict, answer: Answer) -> Answer:
     """Return *answer* with the verdict as the heading of its page."""
-    return dataclasses.replace(answer, headline=(verdict.sign, verdict.line))
+    return dataclasses.replace(answer, heading=verdict.heading)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
+from certs.inspection import DueBy
 from muster.doctor.finding import Check, Result, Unseen, error
 from muster.doctor.leaves import is_foreign, leaves, renew_command
 from muster.doctor.world import World
@@ -17,15 +17,12 @@ def check(world: World) -> Iterator[Result]:
             yield Unseen(f"no CA of the installation has signed the certificate of {leaf.source}: something else may answer there")
             continue
         report = leaf.report(world.now)
-        missing = [each for each in (report.due if report else ()) if each.startswith("does not name")]
+        missing = [each.text for each in (report.due if report else ()) if each.by is DueBy.NAMES]
         if report and missing:
             names = ", ".join(report.names) or "nothing"
             message = f"the certificate of {leaf.source} {', '.join(missing)}; it names {names}"
             hosts = sorted({*report.names, *(each.host for each in leaf.entries)})
-            command = renew_command(world, leaf)
-            if command.startswith("muster"):
-                command = " ".join([command, *(shlex.quote(f"--name={each}") for each in hosts)])
-            yield error(leaf.item, leaf.field, message, command)
+            yield error(leaf.item, leaf.field, message, renew_command(world, leaf, *(f"--name={each}" for each in hosts)))
 
 
 CHECK = Check(

@@ -38,7 +38,7 @@ NEEDED = frozenset({"Node", "Pod", "PodGroup"})
 """Kinds that must be served.  All other kinds are optional, or only pods wait that need them: see ``needed_kinds``."""
 CATCH_UP_WAIT, LONGEST_CATCH_UP_WAIT = 0.5, 8.0
 """First and longest time in seconds between two attempts to bring a kind to the current version."""
-UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"
+_FLAGS = "look at its flags --feature-gates (GenericWorkload) and --runtime-config"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ class _KindSink:
         self._health.served = self._health.listed = False
         self._informers.receiver.enqueue(Unserved(kind))
         if kind in NEEDED:
-            self._informers.report_error(kind, UNSERVED.format(kind=kind))
+            self._informers.report_error(kind, f"the API server does not serve {kind} objects: {_FLAGS}")
         elif kind in ON_DEMAND - OPTIONAL:
             self._informers.report_error(kind, unlisted_words([(kind, Unlisted(UnlistedReason.NOT_SERVED))]))
 

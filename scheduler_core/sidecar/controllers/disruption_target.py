@@ -17,8 +17,8 @@ from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
 
 _GONE = Condition(DISRUPTION_TARGET, "", "", "")
 _DEFAULT_MANAGER = "muster"
-"""Field manager of the previous version, which the API server took from the User-Agent.  A condition with it is ours only if
-its message has our prefix.  To be removed with the next version."""
+"""Field manager of the previous version, which the API server took from the User-Agent.  It is the same for each scheduler name, which only
+the message of such a condition has: the condition is ours only if its message has our prefix.  To be removed with the next version."""
 
 
 class DisruptionTargets:

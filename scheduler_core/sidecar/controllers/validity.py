@@ -18,13 +18,13 @@ from kubeapi.versions.releases import FIRST_WITH_COMPOSITE_CONDITIONS, TODAY
 from scheduler_core.causes.pre_enqueue import GroupViolations, InvalidTree
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
 from scheduler_core.model.names import Name
-from scheduler_core.model.wording import LONGEST, listed
 from scheduler_core.queueing import tree_violations
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.settings import Settings
 from scheduler_core.sidecar.writes import Condition, RecordEvent, Ref, SetCondition, Write
 from scheduler_core.wording.pre_enqueue_words import INVALID, pre_enqueue_words
+from scheduler_core.wording.truncation import LONGEST, listed_within
 from validators.gates import Gates
 from validators.model.group import Condition as GroupCondition
 from validators.model.group import Group
@@ -147,6 +147,8 @@ def _change(ref: Ref, current: GroupCondition | None, kind: str, reason: str, me
 
 
 def _is_ours(condition: GroupCondition) -> bool:
+    # The reason does not identify it: kube-scheduler has the same reasons from 1.38 on.  Nor does the field manager: it is another one if
+    # an earlier version wrote it (the User-Agent), or a sidecar of another scheduler name, or if a backup was restored.
     return condition.status != "True" and condition.reason in _OUR_REASONS and condition.message.startswith(INVALID)
 
 
@@ -156,6 +158,6 @@ def _messages(tree: Tree, groups: tuple[GroupViolations, ...]) -> dict[Name, str
         return {}
     everything = pre_enqueue_words(InvalidTree(groups))
     own = {each.group: [*map(pre_enqueue_words, each.violations)] for each in groups}
-    # All our messages have the prefix: we recognize them by it.
-    words = {name: INVALID + listed(errors, longest=LONGEST - len(INVALID)) for name, errors in own.items()}
+    # All our messages have the prefix: ``_is_ours`` recognizes them by it.
+    words = {name: INVALID + listed_within(errors, longest=LONGEST - len(INVALID)) for name, errors in own.items()}
     return {name: words.get(name, everything) for name in (name_of(node.group) for node in tree.nodes)}

@@ -160,7 +160,7 @@ class Sidecar:
         namespace, name = self._settings.lease
 
         def report(level: str, text: str) -> None:
-            self._log(level, "lease", {"message": text})
+            self._log(level, "lease", {"message": text, "leading": self._term() > 0})
             # A new term begins at once.
             self._mailbox.enqueue(None)
 

@@ -13,7 +13,6 @@ from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.status import Status
-from scheduler_core.model.wording import cut
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
@@ -35,6 +34,7 @@ from scheduler_core.sidecar.writes import (
 )
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.conditions import conditions, scheduled
+from scheduler_core.wording.truncation import cut
 
 NORMAL, WARNING = "Normal", "Warning"
 ERROR = "SchedulerError"

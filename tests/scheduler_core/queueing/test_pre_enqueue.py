@@ -8,11 +8,11 @@ from kubeapi.meta import ObjectMeta
 from scheduler_core.model.conditions import Conditions
 from scheduler_core.model.decision import Decision, GroupCondition
 from scheduler_core.model.status import Status
-from scheduler_core.model.wording import LONGEST
 from scheduler_core.queueing.pre_enqueue import decision, refusal
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.decision_words import group_message
+from scheduler_core.wording.truncation import LONGEST
 from tests.scheduler_core.builders import conditions_of, message_of, reasons_of
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 from validators.gates import Gates

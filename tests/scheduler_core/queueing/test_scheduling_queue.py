@@ -9,10 +9,10 @@ import pytest
 from kubeapi.meta import ObjectMeta
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
-from scheduler_core.model.wording import LONGEST
 from scheduler_core.queueing.scheduling_queue import Forest, OrderError, QueueOptions, build
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.decision_words import causes_words
+from scheduler_core.wording.truncation import LONGEST
 from tests.scheduler_core.builders import message_of, reasons_of
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 from validators.model.objects import Named

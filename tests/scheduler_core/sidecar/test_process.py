@@ -155,6 +155,7 @@ def test_it_binds_what_waits_and_gives_the_lease_up_only_when_that_is_written():
     assert ("ok\n", True) == (seen["ready"], seen["leads"])
     assert "Success" in seen["explained"]
     assert ("listening", "stopping") == (process.events[0], process.events[-1])
+    assert {"message": "one leads", "leading": True} in [fields for event, fields in process.lines if event == "lease"]
     assert before == [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
 
 

@@ -14,9 +14,9 @@ from scheduler_core.model.conditions import Conditions
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
-from scheduler_core.model.wording import LONGEST
 from scheduler_core.wording.conditions import conditions, disruption_target, scheduler_message
 from scheduler_core.wording.decision_words import cause_words
+from scheduler_core.wording.truncation import LONGEST
 from tests.scheduler_core.planted import composite, leaf
 
 WORKERS = Name("PodGroup", "default", "workers")

@@ -32,8 +32,8 @@ from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
-from scheduler_core.model.wording import LONGEST
 from scheduler_core.wording.decision_words import cause_words, causes_words, group_message
+from scheduler_core.wording.truncation import LONGEST
 from tests.scheduler_core.builders import conditions_of, decided, message_of, node, pod, reasons_of
 from tests.scheduler_core.wording.examples import members
 from tests.scheduler_core.wording.refused_clusters import refused_cluster

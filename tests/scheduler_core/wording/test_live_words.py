@@ -28,8 +28,8 @@ from scheduler_core.causes.live import (
 )
 from scheduler_core.causes.pre_enqueue import MembersGated, QuorumAwaited, QuorumShortage
 from scheduler_core.model.names import Name
-from scheduler_core.model.wording import LONGEST
 from scheduler_core.wording.decision_words import causes_words
+from scheduler_core.wording.truncation import LONGEST
 
 UNTIL = dt.datetime(2026, 1, 1, 0, 5, tzinfo=dt.UTC)
 KEEP, ALSO = (Name("PodDisruptionBudget", "default", name) for name in ("keep", "also"))

@@ -95,7 +95,7 @@ class LimitRanges:
     def violations(self, pod: Content) -> Iterator[str]:
         """Yield the reasons why *pod* is refused, in the words of the API server, with the field of the LimitRange."""
         spec = section(pod, "spec")
-        users = []
+        users: list[tuple[str, Amounts, Amounts | None]] = []
         if self._bounds["Container"]:
             containers = (section(each, "resources") for each in (*items(spec, "containers"), *items(spec, "initContainers")))
             users += [("Container", section(each, "requests"), section(each, "limits")) for each in containers]
@@ -106,13 +106,10 @@ class LimitRanges:
     def claim_violations(self, claim: Content) -> Iterator[str]:
         """Yield the reasons why a PersistentVolumeClaim is refused, as ``violations``; only its requests are limited."""
         requests = section(section(section(claim, "spec"), "resources"), "requests")
-        return (
-            each.replace("No limit is specified", "No request is specified").replace(", but limit is", ", but request is")
-            for each in self._violations([(_CLAIM, requests, requests)])
-        )
+        return self._violations([(_CLAIM, requests, None)])
 
-    def _violations(self, users: Iterable[tuple[str, Amounts, Amounts]]) -> Iterator[str]:
-        """Yield the violations of *users*, each with its type, requests and limits, in the order of the limits."""
+    def _violations(self, users: Iterable[tuple[str, Amounts, Amounts | None]]) -> Iterator[str]:
+        """Yield the violations of *users*, each with its type, requests and limits (None: it has none), in the order of the limits."""
         found = []
         for number, (kind, requests, limits) in enumerate(users):
             for (section_index, resource), bounds in self._bounds[kind].items():
@@ -161,28 +158,29 @@ def _merge(container: Content, name: str, defaults: Amounts) -> None:
         container["resources"] = resources
 
 
-def _below(resource: str, least: int, requests: Amounts, limits: Amounts) -> str:
+def _below(resource: str, least: int, requests: Amounts, limits: Amounts | None) -> str:
     if resource not in requests:
         return ".  No request is specified"
     if _milli(requests[resource]) < least:
         return f", but request is {requests[resource]}"
-    if resource in limits and _milli(limits[resource]) < least:
+    if limits and resource in limits and _milli(limits[resource]) < least:
         return f", but limit is {limits[resource]}"
     return ""
 
 
-def _above(resource: str, most: int, requests: Amounts, limits: Amounts) -> str:
-    if resource not in limits:
-        return ".  No limit is specified"
-    if _milli(limits[resource]) > most:
-        return f", but limit is {limits[resource]}"
+def _above(resource: str, most: int, requests: Amounts, limits: Amounts | None) -> str:
+    noun, amounts = ("request", requests) if limits is None else ("limit", limits)
+    if resource not in amounts:
+        return f".  No {noun} is specified"
+    if _milli(amounts[resource]) > most:
+        return f", but {noun} is {amounts[resource]}"
     if resource in requests and _milli(requests[resource]) > most:
         return f", but request is {requests[resource]}"
     return ""
 
 
-def _beyond(resource: str, ratio: int, requests: Amounts, limits: Amounts) -> str:
-    request, limit = _milli(requests.get(resource, 0)), _milli(limits.get(resource, 0))
+def _beyond(resource: str, ratio: int, requests: Amounts, limits: Amounts | None) -> str:
+    request, limit = _milli(requests.get(resource, 0)), _milli((limits or {}).get(resource, 0))
     if not request:
         return ", but no request is specified or request is 0"
     if not limit:
@@ -190,7 +188,7 @@ def _beyond(resource: str, ratio: int, requests: Amounts, limits: Amounts) -> st
     return f", but provided ratio is {limit / request:f}" if limit * 1000 > ratio * request else ""
 
 
-_EXAMINED: Sequence[tuple[str, Callable[[str, int, Amounts, Amounts], str]]] = (
+_EXAMINED: Sequence[tuple[str, Callable[[str, int, Amounts, Amounts | None], str]]] = (
     ("minimum {resource} usage per {kind}", _below),
     ("maximum {resource} usage per {kind}", _above),
     ("{resource} max limit to request ratio per {kind}", _beyond),

@@ -18,7 +18,6 @@ from workloadbuilder.adapters.shared.known_objects import group_of
 
 UNKNOWN = "schema-unknown-field"
 _UNSERVED = "unserved"
-_SUGGESTION = "; did you mean "
 _SETTINGS = Settings(profile=Profile.UPSTREAM)
 _WITH_RULES = frozenset({"Job", "Pod"})
 _CACHED = 256
@@ -72,12 +71,12 @@ def unknown_fields(manifest: Content) -> list[FieldError]:
     """Return the fields of a custom kind that have no similar known field: they can be those of a later version."""
     if group_of(str(manifest.get("apiVersion"))) in _BUILT_IN:
         return []
-    return [each for each in whole_objects.errors(manifest) if each.origin == UNKNOWN and _SUGGESTION not in each.detail]
+    return [each for each in whole_objects.errors(manifest) if each.origin == UNKNOWN and not each.suggestion]
 
 
 def misspelt_fields(manifest: Content) -> list[FieldError]:
     """Return the unknown fields that are similar to known ones."""
-    return [each for each in whole_objects.errors(manifest) if each.origin == UNKNOWN and _SUGGESTION in each.detail]
+    return [each for each in whole_objects.errors(manifest) if each.origin == UNKNOWN and each.suggestion]
 
 
 def errors_of_pod(pod: Content, *, created: bool = False) -> Iterator[FieldError]:
@@ -102,8 +101,8 @@ def described(error: FieldError) -> str:
         return error.detail
     if error.origin != UNKNOWN:
         return f"{error.path}: {error}" if error.path.parts else str(error)
-    _, found, suggestion = error.detail.partition(_SUGGESTION)
-    return f'strict decoding error: unknown field "{error.path}"' + f"{found}{suggestion}".replace("'", '"')
+    similar = f'; did you mean "{error.suggestion}"?' if error.suggestion else ""
+    return f'strict decoding error: unknown field "{error.path}"{similar}'
 
 
 def _unserved(api_version: str, kind: str, versions: tuple[str, ...]) -> FieldError:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 LONGEST = 1024
 """Maximum number of characters of a message.  The API allows 32768 (metav1.Condition): too many to read in ``kubectl describe``."""
+LONGEST_CAUSE = 1000
+"""Maximum number of characters of one cause in a message, if its text can grow with the cluster."""
 _LEAST_TAIL = 40
 
 
@@ -22,7 +24,7 @@ def with_note(text: str, note: str) -> str:
     return f"{cut(text, LONGEST - len(note) - 2)}; {note}" if text and note else text or note
 
 
-def listed(parts: Sequence[str], joint: str = "; ", longest: int = LONGEST) -> str:
+def listed_within(parts: Sequence[str], joint: str = "; ", longest: int = LONGEST) -> str:
     """Return *parts* joined: as many as fit whole (at least one, cut if necessary), and the number of those left out."""
     total, shown = 0, 0
     for part in parts:
