@@ -5,5 +5,6 @@ volume_store     claims, volumes, storage classes and capacities, CSI drivers, a
 device_store     claims to devices, their templates, slices, device classes and taint rules
 label_stores     selectors of Services and of controllers of pods, labels of namespaces
 published_slices slices with the taints of the rules, by name and by pool
+node_table       the node table of a snapshot, for all three
 load             objects -> ClusterSnapshot
 """

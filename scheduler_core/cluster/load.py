@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
+from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.cluster.volume_store import VolumeStore
 from scheduler_core.loading import label_case, label_suggestions, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
@@ -16,7 +17,7 @@ from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_namespaces import missing_namespaces
-from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
+from scheduler_core.loading.read_nodes import NodeRead, images_among, read_nodes
 from scheduler_core.loading.read_objects import several
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
@@ -65,8 +66,7 @@ def load_gathered(
     drafts, devices = _with_devices(kinds, drafts, leaves.good, reader, problems)
     generated = v1alpha1.join(drafts, workloads.good, (*leaves.good, *composites.good), priorities)
     groups = completed((*leaves.good, *composites.good, *generated.groups), priorities, problems)
-    table = _node_table(nodes, drafts, volumes, devices, problems)
-    table.score_resources(profiles.scored_resources)
+    table = _node_table(nodes, drafts, volumes, devices, profiles.scored_resources, problems)
     _report_levels(table, devices, tuple(device_topology), groups, problems)
     # The records take the memory of the nodes.
     known_nodes = [*map(_known, nodes.values())]
@@ -94,18 +94,23 @@ def load_gathered(
 
 
 def _node_table(
-    nodes: Mapping[str, NodeRead], drafts: Sequence[Draft], volumes: VolumeObjects, devices: DeviceObjects | None, problems: list[Problem]
+    nodes: Mapping[str, NodeRead],
+    drafts: Sequence[Draft],
+    volumes: VolumeObjects,
+    devices: DeviceObjects | None,
+    scored: Collection[str],
+    problems: list[Problem],
 ) -> NodeTable:
-    table = node_table(nodes, requested_rows(drafts), problems, volumes.attach)
-    images = {name for each in {draft.images for draft in drafts} for name in each}
-    table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
+    wanted_images = {name for each in {draft.images for draft in drafts} for name in each}
+    images = [images_among(each.node.status.images, wanted_images) for each in nodes.values()]
+    provided = devices.resources if devices is not None else {}
+    table = build_node_table(TableInputs(nodes, requested_rows(drafts), volumes.attach, images, provided, scored), problems)
     free = report_storage(table, volumes)
     if devices is not None:
         from scheduler_core.loading.released_claims import releasable
         from scheduler_core.loading.unusable_pools import unusable_pools
         from scheduler_core.plugins.devices.interchangeable import count_devices
 
-        table.back_by_devices(devices.resources)
         wanted = [draft.form.devices for draft in drafts if draft.form.devices]
         later = releasable(drafts, devices)
         count_devices(table, devices, [*wanted, *((need,) for need in later.values())], later)

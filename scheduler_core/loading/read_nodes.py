@@ -5,19 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Hashable, Iterable, Mapping
 
-import numpy as np
-
-from scheduler_core.loading import object_errors, pod_requests
+from scheduler_core.loading import pod_requests
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model import cluster_objects, wire
-from scheduler_core.model.attach_limits import AttachLimits, driver_of
+from scheduler_core.model import cluster_objects
 from scheduler_core.model.cluster_objects import ContainerImage
-from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.nodes import OTHERS, Image, NodeTable
-from scheduler_core.model.problem import Problem, ProblemKind
-from scheduler_core.model.resource_names import BUILT_IN
+from scheduler_core.model.nodes import Image
+from scheduler_core.model.problem import Problem
 from scheduler_core.plugins import registry
 
 
@@ -36,60 +31,9 @@ def read_nodes(objects: Objects, problems: list[Problem]) -> dict[str, NodeRead]
     return {name: nodes["", name] for _, name in sorted(nodes)}
 
 
-def node_table(
-    nodes: Mapping[str, NodeRead],
-    requested: Iterable[str],
-    problems: list[Problem],
-    attach: AttachLimits | None = None,
-    *,
-    most: int | None = None,
-) -> NodeTable:
-    """Return the table of *nodes*, which are sorted by name; *requested* are the resources and volumes that pods request.
-
-    At most *most* of the requested resources that no node has get their own rows, the first by name; None: all.
-    """
-    attach, requested = AttachLimits() if attach is None else attach, set(requested)
-    volumes = {name for name in requested if driver_of(name)}
-    allocated_resources = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN) | volumes
-    names = (
-        *BUILT_IN,
-        *sorted(allocated_resources.union(_rows_of_missing(requested.difference(allocated_resources, BUILT_IN), most))),
-    )
-    allocatable = np.zeros((len(names), len(nodes)), dtype=np.int64)
-    row = {name: index for index, name in enumerate(names)}
-    for column, each in enumerate(nodes.values()):
-        for name, amount in each.allocatable.items():
-            allocatable[row[name], column] = amount
-    for column, node in enumerate(nodes if volumes else ()):
-        for name, amount in attach.amounts(node):
-            if name in volumes:
-                allocatable[row[name], column] = amount
-    return NodeTable(
-        tuple(nodes),
-        [each.node.metadata.labels or {} for each in nodes.values()],
-        [_taints(name, each.node, problems) for name, each in nodes.items()],
-        [each.node.spec.unschedulable for each in nodes.values()],
-        names,
-        allocatable,
-        {
-            name: [each.kept[place] for each in nodes.values()]
-            for place, name in enumerate(each.name for each in registry.declared().of_nodes)
-        },
-        attach,
-    )
-
-
 def images_among(listed: Iterable[ContainerImage] | None, names: Container[str]) -> tuple[Image, ...]:
     """Return the images of a node whose name is in *names*."""
     return tuple((name, image.size_bytes) for image in listed or () for name in image.names or () if name in names)
-
-
-def _rows_of_missing(requested: set[str], most: int | None) -> Iterable[str]:
-    """Return the resources in *requested*, which no node has, that get a row."""
-    own = requested - {OTHERS}
-    if most is None or (len(own) <= most and OTHERS not in requested):
-        return own
-    return (*sorted(own)[:most], OTHERS)
 
 
 def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
@@ -111,10 +55,3 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
         return name, NodeRead(node, pod_requests.amounts(written, path), registry.declared().kept_of_node(node))
     except ValueError as error:
         raise Unusable(str(error)) from None
-
-
-def _taints(name: str, node: cluster_objects.Node, problems: list[Problem]) -> tuple[wire.Taint, ...]:
-    taints = node.spec.taints or ()
-    # There are thousands of nodes, and few errors.
-    problems += [Problem.about(ObjectName("Node", "", name), ProblemKind.INVALID_FIELD, text) for text in object_errors.taints(taints)]
-    return tuple(each for each in taints if each.effect in object_errors.EFFECTS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,7 @@ class Column:
     """Shape (nodes,): index into ``values``, -1 if the node does not have the label."""
 
 
+T = TypeVar("T")
 Image = tuple[str, int]
 """Name and size in bytes."""
 
@@ -96,7 +98,7 @@ class NodeTable:
         kept: values that plugins keep of each node, by name.
         attach: CSI drivers and attached volumes of the nodes.
         limit_rows: CSI drivers whose volumes are limited, by row.
-        images: images of pods, by node, as set by ``report_images``.
+        images: images of pods, by node.
         reported: the same by name.
         storage: options of claims that wait for their first consumer, as set by ``report_storage``; None if they are not modelled.
         volume_rows: rows that count volumes, as set by ``count_volumes``.
@@ -104,14 +106,15 @@ class NodeTable:
         device_rows: interchangeable devices, as set by ``count_devices``; None if no pod has claims to allocate.
         counted: rows that count devices.
         device_reach: nodes that reach devices for each request of a claim, shape (nodes,), by specification; all nodes if it is not listed.
-        backed: nodes on which devices provide an extended resource, shape (nodes,), by resource; as set by ``back_by_devices``.
-        scored: resources that scores count, as set by ``score_resources``.
+        backed: nodes on which devices provide an extended resource, shape (nodes,), by resource; there ``allocatable`` is ``UNLIMITED``, so that
+            NodeResourcesFit does not check it.
+        scored: resources that scores count.
         levels: topology levels by the requested keys, filled by ``topology_levels.levels``.
         device_levels: domain of each node by topology key, of keys that are attributes of devices; as set by ``report_device_levels``.
 
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a table is complete once it is made
         self,
         names: Sequence[str],
         labels: Sequence[Mapping[str, str]],
@@ -119,8 +122,12 @@ class NodeTable:
         unschedulable: Sequence[bool],
         resources: Sequence[str],
         allocatable: Ints,
-        kept: Mapping[str, Sequence[Hashable]] | None = None,
         attach: AttachLimits | None = None,
+        *,
+        kept: Mapping[str, Sequence[Hashable]] | None = None,
+        images: Iterable[tuple[Image, ...]] | None = None,
+        backed: Mapping[str, Bools] | None = None,
+        scored: ScoredRows = CPU_AND_MEMORY_ROWS,
     ) -> None:
         self.names = tuple(names)
         self.labels = tuple(labels)
@@ -136,13 +143,11 @@ class NodeTable:
         self.everything: Nodes = np.arange(len(self.names), dtype=np.int64)
         self._columns: dict[str, Column] = {}
         self._level_columns: dict[str, Column] = {}
-        self.images: tuple[tuple[Image, ...], ...] = ((),) * len(self.names)
-        self.reported: dict[str, ReportedImage] = {}
+        self.report_images(((),) * len(self.names) if images is None else images)
         self.storage: Storage | None = None
         self.volume_rows: frozenset[int] = frozenset()
         self.volume_names: tuple[str, ...] = ()
-        self.scored = CPU_AND_MEMORY_ROWS
-        self.backed: dict[str, Bools] = {}
+        self.scored, self.backed = scored, {**(backed or {})}
         self.levels: dict[frozenset[str], tuple[str, ...]] = {}
         self.device_levels: dict[str, tuple[str | None, ...]] = {}
         self.device_rows: DeviceRows | None = None
@@ -154,14 +159,16 @@ class NodeTable:
 
     def report_images(self, images: Iterable[tuple[Image, ...]]) -> None:
         """Set the images of the nodes: those that pods have, by node."""
-        self.images = tuple(images)
+        self.images: tuple[tuple[Image, ...], ...] = tuple(images)
         sizes: dict[str, int] = {}
         nodes: dict[str, set[int]] = {}
         for node, each in enumerate(self.images):
             for name, size in each:
                 sizes.setdefault(name, size)
                 nodes.setdefault(name, set()).add(node)
-        self.reported = {name: ReportedImage(size, np.array(sorted(nodes[name]), dtype=np.int64)) for name, size in sizes.items()}
+        self.reported: dict[str, ReportedImage] = {
+            name: ReportedImage(size, np.array(sorted(nodes[name]), dtype=np.int64)) for name, size in sizes.items()
+        }
 
     def count_volumes(self, numbers: Mapping[str, Ints]) -> None:
         """Set the numbers of interchangeable volumes by name, each of shape (nodes,); rows of other names are removed if they are the last.
@@ -237,23 +244,40 @@ class NodeTable:
         """Set the options of claims."""
         self.storage = storage
 
-    def back_by_devices(self, names: Container[str]) -> None:
-        """Let devices provide those of *names* that have a row, on each node without any; there NodeResourcesFit does not check them."""
-        for row, name in enumerate(self.resources):
-            if name in names and row > PODS:
-                self.backed[name] = self.allocatable[row] == 0
-                self.allocatable[row][self.backed[name]] = UNLIMITED
-
-    def score_resources(self, names: Iterable[str]) -> None:
-        """Let scores count the resources *names*, besides cpu and memory; those that no node has do not matter."""
-        more = sorted(name for name in {*names}.difference(("cpu", "memory", "pods")) if name in self.row)
-        if more:
-            rows = [CPU, MEMORY, *(self.row[name] for name in more)]
-            self.scored = ScoredRows(np.array(rows, dtype=np.int64), {name: at for at, name in enumerate(("cpu", "memory", *more))})
-
     def report_device_levels(self, levels: Mapping[str, tuple[str | None, ...]]) -> None:
         """Set the domains of nodes by topology key, for keys that are attributes of devices; these keys are no labels."""
         self.device_levels = dict(levels)
+
+    def joined(self, more: NodeTable) -> tuple[NodeTable, list[int]]:
+        """Return these nodes with those of *more*, which take precedence for equal names; and the new index of each of these.
+
+        *more* has the rows of this table.  A node that replaces another one has its devices, and is in its domains; a new node has none.
+        """
+        kept = [index for index, name in enumerate(self.names) if name not in more.index]
+        names = [*map(self.names.__getitem__, kept), *more.names]
+        order = sorted(range(len(names)), key=names.__getitem__)
+
+        def both(one: Sequence[T], other: Sequence[T]) -> list[T]:
+            values = [*map(one.__getitem__, kept), *other]
+            return [values[index] for index in order]
+
+        rows = [more.row[name] for name in self.resources]
+        table = NodeTable(
+            both(self.names, more.names),
+            both(self.labels, more.labels),
+            both(self.taints, more.taints),
+            both(self.unschedulable.tolist(), more.unschedulable.tolist()),
+            self.resources,
+            np.concatenate((self.allocatable[:, kept], more.allocatable[rows]), axis=1)[:, order],
+            more.attach,
+            kept={name: both(values, more.kept[name]) for name, values in self.kept.items()},
+            images=both(self.images, more.images),
+            backed={name: np.array(both(mask.tolist(), [False] * len(more)), dtype=bool) for name, mask in self.backed.items()},
+            scored=self.scored,
+        )
+        levels = {key: dict(zip(self.names, values, strict=True)) for key, values in self.device_levels.items()}
+        table.report_device_levels({key: tuple(map(values.get, table.names)) for key, values in levels.items()})
+        return table, [table.index[name] for name in self.names]
 
     def column(self, key: str) -> Column:
         """Return the values of the topology key *key* on all nodes: a level of devices, else a label (cached)."""

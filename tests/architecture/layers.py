@@ -41,7 +41,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"sidecar", "facade"}),
     ),
     "scheduler_core.cluster": (
-        frozenset({"store", "published_slices"}),
+        frozenset({"node_table", "published_slices", "store"}),
         frozenset({"device_store", "label_stores", "volume_store"}),
         frozenset({"load"}),
     ),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container
 
 import numpy as np
 
 from kubeapi.meta import ObjectMeta
+from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
-from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_node
+from scheduler_core.loading.read_nodes import NodeRead, images_among, read_node
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model import cluster_objects
 from scheduler_core.model.attach_limits import AttachLimits
@@ -85,13 +86,18 @@ class NodeCache:
         self._set_images(name, ())
         return self.nodes.pop(name, None) is not None
 
-    def table(self, requested: Iterable[str], problems: list[Problem]) -> NodeTable:
+    def table(self, requested: Collection[str], problems: list[Problem]) -> NodeTable:
         """Return the node table for placement; *requested* are the resources that pods request."""
         nodes = {name: self.nodes[name] for name in sorted(self.nodes)}
-        table = node_table(nodes, requested, problems, self.attach, most=MAX_UNKNOWN_RESOURCES)
-        table.back_by_devices(self.device_resources)
-        table.score_resources(self.scored_resources)
-        return table
+        inputs = TableInputs(
+            nodes,
+            requested,
+            self.attach,
+            device_resources=self.device_resources,
+            scored=self.scored_resources,
+            most=MAX_UNKNOWN_RESOURCES,
+        )
+        return build_node_table(inputs, problems)
 
     def table_like(self, before: NodeTable) -> NodeTable | None:
         """Return the table of the present nodes with the rows of *before*; None if the names of nodes or resources changed."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
-
-import numpy as np
 
 from kubeapi.meta import replaced
 from scheduler_core.cluster.load import load_gathered
+from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.gather import CAPACITY_KINDS, DEVICE_KINDS, VOLUME_KINDS, gather
 from scheduler_core.loading.gathered import Objects
@@ -17,14 +15,13 @@ from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
-from scheduler_core.loading.read_nodes import images_among, node_table, read_nodes
+from scheduler_core.loading.read_nodes import images_among, read_nodes
 from scheduler_core.loading.read_objects import one_each
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.decision import Step
 from scheduler_core.model.device_claims import DeviceObjects
-from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -35,7 +32,6 @@ from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.model.workload import Workload
 
-T = TypeVar("T")
 _GROUPS = ("PodGroup", "CompositePodGroup")
 CLAIM_KINDS = (*VOLUME_KINDS, *CAPACITY_KINDS, "CSINode", *DEVICE_KINDS)
 """Kinds on which the requests of pods depend: a snapshot with other objects of them is loaded again."""
@@ -148,9 +144,9 @@ def _with_drivers(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapsho
 def _with_nodes(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapshot:
     problems: list[Problem] = []
     read = read_nodes(objects, problems)
-    more = node_table(read, snapshot.nodes.resources, problems, snapshot.volumes.attach)
-    more.report_images(images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values())
-    table, new_index = _joined(snapshot.nodes, more)
+    images = [images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values()]
+    more = build_node_table(TableInputs(read, snapshot.nodes.resources, snapshot.volumes.attach, images), problems)
+    table, new_index = snapshot.nodes.joined(more)
     free = report_storage(table, snapshot.volumes)
     needs = (pod.shape.volumes for pod in snapshot.pods if pod.shape.volumes)
     demand = ClaimDemand.of_pods([need.request for need in each if need.request is not None] for each in needs)
@@ -168,36 +164,6 @@ def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
     node = new_index[pod.node] if pod.node >= 0 else -1
     nominated = new_index[pod.nominated] if pod.nominated >= 0 else -1
     return pod if (node, nominated) == (pod.node, pod.nominated) else replaced(pod, node=node, nominated=nominated)
-
-
-def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
-    """Return *nodes* with *more*, which take precedence for equal names; and the new index of each of *nodes*."""
-    kept = [index for index, name in enumerate(nodes.names) if name not in more.index]
-    names = [*(nodes.names[index] for index in kept), *more.names]
-    order = sorted(range(len(names)), key=names.__getitem__)
-
-    def both(one: Sequence[T], other: Sequence[T]) -> list[T]:
-        joined = [*(one[index] for index in kept), *other]
-        return [joined[index] for index in order]
-
-    rows = [more.row[name] for name in nodes.resources]
-    table = NodeTable(
-        both(nodes.names, more.names),
-        both(nodes.labels, more.labels),
-        both(nodes.taints, more.taints),
-        both(nodes.unschedulable.tolist(), more.unschedulable.tolist()),
-        nodes.resources,
-        np.concatenate((nodes.allocatable[:, kept], more.allocatable[rows]), axis=1)[:, order],
-        {name: both(values, more.kept[name]) for name, values in nodes.kept.items()},
-        more.attach,
-    )
-    table.report_images(both(nodes.images, more.images))
-    table.scored = nodes.scored
-    # A node that replaces another one has its devices; a new node has none.
-    levels = {key: dict(zip(nodes.names, values, strict=True)) for key, values in nodes.device_levels.items()}
-    table.report_device_levels({key: tuple(values.get(name) for name in table.names) for key, values in levels.items()})
-    table.backed = {name: np.array(both(mask.tolist(), [False] * len(more)), dtype=bool) for name, mask in nodes.backed.items()}
-    return table, [table.index[name] for name in nodes.names]
 
 
 def _priorities(snapshot: ClusterSnapshot) -> Priorities:

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cluster.node_table import scored_rows
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -32,16 +33,16 @@ _serials = itertools.count()
 def table(kinds: Sequence[tuple[int, bool]], racks: int, profile: SchedulerProfile) -> NodeTable:
     """Return nodes n000, ... of the kinds (index, tainted), spread over *racks*."""
     allocatable = np.array([[*KINDS[kind][:3], 5, KINDS[kind][3]] for kind, _ in kinds], dtype=np.int64).reshape(-1, 5).T
-    nodes = NodeTable(
+    resources = ("cpu", "memory", "ephemeral-storage", "pods", GPU)
+    return NodeTable(
         [f"n{number:03d}" for number in range(len(kinds))],
         [{"rack": f"r{number % racks:02d}"} for number in range(len(kinds))],
         [(SOFT,) if soft else () for _, soft in kinds],
         [False] * len(kinds),
-        ("cpu", "memory", "ephemeral-storage", "pods", GPU),
+        resources,
         allocatable,
+        scored=scored_rows({name: row for row, name in enumerate(resources)}, profile.scored_resources),
     )
-    nodes.score_resources(profile.scored_resources)
-    return nodes
 
 
 def shapes(profile: SchedulerProfile) -> list[PodShape]:
