@@ -6,5 +6,6 @@ device_store     claims to devices, their templates, slices, device classes and 
 label_stores     selectors of Services and of controllers of pods, labels of namespaces
 published_slices slices with the taints of the rules, by name and by pool
 node_table       the node table of a snapshot, for all three
+cluster          objects that are applied and removed, forks, and snapshots
 load             objects -> ClusterSnapshot
 """

@@ -44,6 +44,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"node_table", "published_slices", "store"}),
         frozenset({"device_store", "label_stores", "volume_store"}),
         frozenset({"load"}),
+        frozenset({"cluster"}),
     ),
     "scheduler_core.causes": (
         frozenset({"filter_reasons"}),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from muster.render import answer_json
 from muster.render.answer import Answer
+from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, Result, queued, run_cycle
 from scheduler_core.model.decision import Decision, GroupCondition
@@ -21,6 +22,7 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.resource_names import BUILT_IN
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire import Taint
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import Greedy
@@ -258,3 +260,10 @@ def promising(draw: st.DrawFn, size: Size = SMALL, *, apart: bool = False) -> li
             affinity = each["spec"].setdefault("affinity", {})
             affinity["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     return objects
+
+
+def with_objects(snapshot: ClusterSnapshot, *objects: Json) -> ClusterSnapshot:
+    """Return the snapshot of the same cluster to which *objects* were applied."""
+    cluster = Cluster.of_snapshot(snapshot)
+    cluster.apply(*objects)
+    return cluster.snapshot()

@@ -9,5 +9,4 @@ pod_edits       tolerations, selectors and gates of pending pods
 raw_objects     raw objects of a cluster by name
 edited_objects  raw objects with changed fields
 node_templates  a new node of an existing kind, with its DaemonSet and static pods
-apply_edits     edits applied to a snapshot
 """

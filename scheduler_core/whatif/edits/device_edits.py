@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
+from scheduler_core.cluster.cluster import Key
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.wire import Taint
 from scheduler_core.whatif.edits.edits import MORE_STORAGE, RELAXED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, section
-from scheduler_core.whatif.edits.raw_objects import Book, Key
+from scheduler_core.whatif.edits.raw_objects import Book
 
 MOST_IN_SLICE = 64
 """Maximum number of devices of a ResourceSlice to which devices are added; the API server allows more, but not for all devices."""

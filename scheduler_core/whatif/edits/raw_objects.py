@@ -6,15 +6,14 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from scheduler_core.cluster.cluster import Cluster, Key, named_objects
 from scheduler_core.loading.accepted import accepted_content
 from scheduler_core.loading.gather import gather, written_name
-from scheduler_core.loading.gathered import GatheredObjects, Given, Objects
+from scheduler_core.loading.gathered import GatheredObjects, Given
 from scheduler_core.model.decision import Step
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_templates import OWNERS, Content, belongs_to_its_node
 from validators.model.objects import CLUSTER_SCOPED
-
-Key = tuple[str, str, str]
-"""Kind, namespace (empty for cluster-scoped kinds), name."""
 
 
 class Book:
@@ -72,15 +71,9 @@ class Book:
         """Return the same objects with those that *steps* apply."""
         return _ChangedBook(self, {key_of(step.apply): dict(step.apply) for step in steps if step.apply is not None})
 
-    def kinds_after(self, steps: Sequence[Step]) -> dict[str, Objects]:
-        """Return all objects by kind after *steps*."""
-        changes = net_changes(steps)
-        kinds: dict[str, Objects] = {**self._objects}
-        for kind in {key[0] for key in changes}:
-            kinds[kind] = [each for key, each in self._objects_of_kind(kind).items() if key not in changes]
-        added, _ = gather(step.apply for step in changes.values() if step.apply is not None)
-        kinds |= {kind: [*kinds[kind], *objects] for kind, objects in added.items() if len(objects)}
-        return kinds
+    def cluster(self, snapshot: ClusterSnapshot) -> Cluster:
+        """Return the cluster of these objects, of which *snapshot* was made."""
+        return Cluster.of_snapshot(snapshot, self._objects)
 
     def _mentioning(self, words: tuple[str, ...]) -> list[GatheredObjects]:
         """Return the pods whose text contains one of *words*: of many pods, only these are parsed."""
@@ -93,12 +86,7 @@ class Book:
 
     def _objects_of_kind(self, kind: str) -> Mapping[Key, GatheredObjects]:
         if kind not in self._named:
-            named = self._named[kind] = {}
-            for gathered in self._objects.get(kind, ()):
-                namespace, name = written_name(gathered.text)
-                key = (kind, "" if kind in CLUSTER_SCOPED else namespace or "default", name)
-                if key not in named or gathered.canonical() < named[key].canonical():
-                    named[key] = gathered
+            self._named[kind] = named_objects(kind, self._objects.get(kind, ()))
         return self._named[kind]
 
 
@@ -112,6 +100,18 @@ def key_of(content: Mapping[str, Any]) -> Key:
     """Return kind, namespace and name of an object."""
     metadata, kind = content.get("metadata") or {}, str(content.get("kind", ""))
     return kind, "" if kind in CLUSTER_SCOPED else metadata.get("namespace") or "default", str(metadata.get("name", ""))
+
+
+def after(cluster: Cluster, steps: Iterable[Step]) -> Cluster:
+    """Return a fork of *cluster* after *steps*."""
+    fork, added = cluster.fork(), []
+    for step in steps:
+        if step.apply is not None:
+            added.append(step.apply)
+        elif step.delete is not None:
+            fork.remove(step.delete["kind"], step.delete["namespace"], step.delete["name"])
+    fork.apply(*added)
+    return fork
 
 
 def merged(*changes: Sequence[Step]) -> tuple[Step, ...]:

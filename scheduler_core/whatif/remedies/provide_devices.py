@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 
+from scheduler_core.cluster.cluster import Key
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
@@ -18,7 +19,7 @@ from scheduler_core.plugins.devices.tolerations import tolerated
 from scheduler_core.whatif.edits.device_edits import ClaimSource, LikeDevice, more_devices
 from scheduler_core.whatif.edits.edited_objects import pod_of
 from scheduler_core.whatif.edits.node_templates import section
-from scheduler_core.whatif.edits.raw_objects import Book, Key
+from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 

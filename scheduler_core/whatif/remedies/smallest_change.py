@@ -15,11 +15,10 @@ from scheduler_core.model.decision import Remedy, Step
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
 from scheduler_core.whatif.edits.change_order import order_key
 from scheduler_core.whatif.edits.edits import Edit, combine
 from scheduler_core.whatif.edits.node_edits import LARGER
-from scheduler_core.whatif.edits.raw_objects import Book, merged
+from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
@@ -143,7 +142,7 @@ def _relaxed_and_nodes(trials: _Trials, snapshot: ClusterSnapshot, roots: Unplac
             break
         if not (steps := edit.steps(trials.book)):
             continue
-        changed = applied(snapshot, merged(steps))
+        changed = after(trials.book.cluster(snapshot), merged(steps)).snapshot()
         if (subject := _subject(changed, roots)) is None:
             continue
         capacity = PresentCapacity(changed, subject, trials.book)
@@ -270,7 +269,7 @@ class _Trials:
         return not self.missing
 
     def _changed(self, steps: Sequence[Step]) -> ClusterSnapshot:
-        return reloaded(self.book, self._snapshot, steps) if changes_claims(steps) else applied(self._snapshot, steps)
+        return after(self.book.cluster(self._snapshot), steps).snapshot()
 
     def as_change(self, edit: Edit, *, proven: bool) -> SmallestChange:
         """Return *edit*, which works."""

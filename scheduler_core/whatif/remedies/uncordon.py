@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from scheduler_core.causes.changes import UncordonedNodes
-from scheduler_core.whatif.edits.apply_edits import applied
 from scheduler_core.whatif.edits.edits import Edit, combine
 from scheduler_core.whatif.edits.node_edits import Uncordoned
-from scheduler_core.whatif.edits.raw_objects import Book
+from scheduler_core.whatif.edits.raw_objects import Book, after
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
@@ -39,7 +38,9 @@ class CordonedNodes:
         steps = Uncordoned(tuple(sorted(self._names))).steps(book) if self._names else None
         if not steps:
             self._names = frozenset()
-        self.capacity = PresentCapacity(applied(capacity.snapshot, steps), capacity.subject, book) if steps else capacity
+        self.capacity = (
+            PresentCapacity(after(book.cluster(capacity.snapshot), steps).snapshot(), capacity.subject, book) if steps else capacity
+        )
 
     def fewest(
         self, area: DomainCapacity, pods: int, works: Callable[[Uncordoned], bool], arranged: Arranged = lambda nodes, _: nodes

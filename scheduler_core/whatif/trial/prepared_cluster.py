@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cycle.claim_consumers import ClaimConsumers
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.complete import Complete
@@ -27,9 +28,9 @@ from scheduler_core.placement.outcome import assigned
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing.pre_enqueue import gate_causes, refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
-from scheduler_core.whatif.edits.apply_edits import applied
 from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.pod_edits import Respecified
+from scheduler_core.whatif.edits.raw_objects import after
 from scheduler_core.whatif.trial.hypothetical_root import Shapes, bare, supposed
 from scheduler_core.whatif.trial.subject import Subject
 from validators.lookup import KnownObjects
@@ -139,7 +140,7 @@ class PreparedCluster:
         own_steps = [step for step in steps if self._is_of_root(step)]
         if self.related and any(step.apply is not None and step.apply.get("kind") == "Pod" for step in own_steps):
             return self._try_on_new_state(steps)
-        own = applied(self._own, own_steps, serial=self.shapes.next) if own_steps else self._own
+        own = _after(self._own, own_steps, self.shapes.next)
         self._reserve_serials(own)
         entity = self._ready(own) if own_steps else self.entity
         if entity is None:
@@ -163,9 +164,9 @@ class PreparedCluster:
         before = [self.others[key] for key in keys if key in self.others]
         if all(step.apply is None for step in steps):
             return before, []
-        after = applied(dataclasses.replace(self._own, pods=tuple(before)), steps, serial=self.shapes.next)
-        self._reserve_serials(after)
-        return before, [*after.pods]
+        changed = _after(dataclasses.replace(self._own, pods=tuple(before)), steps, self.shapes.next)
+        self._reserve_serials(changed)
+        return before, [*changed.pods]
 
     def _reserve_serials(self, snapshot: ClusterSnapshot) -> None:
         self.shapes.next = max(self.shapes.next, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
@@ -184,7 +185,7 @@ class PreparedCluster:
 
     def _try_on_new_state(self, steps: Sequence[Step]) -> Tried:
         as_sums = not self.related and not self._state.ledger.ports and not any(_key(step) in self.others for step in steps)
-        changed = applied(self._unbound if as_sums else self.base, steps)
+        changed = _after(self._unbound if as_sums else self.base, steps)
         # Node indices change; a root without bound or nominated pods does not contain any.
         entity = self.entity if self._without_nodes and not any(map(self._is_of_root, steps)) else self._ready(self._of_root(changed))
         if entity is None:
@@ -273,6 +274,11 @@ class PreparedCluster:
         """Return whether *step* may change the root itself: its pods, groups or Workload."""
         kind = (step.apply or step.delete or {}).get("kind")
         return kind != "Node" and not (kind == "Pod" and _key(step) not in self._own_keys)
+
+
+def _after(snapshot: ClusterSnapshot, steps: Sequence[Step], serial: int = 0) -> ClusterSnapshot:
+    """Return *snapshot* after *steps*, which change nodes, pods, groups and Workloads."""
+    return after(Cluster.of_snapshot(snapshot), steps).snapshot(serial=serial) if steps else snapshot
 
 
 def _key(step: Step) -> str:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubeapi.meta import replaced
+from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, run_cycle
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -16,9 +17,8 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.queueing.queue_order import OrderError
-from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Moved
-from scheduler_core.whatif.edits.raw_objects import Book
+from scheduler_core.whatif.edits.raw_objects import Book, after
 from scheduler_core.whatif.trial.prepared_cluster import Placed, PreparedCluster, Tried
 from scheduler_core.whatif.trial.subject import Subject
 
@@ -82,7 +82,7 @@ class Trial:
         """Prepare the cluster; without *book*, the objects of *snapshot*, steps about volumes cannot be tried."""
         self.root = subject.root
         self.ahead: tuple[tuple[Name, frozenset[str]], ...] = ()
-        self._book = book
+        self._cluster = Cluster.of_snapshot(snapshot) if book is None else book.cluster(snapshot)
         self._others = any(pod.node < 0 and pod.key not in subject.own for pod in snapshot.pods)
         self._tries = tries or MOST
         self._cluster_size = len(snapshot.nodes) + len(snapshot.pods)
@@ -154,7 +154,7 @@ class Trial:
             TrialsSpentError: a limit is reached.
 
         """
-        if changes_claims(steps):
+        if after(self._cluster, steps).builds_anew:
             decision = self.decision(steps)
             return None if decision is None else [*decision.assignments.items()]
         adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
@@ -209,11 +209,7 @@ class Trial:
 
     def _changed(self, steps: Sequence[Step]) -> ClusterSnapshot:
         """Return the cluster after *steps*, with feature gates applied."""
-        if self._book is not None and changes_claims(steps):
-            snapshot = reloaded(self._book, self._snapshot, steps)
-        else:
-            snapshot = applied(self._snapshot, steps)
-        return apply_feature_gates(snapshot, self._options.gates, self._options.ignore)
+        return apply_feature_gates(after(self._cluster, steps).snapshot(), self._options.gates, self._options.ignore)
 
     def _other_pods(self, edit: Edit) -> tuple[list[PodRecord], list[PodRecord]]:
         """Return pods of other roots before *edit*, and those that run after it."""

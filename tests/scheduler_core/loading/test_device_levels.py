@@ -8,10 +8,8 @@ import pytest
 
 import scheduler_core
 from scheduler_core.cluster.load import load
-from scheduler_core.model.decision import Step
 from scheduler_core.model.options import is_device_attribute
-from scheduler_core.whatif.edits.apply_edits import applied
-from tests.scheduler_core.builders import leaf, node, pod
+from tests.scheduler_core.builders import leaf, node, pod, with_objects
 from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, only_on, request, template, wanting
 
 KEY = f"{DRIVER}/clique"
@@ -134,7 +132,7 @@ def test_a_gang_that_is_too_large_for_a_domain_is_not_placed(strategy: str) -> N
 
 def test_nodes_that_replace_others_have_their_devices() -> None:
     snapshot = load([*CLUSTER], device_topology=[KEY])
-    changed = applied(snapshot, [Step(apply=node("a", cpu="8")), Step(apply=node("e"))])
+    changed = with_objects(snapshot, node("a", cpu="8"), node("e"))
 
     assert dict(zip(changed.nodes.names, changed.nodes.device_levels[KEY], strict=True)) == {
         "a": "c1",

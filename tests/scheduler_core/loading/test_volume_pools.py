@@ -10,11 +10,9 @@ import pytest
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.proofs import certificates
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.model.decision import Step
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.edits.apply_edits import applied
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed
+from tests.scheduler_core.builders import Json, decided, leaf, node, placed, with_objects
 from tests.scheduler_core.plugins.test_delayed_claims import DYNAMIC, LOCAL, claim, storage_class, using, volume
 from tests.scheduler_core.test_agreement import objects_of
 
@@ -143,6 +141,6 @@ def test_rows_are_counted_again_for_changed_nodes():
 
     snapshot = load([*NODES, LOCAL, DYNAMIC, using("c"), claim(), volume("a", "n1"), volume("b", "n2")])
     assert [[1, 1]] == numbers(snapshot)
-    after = applied(snapshot, [Step(apply=node("n1", cpu="8")), Step(apply=node("n0"))])
+    after = with_objects(snapshot, node("n1", cpu="8"), node("n0"))
     assert (("n0", "n1", "n2"), [[0, 1, 1]]) == (after.nodes.names, numbers(after))
     assert snapshot.nodes.resources == after.nodes.resources

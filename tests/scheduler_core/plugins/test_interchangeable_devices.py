@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.model.decision import Decision, Step
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.devices import interchangeable
-from scheduler_core.whatif.edits.apply_edits import applied
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed, reasons_of
+from tests.scheduler_core.builders import Json, decided, leaf, node, placed, reasons_of, with_objects
 from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, manifests
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
@@ -186,7 +185,7 @@ def test_extended_resources_are_counted_if_devices_provide_them_on_all_nodes():
 
 def test_counts_stay_with_their_nodes_when_nodes_are_added():
     snapshot = load([*BASE, device_slice("n1", "a"), device_slice("n0", "a", "b"), wanting()])
-    changed = applied(snapshot, [Step(apply=node("n0"))])
+    changed = with_objects(snapshot, node("n0"))
     assert [2, 1, 0] == changed.nodes.allocatable[next(iter(changed.nodes.counted))].tolist()
     assert {"p": "n0"} == placed(run_cycle(changed).decisions[0])
 

@@ -10,11 +10,12 @@ from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.decision import Step
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
 from scheduler_core.whatif.edits.raw_objects import Book
+from scheduler_core.whatif.edits.raw_objects import after as forked
 from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.wording.changes import remedy_text
 from tests.sampling import sampled
+from tests.scheduler_core.cluster.test_cluster import placement_inputs
 from tests.scheduler_core.oracle import strategies
 from tests.scheduler_core.oracle.strategies import TINY
 from tests.scheduler_core.plugins.test_delayed_claims import SELECTED, capacity, claim, driver, storage_class, volume
@@ -23,7 +24,6 @@ from tests.scheduler_core.test_attach_limits_agreement import with_limits
 from tests.scheduler_core.test_delayed_claims_agreement import clusters
 from tests.scheduler_core.test_volumes_agreement import with_claims
 from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, gang, node, not_placed, pod, waiting
-from tests.scheduler_core.whatif.test_apply_edits import placement_inputs
 
 GREEDY = CycleOptions()
 LOCAL, DYNAMIC = storage_class(), storage_class("dyn", "csi.example")
@@ -227,9 +227,9 @@ def test_reloaded_snapshot_is_that_of_the_changed_objects(name):
     objects = [*RACKS, *SITUATIONS[name][0]]
     (decision,) = not_placed(objects)
     for each in remedies(objects, load(objects), decision, COMPLETE):
-        if changes_claims(each.steps):
-            changed = reloaded(Book(objects), load(objects), each.steps)
-            assert placement_inputs(load(after(objects, each.steps))) == placement_inputs(changed)
+        changed = forked(Book(objects).cluster(load(objects)), each.steps)
+        if changed.builds_anew:
+            assert placement_inputs(load(after(objects, each.steps))) == placement_inputs(changed.snapshot())
 
 
 def test_node_that_is_added_with_its_attach_limits_is_not_loaded_again():
@@ -237,8 +237,9 @@ def test_node_that_is_added_with_its_attach_limits_is_not_loaded_again():
     objects = [*RACKS, DYNAMIC, *limits, *each_claiming(3, storage="dyn")]
     (decision,) = not_placed(objects)
     more = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if "more node" in remedy_text(each))
-    assert not changes_claims(more.steps)
-    assert placement_inputs(load(after(objects, more.steps))) == placement_inputs(applied(load(objects), more.steps))
+    changed = forked(Book(objects).cluster(load(objects)), more.steps)
+    assert not changed.builds_anew
+    assert placement_inputs(load(after(objects, more.steps))) == placement_inputs(changed.snapshot())
 
 
 @pytest.mark.parametrize(

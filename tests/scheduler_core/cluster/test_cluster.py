@@ -1,4 +1,4 @@
-"""A snapshot changed by edits equals the one loaded from the changed objects."""
+"""A snapshot of a cluster to which objects were applied, or from which they were removed, equals the one loaded from its objects."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import dataclasses
 import msgspec
 import pytest
 
+from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.load import load
 from scheduler_core.model.decision import Step
-from scheduler_core.whatif.edits.apply_edits import applied
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book, merged
+from scheduler_core.whatif.edits.raw_objects import after as forked
 from tests.scheduler_core.whatif.cluster import after, gang, node, pod, waiting
 
 OBJECTS = [node("n1"), node("n3", "r2"), pod("r", on="n3"), pod("s", on="n1"), gang("g", 2), *waiting("g", 2)]
@@ -31,6 +33,10 @@ CHANGES = {
         Step(delete={"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "r"}),
     ],
 }
+
+
+def applied(snapshot: ClusterSnapshot, steps: list[Step]) -> ClusterSnapshot:
+    return forked(Cluster.of_snapshot(snapshot), steps).snapshot()
 
 
 def placement_inputs(snapshot):

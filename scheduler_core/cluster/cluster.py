@@ -1,0 +1,298 @@
+"""A cluster: objects are applied to it and removed from it, it is forked, and snapshots of it are taken."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+from kubeapi.meta import replaced
+from scheduler_core.cluster.load import load_gathered
+from scheduler_core.cluster.node_table import TableInputs, build_node_table
+from scheduler_core.loading.claim_options import report_storage
+from scheduler_core.loading.gather import KINDS, gather, is_left_out, written_name
+from scheduler_core.loading.gathered import GatheredObjects, Given, Objects
+from scheduler_core.loading.pod_drafts import Draft, requested_rows
+from scheduler_core.loading.pod_records import Records
+from scheduler_core.loading.priority import Priorities
+from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
+from scheduler_core.loading.read_nodes import images_among, read_nodes
+from scheduler_core.loading.read_objects import one_each
+from scheduler_core.loading.read_pods import Reader, read_pods
+from scheduler_core.loading.read_volumes import read_drivers
+from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
+from scheduler_core.model.device_claims import DeviceObjects
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.scheduler_profile import SchedulerProfiles
+from scheduler_core.model.snapshot import ClusterSnapshot
+from validators.lookup import KnownObjects, Lookup
+from validators.model.cluster import Node, PriorityClass
+from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
+from validators.model.workload import Workload
+
+_GROUPS = ("PodGroup", "CompositePodGroup")
+_INCREMENTAL = frozenset({"Node", "Pod", *_GROUPS, "Workload"})
+"""Kinds of which a snapshot can be changed; for changes of others it is built again."""
+_SORTED_KINDS = frozenset(KINDS)
+Key = tuple[str, str, str]
+"""Kind, namespace (empty for cluster-scoped kinds), name."""
+
+
+class Cluster:
+    """Objects of a cluster, which are applied and removed one by one, and of which snapshots are taken.
+
+    A snapshot is as if all present objects had been loaded.  It shares with the one before what changes of nodes, pods, groups and Workloads
+    leave as it is; after other changes it is built anew.
+    """
+
+    def __init__(
+        self,
+        kinds: Mapping[str, Objects] | None,
+        profiles: SchedulerProfiles | None = None,
+        device_topology: Iterable[str] = (),
+        problems: Sequence[Problem] = (),
+        known: ClusterSnapshot | None = None,
+    ) -> None:
+        """Create a cluster of the objects by *kinds*; None if only their snapshot *known* is there.  Arguments as for ``load``."""
+        self._kinds, self._profiles, self._device_topology, self._problems = kinds, profiles, tuple(device_topology), problems
+        self._known = known
+        self._changes: dict[Key, GatheredObjects | None] = {}
+
+    @classmethod
+    def of_objects(
+        cls, objects: Iterable[Given], profiles: SchedulerProfiles | None = None, device_topology: Iterable[str] = ()
+    ) -> Cluster:
+        """Return the cluster of *objects*; arguments as for ``load``."""
+        kinds, problems = gather(objects)
+        return cls(kinds, profiles, device_topology, problems)
+
+    @classmethod
+    def of_snapshot(cls, known: ClusterSnapshot, kinds: Mapping[str, Objects] | None = None) -> Cluster:
+        """Return the cluster with the snapshot *known*, which was made of the objects by *kinds* or derived from such a one.
+
+        Without *kinds*, only changes of nodes, pods, groups and Workloads are made that can be used.
+        """
+        return cls(kinds, known.profiles, known.nodes.device_levels, known=known)
+
+    def fork(self) -> Cluster:
+        """Return a cluster with the same objects; changes of one are not seen by the other."""
+        fork = Cluster(self._kinds, self._profiles, self._device_topology, self._problems, self._known)
+        fork._changes = dict(self._changes)
+        return fork
+
+    def apply(self, *objects: Given) -> None:
+        """Add or replace objects, as parsed JSON or JSON text; kinds that placement does not read are skipped."""
+        gathered, _ = gather(objects)
+        for kind in _SORTED_KINDS & gathered.keys():
+            for each in gathered[kind]:
+                namespace, name = written_name(each.text)
+                self._changes[_key(kind, namespace, name)] = each
+
+    def remove(self, kind: str, namespace: str, name: str) -> None:
+        """Remove an object, if there is such a one."""
+        self._changes[_key(kind, namespace, name)] = None
+
+    @property
+    def builds_anew(self) -> bool:
+        """Return whether a snapshot is built anew: claims differ, what provides them, the attach limits of existing nodes, or other kinds."""
+        if self._known is None:
+            return True
+        return any(
+            (kind not in _INCREMENTAL or (changed is None and kind != "Pod"))
+            and not (kind == "CSINode" and self._changes.get(("Node", "", name)) is not None)
+            for (kind, _, name), changed in self._changes.items()
+        )
+
+    def snapshot(self, *, serial: int = 0) -> ClusterSnapshot:
+        """Return the snapshot of the present objects, without problems unless it is built anew.
+
+        Shapes of changed pods are numbered from *serial*, or beyond those of the snapshot before if these are higher.
+        """
+        if self._known is not None and (self._kinds is None or not self.builds_anew):
+            with contextlib.suppress(_NotSharedError):
+                return self._changed(self._known, serial) if self._changes else self._known
+        snapshot = self._built_anew()
+        if not self._changes:
+            self._known = snapshot
+        return snapshot
+
+    def _built_anew(self) -> ClusterSnapshot:
+        kinds: dict[str, Objects] = {**(self._kinds or {})}
+        for kind in dict.fromkeys(key[0] for key in self._changes):
+            present = (each for key, each in named_objects(kind, kinds[kind]).items() if key not in self._changes)
+            added = (each for key, each in self._changes.items() if each is not None and key[0] == kind)
+            kinds[kind] = [*present, *added]
+        return load_gathered(kinds, [*self._problems], self._profiles, self._device_topology)
+
+    def _changed(self, snapshot: ClusterSnapshot, serial: int) -> ClusterSnapshot:
+        exact = self._kinds is not None
+        objects: dict[str, list[GatheredObjects]] = {kind: [] for kind in (*_INCREMENTAL, "CSINode")}
+        for (kind, _, _), each in self._changes.items():
+            if each is not None and kind in objects:
+                objects[kind].append(each)
+        deleted = {f"{namespace}/{name}" for (kind, namespace, name), each in self._changes.items() if kind == "Pod" and each is None}
+        if deleted:
+            snapshot = dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in deleted))
+        if objects["CSINode"]:
+            snapshot = _with_drivers(snapshot, objects["CSINode"])
+        if exact and self._readmits([name for kind, _, name in self._changes if kind == "Node" and name not in snapshot.nodes.index]):
+            raise _NotSharedError
+        if objects["Node"]:
+            snapshot = _with_nodes(snapshot, objects["Node"], exact=exact)
+        if any(objects[kind] for kind in (*_GROUPS, "Workload")):
+            snapshot = _with_groups(snapshot, objects, exact=exact)
+        return _with_pods(snapshot, objects["Pod"], serial, exact=exact) if objects["Pod"] else snapshot
+
+    def _readmits(self, added: Sequence[str]) -> bool:
+        """Return whether a pod that was left out can be on one of the nodes *added*."""
+        if not added or self._known is None or not any(is_left_out(each, ("Pod",)) for each in self._known.problems):
+            return False
+        names = [name.encode() for name in added]
+        return any(name in bytes(pod.text) for pod in (self._kinds or {})["Pod"] for name in names)
+
+
+def named_objects(kind: str, objects: Objects) -> dict[Key, GatheredObjects]:
+    """Return the objects of a kind by key; of several of one name the one that sorts first as JSON."""
+    named: dict[Key, GatheredObjects] = {}
+    for each in objects:
+        key = _key(kind, *written_name(each.text))
+        if key not in named or each.canonical() < named[key].canonical():
+            named[key] = each
+    return named
+
+
+def _key(kind: str, namespace: str, name: str) -> Key:
+    return kind, "" if kind in CLUSTER_SCOPED else namespace or "default", name
+
+
+class _NotSharedError(Exception):
+    """A change that concerns more of a snapshot than its own object."""
+
+
+class _WithReplaced(KnownObjects):
+    """Known objects after all objects of some kinds are replaced."""
+
+    def __init__(self, before: Lookup, kinds: Iterable[str], objects: Iterable[Object]) -> None:
+        super().__init__(objects, complete=False)
+        self._before = before
+        self._others = frozenset(kinds)
+
+    def get(self, kind: str, namespace: str, name: str) -> Object | None:
+        """See Lookup."""
+        return super().get(kind, namespace, name) if kind in self._others else self._before.get(kind, namespace, name)
+
+    def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
+        """See Lookup."""
+        return super().children(kind, namespace, name) if kind in self._others else self._before.children(kind, namespace, name)
+
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
+        """See Lookup."""
+        return super().list_kind(kind) if kind in self._others else self._before.list_kind(kind)
+
+
+def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, Objects], *, exact: bool) -> ClusterSnapshot:
+    problems: list[Problem] = []
+    priorities = _priorities(snapshot)
+    leaves = read_kind(objects["PodGroup"], PodGroup, problems).good
+    composites = read_kind(objects["CompositePodGroup"], CompositePodGroup, problems).good
+    workloads = read_kind(objects["Workload"], Workload, problems).good
+    if exact:
+        _check_groups(snapshot, (*leaves, *composites), sum(len(objects[kind]) for kind in (*_GROUPS, "Workload")) - len(workloads))
+    replaced: tuple[Group, ...] = (*leaves, *composites)
+    changed = {_name(group): group for group in replaced}
+    groups = completed([*(group for group in snapshot.groups if _name(group) not in changed), *changed.values()], priorities, problems)
+    # Of unusable groups only the names are known.
+    others = (each for kind in (*_GROUPS, "Workload") for each in snapshot.known.list_kind(kind) or () if not isinstance(each, Group))
+    known_objects = {_name(each): each for each in (*others, *workloads) if _name(each) not in changed}
+    known = _WithReplaced(snapshot.known, (*_GROUPS, "Workload"), (*groups, *known_objects.values()))
+    return dataclasses.replace(snapshot, groups=groups, priorities=group_priorities(groups, priorities), known=known)
+
+
+def _with_pods(snapshot: ClusterSnapshot, objects: Objects, serial: int, *, exact: bool) -> ClusterSnapshot:
+    problems: list[Problem] = []
+    before = {pod.key: pod for pod in snapshot.pods}
+    records = Records(snapshot.nodes, _priorities(snapshot), problems, snapshot.profiles)
+    first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
+    shapes: dict[int, PodShape] = {}
+    volumes = dataclasses.replace(snapshot.volumes, users=snapshot.volumes.users.copied())
+    drafts, reader = read_pods(objects, snapshot.nodes.index, volumes, problems)
+    if exact and (any(draft.reference is not None for draft in drafts) or not all(map(snapshot.nodes.row.has, requested_rows(drafts)))):
+        # The group of a v1alpha1 pod is generated from all its pods; a resource that no pod requested before adds a row.
+        raise _NotSharedError
+    # A pod that has ended, or that cannot be used, is not there any more.
+    names = (written_name(each.text) for each in objects)
+    gone = {key: before.pop(key, None) for key in (f"{namespace or 'default'}/{name}" for namespace, name in names)}
+    if snapshot.devices is not None and any(draft.entries or draft.containers for draft in drafts):
+        drafts = _resolve_devices(drafts, snapshot, reader)
+    for draft in drafts:
+        record = records.record(draft)
+        if (shape := shapes.get(record.shape.serial)) is None:
+            shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)
+        known = gone.get(record.key)
+        before[record.key] = replaced(record, shape=shape, group=known.group if known and draft.reference is not None else record.group)
+    return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)), volumes=volumes)
+
+
+def _check_groups(snapshot: ClusterSnapshot, changed: Sequence[Group], given: int) -> None:
+    """Raise _NotSharedError if not all of the *given* groups can be used, or if pods can get other claims to devices from *changed* ones."""
+    names = {_name(group) for group in changed}
+    before = (group for group in snapshot.groups if _name(group) in names)
+    claims = (group.spec.resource_claims for group in (*changed, *before) if isinstance(group, PodGroup))
+    if len(changed) < given or (snapshot.devices is not None and any(claims)):
+        raise _NotSharedError
+
+
+def _resolve_devices(drafts: list[Draft], snapshot: ClusterSnapshot, reader: Reader) -> list[Draft]:
+    """Return *drafts*, read by *reader*, with the requirements of their claims to the devices of *snapshot*."""
+    from scheduler_core.loading.pod_devices import PodDevices, group_entries
+
+    groups = group_entries(group for group in snapshot.groups if isinstance(group, PodGroup))
+    return PodDevices(snapshot.devices or DeviceObjects(), groups.get).resolved(drafts, reader.forms)
+
+
+def _with_drivers(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapshot:
+    """Return *snapshot* with the CSI drivers of nodes that are added next."""
+    if snapshot.volumes.attach is None:
+        return snapshot
+    attach = snapshot.volumes.attach.copied()
+    for (_, node), drivers in one_each(objects, read_drivers, []).good.items():
+        attach.set_drivers(node, drivers)
+    return dataclasses.replace(snapshot, volumes=dataclasses.replace(snapshot.volumes, attach=attach))
+
+
+def _with_nodes(snapshot: ClusterSnapshot, objects: Objects, *, exact: bool) -> ClusterSnapshot:
+    problems: list[Problem] = []
+    read = read_nodes(objects, problems)
+    rows = snapshot.nodes.row
+    if exact and (len(read) < len(objects) or not all(name in rows for each in read.values() for name in each.allocatable)):
+        raise _NotSharedError
+    images = [images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values()]
+    more = build_node_table(TableInputs(read, snapshot.nodes.resources, snapshot.volumes.attach, images), problems)
+    table, new_index = snapshot.nodes.joined(more)
+    free = report_storage(table, snapshot.volumes)
+    needs = (pod.shape.volumes for pod in snapshot.pods if pod.shape.volumes)
+    demand = ClaimDemand.of_pods([need.request for need in each if need.request is not None] for each in needs)
+    table.count_volumes(volume_numbers(table, free, demand, snapshot.nodes.storage))
+    if snapshot.nodes.device_rows is not None:
+        table.count_devices(snapshot.nodes.device_rows)
+    known_nodes = {
+        _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
+    }
+    pods = tuple(_renumbered(pod, new_index) for pod in snapshot.pods)
+    return dataclasses.replace(snapshot, nodes=table, pods=pods, known=_WithReplaced(snapshot.known, ("Node",), known_nodes.values()))
+
+
+def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
+    node = new_index[pod.node] if pod.node >= 0 else -1
+    nominated = new_index[pod.nominated] if pod.nominated >= 0 else -1
+    return pod if (node, nominated) == (pod.node, pod.nominated) else replaced(pod, node=node, nominated=nominated)
+
+
+def _priorities(snapshot: ClusterSnapshot) -> Priorities:
+    return Priorities(each for each in snapshot.known.list_kind("PriorityClass") or () if isinstance(each, PriorityClass))
+
+
+def _name(named: Object) -> tuple[str, str, str]:
+    return named.kind, namespace_of(named), named.metadata.name
