@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from kubeapi.meta import replaced
+from kubeapi.versions import served
 from scheduler_core.cluster.load import load_gathered
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.loading.claim_options import report_storage
@@ -33,9 +36,9 @@ from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
 from validators.model.workload import Workload
 
 _GROUPS = ("PodGroup", "CompositePodGroup")
-_INCREMENTAL = frozenset({"Node", "Pod", *_GROUPS, "Workload"})
+INCREMENTAL = frozenset({"Node", "Pod", *_GROUPS, "Workload"})
 """Kinds of which a snapshot can be changed; for changes of others it is built again."""
-_SORTED_KINDS = frozenset(KINDS)
+_READ = frozenset(KINDS)
 Key = tuple[str, str, str]
 """Kind, namespace (empty for cluster-scoped kinds), name."""
 
@@ -58,7 +61,7 @@ class Cluster:
         """Create a cluster of the objects by *kinds*; None if only their snapshot *known* is there.  Arguments as for ``load``."""
         self._kinds, self._profiles, self._device_topology, self._problems = kinds, profiles, tuple(device_topology), problems
         self._known = known
-        self._changes: dict[Key, GatheredObjects | None] = {}
+        self._changes: dict[Key, Given | None] = {}
 
     @classmethod
     def of_objects(
@@ -84,11 +87,15 @@ class Cluster:
 
     def apply(self, *objects: Given) -> None:
         """Add or replace objects, as parsed JSON or JSON text; kinds that placement does not read are skipped."""
-        gathered, _ = gather(objects)
-        for kind in _SORTED_KINDS & gathered.keys():
-            for each in gathered[kind]:
-                namespace, name = written_name(each.text)
-                self._changes[_key(kind, namespace, name)] = each
+        for each in objects:
+            if isinstance(each, dict) and "items" not in each:
+                # Its text is not needed before a snapshot is taken.
+                if (key := _key_in(each)) is not None:
+                    self._changes[key] = each
+                continue
+            gathered, _ = gather((each,))
+            for kind in _READ & gathered.keys():
+                self._changes |= {_key(kind, *written_name(one.text)): one for one in gathered[kind]}
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object, if there is such a one."""
@@ -100,7 +107,7 @@ class Cluster:
         if self._known is None:
             return True
         return any(
-            (kind not in _INCREMENTAL or (changed is None and kind != "Pod"))
+            (kind not in INCREMENTAL or (changed is None and kind != "Pod"))
             and not (kind == "CSINode" and self._changes.get(("Node", "", name)) is not None)
             for (kind, _, name), changed in self._changes.items()
         )
@@ -122,19 +129,14 @@ class Cluster:
         kinds: dict[str, Objects] = {**(self._kinds or {})}
         for kind in dict.fromkeys(key[0] for key in self._changes):
             present = (each for key, each in named_objects(kind, kinds[kind]).items() if key not in self._changes)
-            added = (each for key, each in self._changes.items() if each is not None and key[0] == kind)
-            kinds[kind] = [*present, *added]
+            kinds[kind] = [*present, *self._applied()[kind]]
         return load_gathered(kinds, [*self._problems], self._profiles, self._device_topology)
 
     def _changed(self, snapshot: ClusterSnapshot, serial: int) -> ClusterSnapshot:
         exact = self._kinds is not None
-        objects: dict[str, list[GatheredObjects]] = {kind: [] for kind in (*_INCREMENTAL, "CSINode")}
-        for (kind, _, _), each in self._changes.items():
-            if each is not None and kind in objects:
-                objects[kind].append(each)
-        deleted = {f"{namespace}/{name}" for (kind, namespace, name), each in self._changes.items() if kind == "Pod" and each is None}
-        if deleted:
-            snapshot = dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in deleted))
+        objects = self._applied()
+        # A pod that has ended, or that cannot be used, is not there any more.
+        pods = {f"{namespace}/{name}" for kind, namespace, name in self._changes if kind == "Pod"}
         if objects["CSINode"]:
             snapshot = _with_drivers(snapshot, objects["CSINode"])
         if exact and self._readmits([name for kind, _, name in self._changes if kind == "Node" and name not in snapshot.nodes.index]):
@@ -143,7 +145,10 @@ class Cluster:
             snapshot = _with_nodes(snapshot, objects["Node"], exact=exact)
         if any(objects[kind] for kind in (*_GROUPS, "Workload")):
             snapshot = _with_groups(snapshot, objects, exact=exact)
-        return _with_pods(snapshot, objects["Pod"], serial, exact=exact) if objects["Pod"] else snapshot
+        return _with_pods(snapshot, pods, objects["Pod"], serial, exact=exact) if pods else snapshot
+
+    def _applied(self) -> Mapping[str, Objects]:
+        return gather(each for each in self._changes.values() if each is not None)[0]
 
     def _readmits(self, added: Sequence[str]) -> bool:
         """Return whether a pod that was left out can be on one of the nodes *added*."""
@@ -161,6 +166,21 @@ def named_objects(kind: str, objects: Objects) -> dict[Key, GatheredObjects]:
         if key not in named or each.canonical() < named[key].canonical():
             named[key] = each
     return named
+
+
+def _key_in(content: Mapping[str, Any]) -> Key | None:
+    """Return the key of an object; None if placement does not read its kind, or if it has none."""
+    api_version, kind, metadata = content.get("apiVersion"), content.get("kind"), content.get("metadata")
+    # dict: a mapping of another type is tested for slowly.
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not isinstance(metadata, dict) or not _is_read(api_version, kind):
+        return None
+    namespace, name = metadata.get("namespace"), metadata.get("name")
+    return _key(kind, namespace if isinstance(namespace, str) else "", name) if isinstance(name, str) else None
+
+
+@functools.lru_cache(maxsize=1_000)
+def _is_read(api_version: str, kind: str) -> bool:
+    return kind in _READ and served.serves(api_version.rpartition("/")[0], kind)
 
 
 def _key(kind: str, namespace: str, name: str) -> Key:
@@ -210,7 +230,8 @@ def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, Objects], *, e
     return dataclasses.replace(snapshot, groups=groups, priorities=group_priorities(groups, priorities), known=known)
 
 
-def _with_pods(snapshot: ClusterSnapshot, objects: Objects, serial: int, *, exact: bool) -> ClusterSnapshot:
+def _with_pods(snapshot: ClusterSnapshot, changed: Iterable[str], objects: Objects, serial: int, *, exact: bool) -> ClusterSnapshot:
+    """Return *snapshot* with the pods *objects* in place of those that *changed*, by key."""
     problems: list[Problem] = []
     before = {pod.key: pod for pod in snapshot.pods}
     records = Records(snapshot.nodes, _priorities(snapshot), problems, snapshot.profiles)
@@ -221,9 +242,7 @@ def _with_pods(snapshot: ClusterSnapshot, objects: Objects, serial: int, *, exac
     if exact and (any(draft.reference is not None for draft in drafts) or not all(map(snapshot.nodes.row.has, requested_rows(drafts)))):
         # The group of a v1alpha1 pod is generated from all its pods; a resource that no pod requested before adds a row.
         raise _NotSharedError
-    # A pod that has ended, or that cannot be used, is not there any more.
-    names = (written_name(each.text) for each in objects)
-    gone = {key: before.pop(key, None) for key in (f"{namespace or 'default'}/{name}" for namespace, name in names)}
+    gone = {key: before.pop(key, None) for key in changed}
     if snapshot.devices is not None and any(draft.entries or draft.containers for draft in drafts):
         drafts = _resolve_devices(drafts, snapshot, reader)
     for draft in drafts:

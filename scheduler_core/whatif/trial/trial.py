@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubeapi.meta import replaced
-from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.cluster import INCREMENTAL, Cluster
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, run_cycle
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -154,7 +154,8 @@ class Trial:
             TrialsSpentError: a limit is reached.
 
         """
-        if after(self._cluster, steps).builds_anew:
+        kinds = {(step.apply or step.delete or {}).get("kind") for step in steps}
+        if not kinds <= INCREMENTAL and after(self._cluster, steps).builds_anew:
             decision = self.decision(steps)
             return None if decision is None else [*decision.assignments.items()]
         adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
