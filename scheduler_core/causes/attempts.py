@@ -72,13 +72,20 @@ class NodeWithoutKey:
     key: str
 
 
+class MemberDomain(NamedTuple):
+    """Domain, by its value of the topology key, and the node of a member there."""
+
+    value: str
+    node: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class MembersApart:
     """Members that run in *number* domains of *key*; *domains* are some of them, each with a node."""
 
     key: str
     number: int
-    domains: tuple[tuple[str, str], ...]
+    domains: tuple[MemberDomain, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,6 +107,13 @@ AttemptReason = Feasibility | AttemptResult | MembersMissing | NodeWithoutKey | 
 """Why an attempt to place a group fails."""
 
 
+class ReasonCount(NamedTuple):
+    """Text of kube-scheduler or of a plugin, with the number of nodes that it refuses."""
+
+    message: str
+    nodes: int
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class FitError:
     """Nodes that refuse a pod, counted by kube-scheduler's reason (its FitError).
@@ -113,7 +127,7 @@ class FitError:
     """
 
     nodes: int
-    reasons: tuple[tuple[str, int], ...] = ()
+    reasons: tuple[ReasonCount, ...] = ()
     outside: int = 0
     pre_filter: str = ""
 

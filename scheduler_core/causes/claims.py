@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
-from scheduler_core.model.names import Name
+from scheduler_core.model.names import Name, NamedClaim
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimFull:
-    """Claim with as many consumers as it can have; *group* is the PodGroup of the pod, if it has one."""
+    """Claim with as many consumers as it can have; *pod_group* is that of the pod, if it has one."""
 
-    claim: str
-    group: Name | None
+    claim: NamedClaim
+    pod_group: Name | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DevicesAwaited:
     """Claim that gets its devices when the pods that an earlier root evicts are gone."""
 
-    claim: str
+    claim: NamedClaim
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ class DevicesExchanged:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SharedClaims:
-    """Claims, by name, whose pods are not bound together."""
+    """Claims whose pods are not bound together."""
 
-    claims: tuple[str, ...]
+    claims: tuple[NamedClaim, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,11 +66,18 @@ class BindingConditionsAwaited:
     node: str
 
 
+class WaitingPod(NamedTuple):
+    """Pod with its node."""
+
+    pod: str
+    node: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodsAwaitDevices:
     """Pods that wait for the binding conditions of devices, each with its node."""
 
-    pods: tuple[tuple[str, str], ...]
+    waiting_pods: tuple[WaitingPod, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ class ReservationRefused:
     *too_many* is True if it has the most consumers; otherwise it was allocated without the time of the allocation.
     """
 
-    claim: str
+    claim: NamedClaim
     too_many: bool
 
 
@@ -87,7 +95,7 @@ class ReservationRefused:
 class ClaimsDeallocated:
     """Claims that are allocated, but reserved for nobody: deallocated first, or *afterwards*."""
 
-    claims: tuple[str, ...]
+    claims: tuple[NamedClaim, ...]
     afterwards: bool = False
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from scheduler_core.causes.attempts import FitError
+from scheduler_core.causes.attempts import FitError, ReasonCount
 from scheduler_core.diagnosis import device_causes
 from scheduler_core.diagnosis.device_causes import DeviceCause
 from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, UNAVAILABLE
@@ -64,7 +64,7 @@ class NodeRefusals:
         """Return the name of the plugin whose filter has *reason*."""
         return next((plugin for plugin, each, _ in self.filters if each == reason), "")
 
-    def counts(self) -> list[tuple[str, int]]:
+    def counts(self) -> list[ReasonCount]:
         """Return kube-scheduler's reasons with their number of nodes, most first, then by text."""
         counts: Counter[str] = Counter()
         remaining: Bools = np.ones(len(self.nodes), dtype=bool)
@@ -77,7 +77,7 @@ class NodeRefusals:
                 if plugin != registry.NODE_LOCAL.name:
                     remaining = passed
             remaining = passed
-        return sorted(((reason, count) for reason, count in counts.items() if count), key=lambda each: (-each[1], each[0]))
+        return sorted((ReasonCount(*each) for each in counts.items() if each[1]), key=lambda each: (-each.nodes, each.message))
 
 
 def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:

@@ -22,6 +22,7 @@ from scheduler_core.causes.searches import NoPlacementExists, PlacementMissed
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, GroupDecision
+from scheduler_core.model.device_claims import claim_of
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.model.wording import LONGEST
@@ -74,7 +75,7 @@ def test_the_library_returns_the_causes_in_words(strategy):
 
 FEW, OTHER = TooFewMembers((GROUP,), 1, 2), PluginFailed("down")
 GATED, SHORT = SchedulingGated(("x",)), QuorumShortage(GROUP, 2, 1)
-AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused("default/c", too_many=False)
+AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused(claim_of("default/c"), too_many=False)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,9 @@ AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused(
         pytest.param((FEW, OTHER), (". ",), id="sentences"),
         pytest.param((OTHER, AWAITED, REFUSED), ("; ", "; "), id="clauses after a sentence"),
         pytest.param(
-            (PodsLeftOut(1, (DevicesAwaited("default/c"),)), AWAITED), (". ",), id="pods that are left out have their own sentence"
+            (PodsLeftOut(1, (DevicesAwaited(claim_of("default/c")),)), AWAITED),
+            (". ",),
+            id="pods that are left out have their own sentence",
         ),
         pytest.param((PodGroupAwaited(Name("PodGroup", "default", "g"), exists=False), GATED), ("; ",), id="clauses"),
         pytest.param((QuorumAwaited(GROUP, (SHORT,)), MembersGated((("default/p", ("x",)),))), ("; ",), id="a root that waits"),
