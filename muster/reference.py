@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
-import re
+import itertools
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import click
 
 from muster import cli
-from muster.render import cause_json
+from muster.commands.schema import cause_schemas
+from muster.render.cause_keys import MARKERS, kinds_by_word, member_word
 from scheduler_core.model.conditions import DISRUPTION_TARGET, INITIALLY_SCHEDULED, WAITING
 from scheduler_core.sidecar.controllers.validity import VALID
 
@@ -65,6 +68,32 @@ EVENTS: tuple[tuple[str, str, str, str], ...] = (
     ("Invalid", "Warning", "group", f"the rule that the tree breaks, if the condition is `{VALID}`"),
 )
 """Reason, type, objects and message of every event that the sidecar records."""
+
+
+_CAUSES = """# Causes
+
+Decisions, their groups and pending pods have `causes` in the JSON of `simulate`, `fit`, `why` and `/explain`: objects with a `reason`. Words and
+keys are only added. `muster schema --report simulate` prints the JSON Schema, with a definition for each word and for each object in a cause. A
+root that is placed in part has causes too.
+
+The causes of decisions and groups are data: a tree with the group, its domains, and why their nodes refuse its pods. Programs read these. A
+pending pod that was tried has the result of kube-scheduler 1.37.1 instead: `FitError` has its messages, each with a number of nodes, to compare
+with events and conditions. Its group, or the decision if it has none, has the same nodes with taints, labels and amounts as data.
+
+| key | value |
+|---|---|
+| `causes` | causes of this cause: of a group, its domains, their nodes |
+| `object` | object that the cause is about, as `Kind namespace/name`; other objects have this form too, but a pod is `namespace/name`, a node its name |
+| `claim` | name of a claim in `devices` and `volumes` of decisions: `namespace/name`, or `pod/POD/ENTRY` and `podgroup/GROUP/ENTRY` of a claim that \
+a template creates; if the claim exists, `object` is the ResourceClaim or PersistentVolumeClaim |
+| `nodes`, `ofNodes` | number of nodes that the cause is about, and of the nodes examined |
+| `resource` | resource of nodes; `attachable-volumes` of a CSI `driver`; or `volumes` of a `storageClass`, with their `size` |
+| `amount`, `free`, `needed`, `largest`, `size` | quantities of Kubernetes, also of devices; all other numbers are JSON numbers |
+| `message` | text of kube-scheduler, a plugin, a rule or the API server |
+
+Keys of the last column are present only where they apply: not for false and empty values. Others are always present, also for 0 and empty lists.
+
+"""
 
 
 def commands_page() -> str:
@@ -154,22 +183,49 @@ def checks_page(rows: Iterable[tuple[str, str, str]]) -> str:
 
 
 def causes_page() -> str:
-    """Return the page of the words of ``reason`` in reports."""
-    meanings = ((word, re.sub(r"\*(\w+)\*", _field, about), keys) for word, (about, keys) in sorted(cause_json.meanings().items()))
-    rows = ((f"`{word}`", about, ", ".join(f"`{key}`" for key in keys)) for word, about, keys in meanings)
-    return (
-        f"{GENERATED}# Causes\n\nDecisions, their groups and pending pods have `causes` in the JSON of `simulate`, `fit`, `why` and "
-        "`/explain`: objects with a `reason`. Words are only added. A key is present only where it applies. An object is "
-        "`Kind namespace/name`, an amount a quantity of Kubernetes, and `causes` inside a cause say why. `ofNodes` is the number of nodes "
-        "of which `nodes` are concerned. False, empty texts and empty lists are left out, numbers are not. A root that is placed in part has "
-        "causes too. `muster schema --report simulate` prints the JSON Schema.\n\n"
-        f"{_table(('reason', 'meaning', 'keys'), rows)}"
-    )
+    """Return the page of the words of ``reason`` in reports, and of the objects in causes."""
+    known, members = cause_schemas.definitions(), _markers()
+    rows = ((f"`{word}`", known[word].get("description") or members[word], *_cause_keys(known[word])) for word in kinds_by_word())
+    properties = [each for name, schema in known.items() if name != "cause" for each in _properties(schema).items()]
+    used = dict.fromkeys(sorted((key, name) for key, schema in properties for name in _references(schema)))
+    objects = ((f"`{key}`", known[name]["description"], *_cause_keys(known[name])) for key, name in used)
+    heads = "meaning", "keys", "keys where they apply"
+    return f"{GENERATED}{_CAUSES}{_table(('reason', *heads), rows)}\n## Objects in causes\n\n{_table(('key', *heads), objects)}"
 
 
-def _field(named: re.Match[str]) -> str:
-    """Return the key in JSON of a field that a docstring names."""
-    return f"`{cause_json.json_key(named[1])}`"
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: each for key, each in schema["properties"].items() if key != "reason"}
+
+
+def _cause_keys(schema: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the keys of a cause, or of an object in one, that are always present, and the others."""
+    required = [key for key in _properties(schema) if key in schema["required"]]
+    return _quoted(required), _quoted(key for key in _properties(schema) if key not in required)
+
+
+def _quoted(keys: Iterable[str]) -> str:
+    return ", ".join(f"`{key}`" for key in keys)
+
+
+def _references(schema: object) -> Iterator[str]:
+    """Yield the names of the definitions that *schema* refers to."""
+    if isinstance(schema, dict):
+        for key, value in schema.items():
+            yield from (value.rpartition("/")[2],) if key == "$ref" else _references(value)
+    elif isinstance(schema, list):
+        yield from (name for each in schema for name in _references(each))
+
+
+def _markers() -> dict[str, str]:
+    """Return the meaning of each cause without fields: the text below the member of its enumeration, which only the source has."""
+    found = {}
+    for kind in MARKERS:
+        body = ast.parse(inspect.getsource(kind)).body[0]
+        for member, about in itertools.pairwise(body.body if isinstance(body, ast.ClassDef) else ()):
+            match member, about:
+                case ast.Assign(value=ast.Constant(value=str(value))), ast.Expr(value=ast.Constant(value=str(text))):
+                    found[member_word(kind(value))] = text
+    return found
 
 
 def conditions_page() -> str:

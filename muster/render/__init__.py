@@ -2,7 +2,8 @@
 
 answer          the answer of a simulation: decisions, pending pods, counts, exit status
 answer_json     as JSON, version 1
-cause_json      causes as JSON, and the JSON Schema of that
+cause_json      causes as JSON
+cause_keys      words and keys of causes in JSON, from their classes and the types of their fields
 answer_text     as text; root_text: one root of it
 tree_rows       one decision as rows, parents first
 phrases         lists and long texts in a few lines

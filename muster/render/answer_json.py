@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from muster.render.answer import Answer
-from muster.render.cause_json import causes_json, member_word
+from muster.render.cause_json import causes_json
+from muster.render.cause_keys import member_word
 from scheduler_core.causes.cause import Cause
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, RankedGroup, Remedy, Step, VolumeChoice

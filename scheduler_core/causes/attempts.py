@@ -73,13 +73,20 @@ class NodeWithoutKey:
     key: str
 
 
+class MemberDomain(NamedTuple):
+    """Domain, by its value of the topology key, and the node of a member there."""
+
+    value: str
+    node: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class MembersApart:
     """Members that run in *number* domains of *key*; *domains* are some of them, each with a node."""
 
     key: str
     number: int
-    domains: tuple[tuple[str, str], ...]
+    domains: tuple[MemberDomain, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,6 +108,13 @@ AttemptReason = Feasibility | AttemptResult | MembersMissing | NodeWithoutKey | 
 """Why an attempt to place a group fails."""
 
 
+class ReasonCount(NamedTuple):
+    """Reason of a filter, with the number of nodes that it refuses."""
+
+    message: FilterReason
+    nodes: int
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class FitError:
     """Nodes that refuse a pod, counted by kube-scheduler's reason (its FitError).
@@ -114,7 +128,7 @@ class FitError:
     """
 
     nodes: int
-    reasons: tuple[tuple[FilterReason, int], ...] = ()
+    reasons: tuple[ReasonCount, ...] = ()
     outside: int = 0
     pre_filter: str = ""
 

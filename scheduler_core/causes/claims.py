@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 from scheduler_core.causes.filter_reasons import DeviceAdvice
-from scheduler_core.model.names import Name
+from scheduler_core.model.names import Name, NamedClaim
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimFull:
-    """Claim with as many consumers as it can have; *group* is the PodGroup of the pod, if it has one."""
+    """Claim with as many consumers as it can have; *pod_group* is that of the pod, if it has one."""
 
-    claim: str
-    group: Name | None
+    claim: NamedClaim
+    pod_group: Name | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DevicesAwaited:
     """Claim that gets its devices when the pods that an earlier root evicts are gone."""
 
-    claim: str
+    claim: NamedClaim
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ class DevicesExchanged:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SharedClaims:
-    """Claims, by name, whose pods are not bound together."""
+    """Claims whose pods are not bound together."""
 
-    claims: tuple[str, ...]
+    claims: tuple[NamedClaim, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class SelectorNotEvaluated:
     """Selector that cannot be evaluated for a device.
 
     Attributes:
-        claim: the claim that has the selector; empty if it is that of a class.
+        claim: the claim that has the selector; None if it is that of a class.
         device_class: the class that has the selector; empty if it is that of a claim.
         index: position among the selectors of the request or class.
         device: driver, pool and device; empty if the expression is not valid.
@@ -65,7 +66,7 @@ class SelectorNotEvaluated:
 
     """
 
-    claim: str
+    claim: NamedClaim | None
     device_class: str
     index: int
     device: str
@@ -77,7 +78,7 @@ class SelectorNotEvaluated:
 class SelectorsNotEvaluated:
     """Selectors that could not be evaluated for some device, which was left out."""
 
-    selectors: tuple[SelectorNotEvaluated, ...]
+    unevaluated: tuple[SelectorNotEvaluated, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -87,11 +88,18 @@ class BindingConditionsAwaited:
     node: str
 
 
+class WaitingPod(NamedTuple):
+    """Pod with its node."""
+
+    pod: str
+    node: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodsAwaitDevices:
     """Pods that wait for the binding conditions of devices, each with its node."""
 
-    pods: tuple[tuple[str, str], ...]
+    waiting_pods: tuple[WaitingPod, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,7 +109,7 @@ class ReservationRefused:
     *too_many* is True if it has the most consumers; otherwise it was allocated without the time of the allocation.
     """
 
-    claim: str
+    claim: NamedClaim
     too_many: bool
 
 
@@ -109,7 +117,7 @@ class ReservationRefused:
 class ClaimsDeallocated:
     """Claims that are allocated, but reserved for nobody: deallocated first, or *afterwards*."""
 
-    claims: tuple[str, ...]
+    claims: tuple[NamedClaim, ...]
     afterwards: bool = False
 
 

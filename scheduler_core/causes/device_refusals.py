@@ -1,55 +1,87 @@
-"""Causes about devices and the claims to them; a claim is named by its label, as in decisions."""
+"""Causes about devices and the claims to them."""
 
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
-from scheduler_core.model.device_claims import DeviceShortage
+from scheduler_core.model.device_claims import DevicesTogether
 from scheduler_core.model.device_comparisons import SelectorPart
-from scheduler_core.model.devices import AttributeConstraint
+from scheduler_core.model.names import NamedClaim
+from scheduler_core.model.resource_values import Quantity
+from scheduler_core.model.wire import Taint
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InsufficientDevices:
-    """Nodes with too few free devices for a request; *selectors* are the selectors of the request, read as comparisons."""
+    """Nodes with too few free devices for a request.
 
-    shortage: DeviceShortage
-    selectors: tuple[SelectorPart, ...]
+    Attributes:
+        request: name of the request.
+        free: number of free devices of the class that match, at most on a node.
+        needed: number of devices for this request and for equal ones of the pod; None for all that match.
+        capacity: amounts of capacities that it requests, by name.
+        selectors: its own selectors, read as comparisons.
+        taints: taints of devices that are free and match, but that the request does not tolerate.
+        last_alternative: True if it is the last alternative of the request; there are too few devices for the others too.
+        shared: True if several pods use the claim.
+        counters_used: True if devices match and are free, but the shared counters of their pool are used up.
+        together: devices of the nodes that a group can use; None if the nodes alone are short.
+
+    """
+
+    claim: NamedClaim
+    device_class: str
+    request: str
+    free: Quantity
+    needed: Quantity | None
     nodes: NodeCount
+    selectors: tuple[SelectorPart, ...] = ()
+    capacity: tuple[tuple[str, Decimal], ...] = ()
+    taints: tuple[Taint, ...] = ()
+    last_alternative: bool = False
+    shared: bool = False
+    counters_used: bool = False
+    together: DevicesTogether | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DevicesTaken:
-    """Nodes that cannot use the devices of *claim*, which other pods take at *place*; None if that is not one simple expression."""
+    """Nodes that cannot use the devices of *claim*, which other pods take: at *place*, if that is one simple expression."""
 
-    claim: str
+    claim: NamedClaim
     place: NodeLabel | None
     nodes: NodeCount
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeviceConstraintUnmet:
-    """Nodes whose free devices do not satisfy a constraint of *claim*."""
+    """Nodes whose free devices do not have one value of *attribute* for *claim*, or if *distinct*, different values.
 
-    claim: str
-    constraint: AttributeConstraint
+    *request_names* are the requests that the constraint of the claim applies to; empty for all.
+    """
+
+    claim: NamedClaim
+    attribute: str
     nodes: NodeCount
+    distinct: bool = False
+    request_names: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimsUnsatisfied:
     """Nodes whose free devices do not satisfy *claims* together, although enough are free for each request."""
 
-    claims: tuple[str, ...]
+    claims: tuple[NamedClaim, ...]
     nodes: NodeCount
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AllocatedClaim:
-    """Claim that is allocated at *place*, None if that is not one simple expression; *failed*: the binding of its devices failed."""
+    """Claim that is allocated: at *place*, if that is one simple expression; *failed* if the binding of its devices failed."""
 
-    claim: str
+    claim: NamedClaim
     place: NodeLabel | None
     failed: bool = False
 

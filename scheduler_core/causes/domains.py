@@ -19,7 +19,7 @@ from scheduler_core.model.names import Domain
 class AttemptFailed:
     """Failure of an attempt although the pods fit."""
 
-    reason: AttemptReason | None
+    reason: AttemptReason
 
 
 NodeCause = NodeStateCause | OtherPodsCause | ResourceCause | VolumeCause | DeviceRefusal

@@ -38,7 +38,7 @@ class NoDomain:
     """Group that has no candidate domain of *key* inside *inside*.
 
     Attributes:
-        devices: True if *key* is an attribute of devices, not a label of nodes.
+        device_attribute: True if *key* is an attribute of devices, not a label of nodes.
         pinned: True if its running members confine it to a domain that *inside* does not have.
 
     """
@@ -46,16 +46,16 @@ class NoDomain:
     path: Path
     key: str
     inside: Domain
-    devices: bool = False
+    device_attribute: bool = False
     pinned: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FurtherDomains:
-    """Domains that are not described; *most* is the most pods that one of them holds, None if that was not counted."""
+    """Domains that are not described; *most* is the most pods that one of them holds, if that was counted."""
 
     number: int
-    most: int | None
+    most: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,14 +64,14 @@ class PodDemand:
 
     Attributes:
         pending: number of its pending pods.
-        needed: number of pods without which its minimum is not met.
+        wanted: number of pods without which its minimum is not met.
         running: number of its running pods.
         requests: requests of each pod; empty if the pods differ.
 
     """
 
     pending: int
-    needed: int
+    wanted: int
     running: int
     requests: tuple[Amount, ...]
 
@@ -81,24 +81,24 @@ class PodsDoNotFit:
     """PodGroup, or single pod, whose minimum fits in no domain.
 
     Attributes:
-        key: topology key of the domains; empty if it has no constraint.
         inside: the domain of its parent.
         demand: its pods.
         domains: causes by domain, the domain that holds the most pods first.
+        key: topology key of the domains; empty if it has no constraint.
         further: other domains; None if there are none.
-        divided: False if the only domain is *inside* itself.
+        undivided: True if the only domain is *inside* itself.
         own_node: the only node of a single pod that names it; empty for others.
         elsewhere: a bound volume that is in none of the domains.
 
     """
 
     path: Path
-    key: str
     inside: Domain
     demand: PodDemand
     domains: tuple[DomainCause, ...]
+    key: str = ""
     further: FurtherDomains | None = None
-    divided: bool = True
+    undivided: bool = False
     own_node: str = ""
     elsewhere: VolumeElsewhere | None = None
 
@@ -114,12 +114,12 @@ class PodsLeftOver:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InsufficientCapacity:
-    """PodGroup of which the best domain of *key* (or the domain of its parent) holds only *pods* of *needed* pods; a short form."""
+    """PodGroup of which the best domain of *key* (or the domain of its parent) holds only *pods* of *wanted* pods; a short form."""
 
     path: Path
-    key: str
     pods: int
-    needed: int
+    wanted: int
+    key: str = ""
     in_order: bool = False
 
 
@@ -164,21 +164,21 @@ class ChildrenDoNotFit:
     """CompositePodGroup of which too few children fit in one domain.
 
     Attributes:
-        key: topology key of the domains; empty if it has no constraint.
         children: number of its children.
         minimum: number of children that must fit.
         domains: the domain in which the most children fit first, in full; others in a short form.
-        further: number of other domains.
+        key: topology key of the domains; empty if it has no constraint.
+        further: other domains; None if there are none.
         failure: why the attempt failed although no child fails in the first domain.
 
     """
 
     path: Path
-    key: str
     children: int
     minimum: int
     domains: tuple[ChildrenInDomain, ...]
-    further: int = 0
+    key: str = ""
+    further: FurtherDomains | None = None
     failure: AttemptFailed | None = None
 
 
@@ -207,13 +207,10 @@ class NotTried:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FitsAlone:
-    """Group that fits, but is not placed; *but* is the sibling that does not fit, None if its parent does not.
-
-    *domain* is where it fits; None if it has no topology constraint of its own.
-    """
+    """Group that fits, in *domain* if it has a topology constraint, but is not placed: its *sibling* does not fit, or else its parent."""
 
     domain: Domain | None
-    but: Name | None
+    sibling: Name | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -229,7 +226,7 @@ class AttemptError:
     """Error that ended the attempt at a group."""
 
     path: Path
-    reason: AttemptReason | None
+    reason: AttemptReason
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -282,7 +279,7 @@ GroupCause = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupUnschedulable:
-    """Pod that fits or was not tried, and shares the result of its root, *reason*."""
+    """Pod that fits or was not tried, and shares the result of its root: *reason*, or that no new pod was placed."""
 
     reason: AttemptReason | None = None
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import enum
+from typing import NamedTuple
 
-from scheduler_core.model.names import Name
+from scheduler_core.model.names import Name, NamedClaim
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExceededBudget:
-    """PodDisruptionBudget that allows fewer disruptions than there are victims, the *pods*, that it matches."""
+    """PodDisruptionBudget that allows fewer disruptions than there are *victims* that it matches."""
 
     budget: Name
-    allowed: int
-    pods: tuple[str, ...]
+    disruptions_allowed: int
+    victims: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,14 +50,14 @@ class EvictionsBlocked:
 class ClaimsUnreleased:
     """Claims to devices that are reserved for pods that are gone, and that nominated pods need."""
 
-    claims: tuple[str, ...]
+    claims: tuple[NamedClaim, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimsAwaited:
     """Claims that get devices for pods of other roots when evicted pods are gone."""
 
-    claims: tuple[str, ...]
+    claims: tuple[NamedClaim, ...]
 
 
 class UnlistedReason(enum.StrEnum):
@@ -74,16 +75,23 @@ class UnlistedReason(enum.StrEnum):
 class Unlisted:
     """Why a kind is not listed; *error* is that of the last attempt, if it failed."""
 
-    reason: UnlistedReason = UnlistedReason.NOT_YET
+    because: UnlistedReason = UnlistedReason.NOT_YET
     error: str = ""
+
+
+class UnlistedKind(NamedTuple):
+    """Kind that is not listed."""
+
+    kind: str
+    status: Unlisted
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ObjectsAwaited:
-    """Kinds that are not listed, by name, and the first object, *user*, that needs one of them."""
+    """Kinds that are not listed, and the first object that needs one of them."""
 
-    user: Name
-    kinds: tuple[tuple[str, Unlisted], ...]
+    needed_by: Name
+    kinds: tuple[UnlistedKind, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,7 +158,7 @@ class StaleExtendedClaim:
 class ClaimUnreserved:
     """Claim that is not reserved for a pod that another scheduler binds."""
 
-    claim: str
+    claim: NamedClaim
     pod: str
 
 

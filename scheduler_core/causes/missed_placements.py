@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from typing import NamedTuple
 
-from scheduler_core.model.names import Name
+from scheduler_core.model.names import Name, NamedClaim
 
 
 class Dependency(enum.StrEnum):
@@ -32,7 +33,7 @@ class DependentPods:
     """PodGroup whose pods depend on other pods."""
 
     group: Name
-    rules: tuple[Dependency, ...]
+    dependencies: tuple[Dependency, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,16 +47,23 @@ class UnexaminedDomains:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnsharedClaims:
-    """Claims to devices, by label, that groups of one tree do not share because they are not allocated yet."""
+    """Claims to devices that groups of one tree do not share because they are not allocated yet."""
 
-    claims: tuple[str, ...]
+    claims: tuple[NamedClaim, ...]
+
+
+class ExtraPods(NamedTuple):
+    """Number of pods that a group has placed above its minimum."""
+
+    group: Name
+    pods: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OptionalPods:
-    """Groups that placed pods above their minimum, with the number of these pods, before their siblings were placed."""
+    """Groups that placed pods above their minimum before their siblings were placed."""
 
-    groups: tuple[tuple[Name, int], ...]
+    extra_pods: tuple[ExtraPods, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.model.resource_values import Quantity, Resource
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeCount:
@@ -15,10 +17,13 @@ class NodeCount:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Amount:
-    """Amount of a resource, in the unit of its row: millicores, bytes or a count."""
+    """Amount of a resource.
 
-    resource: str
-    value: int
+    It is in the unit of its row: millicores, bytes or a count.
+    """
+
+    resource: Resource
+    amount: Quantity
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -30,13 +30,13 @@ class NodeAffinityMismatch:
 
     Attributes:
         node_selector: labels and values of ``spec.nodeSelector``.
-        affinity: True if the pod also requires node affinity.
+        node_affinity: True if the pod also requires node affinity.
 
     """
 
-    node_selector: tuple[tuple[str, str], ...]
-    affinity: bool
     nodes: NodeCount
+    node_selector: tuple[tuple[str, str], ...] = ()
+    node_affinity: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from typing import NamedTuple
 
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.model.selector_clause import SelectorClause
 
 
+class HostPort(NamedTuple):
+    """Port of a node."""
+
+    protocol: str
+    port: int
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class HostPortsInUse:
-    """Nodes where a host port of the pod, as protocol and number, is in use."""
+    """Nodes where a host port of the pod is in use."""
 
-    ports: tuple[tuple[str, int], ...]
+    ports: tuple[HostPort, ...]
     nodes: NodeCount
 
 
@@ -31,30 +39,37 @@ class AffinityConflict:
     """Domains that affinity excludes because they have no matching pod, or anti-affinity because they have one.
 
     Attributes:
-        rule: the rule.
+        affinity_rule: the rule.
         key: topology key of the domains.
         selector: labels of the pods that match; empty for any.
-        domains: values of *key*, sorted; empty if the nodes do not have the label.
+        values: values of *key*, sorted; empty if the nodes do not have the label.
         everywhere: True if no examined domain has a matching pod.
 
     """
 
-    rule: AffinityRule
+    affinity_rule: AffinityRule
     key: str
     selector: tuple[SelectorClause, ...]
-    domains: tuple[str, ...]
+    values: tuple[str, ...]
     everywhere: bool
     nodes: NodeCount
+
+
+class DomainPods(NamedTuple):
+    """Number of matching pods in a domain, which is given by its value of the topology key."""
+
+    value: str
+    pods: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExceededSkew:
     """Topology spread constraint that one more pod violates, with the number of matching pods by domain."""
 
-    skew: int
+    max_skew: int
     key: str
     selector: tuple[SelectorClause, ...]
-    pods: tuple[tuple[str, int], ...]
+    counts: tuple[DomainPods, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from typing import NamedTuple
 
 from scheduler_core.model.names import Name
 
@@ -45,13 +46,13 @@ class QuorumShortage:
 
     Attributes:
         group: the group.
-        required: minCount or minGroupCount; 1 for basic groups.
+        minimum: minCount or minGroupCount; 1 for basic groups.
         available: members, or ready children.
 
     """
 
     group: Name
-    required: int
+    minimum: int
     available: int
 
 
@@ -63,18 +64,32 @@ class QuorumAwaited:
     shortages: tuple[QuorumShortage, ...]
 
 
+class GatedPod(NamedTuple):
+    """Pod with its scheduling gates."""
+
+    pod: str
+    gates: tuple[str, ...]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class MembersGated:
-    """Members with scheduling gates: the key and the gates of each pod."""
+    """Members with scheduling gates."""
 
-    pods: tuple[tuple[str, tuple[str, ...]], ...]
+    gated_pods: tuple[GatedPod, ...]
+
+
+class PodWithoutClaim(NamedTuple):
+    """Pod without one of its resource claims; *message* is kube-scheduler's text."""
+
+    pod: str
+    message: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MembersWithoutClaims:
     """Members without one of their resource claims, with kube-scheduler's text for each."""
 
-    pods: tuple[tuple[str, str], ...]
+    pods_without_claim: tuple[PodWithoutClaim, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,9 +105,9 @@ class RuleViolation:
 class PriorityMismatch:
     """Pods whose priority, *priority* for the first of them, is not that of their root."""
 
-    pods: tuple[str, ...]
+    pod_names: tuple[str, ...]
     priority: int
-    expected: int
+    root_priority: int
     rule: str
 
 

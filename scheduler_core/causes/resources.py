@@ -9,6 +9,7 @@ import dataclasses
 import enum
 
 from scheduler_core.causes.node_count import Amount, NodeCount
+from scheduler_core.model.resource_values import Quantity, Resource
 
 
 class ComparedNodes(enum.StrEnum):
@@ -32,9 +33,9 @@ class InsufficientResource:
 
     """
 
-    resource: str
-    free: int
-    needed: int
+    resource: Resource
+    free: Quantity
+    needed: Quantity
     nodes: int
 
 
@@ -42,17 +43,17 @@ class InsufficientResource:
 class NoneFree:
     """Resource of which nothing is left, such as the volumes of a storage class."""
 
-    resource: str
+    resource: Resource
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestTooLarge:
     """Request of one pod that no node can satisfy even if it is empty; *largest* is the most that one node has."""
 
-    resource: str
-    needed: int
-    largest: int
-    compared: ComparedNodes
+    resource: Resource
+    needed: Quantity
+    largest: Quantity
+    compared_nodes: ComparedNodes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,10 +68,10 @@ class FragmentedResource:
 
     """
 
-    resource: str
-    needed: int
-    free: int
-    largest: int
+    resource: Resource
+    needed: Quantity
+    free: Quantity
+    largest: Quantity
     others_fit: bool
 
 
@@ -83,7 +84,7 @@ class FragmentedResources:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InsufficientOnNodes:
-    """Requests of one pod that some usable nodes do not satisfy; ``nodes.total`` is the number of usable nodes."""
+    """Requests of one pod that some of the usable nodes do not satisfy."""
 
     amounts: tuple[Amount, ...]
     nodes: NodeCount

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
-from scheduler_core.model.names import Name
+from scheduler_core.model.names import Name, NamedClaim
+from scheduler_core.model.resource_values import Bytes
 from scheduler_core.model.volumes import ClaimState
 
 
@@ -13,7 +15,7 @@ from scheduler_core.model.volumes import ClaimState
 class BoundVolume:
     """Volume of a claim, and the nodes that can use it; no places if they are not given by simple expressions."""
 
-    claim: str
+    claim: NamedClaim
     volume: str
     places: tuple[NodeLabel, ...]
 
@@ -38,7 +40,7 @@ class VolumeZoneConflict:
 class VolumeElsewhere:
     """Bound volume of *claim* at *place*, in none of the domains *confined* (values of the same label) that its group can use."""
 
-    claim: str
+    claim: NamedClaim
     volume: str
     place: NodeLabel
     confined: tuple[str, ...]
@@ -48,7 +50,7 @@ class VolumeElsewhere:
 class OtherNodeSelected:
     """Nodes other than *node*, which is selected for *claim* (annotation ``selected-node``)."""
 
-    claim: str
+    claim: NamedClaim
     node: str
     nodes: NodeCount
 
@@ -58,24 +60,24 @@ class StorageOffer:
     """Storage capacity of some nodes.
 
     Attributes:
-        size: bytes of the largest volume.
+        size: that of the largest volume.
         place: its nodes; None if they are not given by one simple expression.
-        largest: True if other nodes have other capacities.
+        others_smaller: True if other nodes have other capacities.
 
     """
 
-    size: int
+    size: Bytes
     place: NodeLabel | None
-    largest: bool = False
+    others_smaller: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InsufficientStorage:
-    """Nodes without enough storage capacity of a class for *claim*; *needed* in bytes, *offer* None if they have no capacity object."""
+    """Nodes without enough storage capacity of a class for *claim*; there is no *offer* if they have no capacity object."""
 
-    claim: str
+    claim: NamedClaim
     storage_class: str
-    needed: int
+    needed: Bytes
     offer: StorageOffer | None
     nodes: NodeCount
 
@@ -84,18 +86,18 @@ class InsufficientStorage:
 class VolumeReserved:
     """Nodes that cannot use *volume*, which is reserved for *claim*."""
 
-    claim: str
+    claim: NamedClaim
     volume: str
     nodes: NodeCount
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NoFreeVolume:
-    """Nodes without a free volume of a class for *claim*; *size* in bytes, 0 if the claim requests none."""
+    """Nodes without a free volume of a class for *claim*; there is no *size* if the claim requests none."""
 
-    claim: str
+    claim: NamedClaim
     storage_class: str
-    size: int
+    size: Bytes | None
     nodes: NodeCount
 
 
@@ -103,7 +105,7 @@ class NoFreeVolume:
 class OutsideAllowedTopologies:
     """Nodes outside the ``allowedTopologies`` of the class of *claim*."""
 
-    claim: str
+    claim: NamedClaim
     storage_class: str
     nodes: NodeCount
 
@@ -122,7 +124,7 @@ class UnboundClaim:
     Attributes:
         reason: kube-scheduler's text.
         field: field of the pod that names the claim.
-        state: UNBOUND, NO_CLASS or BINDING.
+        state: unbound, no-class or binding.
         storage_class: its class; empty if it has none.
 
     """
@@ -130,7 +132,7 @@ class UnboundClaim:
     reason: str
     field: str
     state: ClaimState
-    storage_class: str
+    storage_class: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -143,12 +145,19 @@ class MissingObject:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StorageShortage:
-    """Storage of a class that is too small for *claims* claims together: *offers* of its segments, the largest first, *needed* in bytes."""
+    """Storage of a class that is too small for *claim_count* claims together; *offers* are those of its segments, the largest first."""
 
     storage_class: str
     offers: tuple[StorageOffer, ...]
-    needed: int
-    claims: int
+    needed: Bytes
+    claim_count: int
+
+
+class SharedVolume(NamedTuple):
+    """Volume that is given to several claims."""
+
+    volume: str
+    claims: tuple[NamedClaim, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -156,13 +165,13 @@ class VolumesNotHeld:
     """Warning about a root that is placed: kube-scheduler does not hold volumes between the groups of a tree.
 
     Attributes:
-        shared: volumes that are given to several claims, each with the names of these claims.
-        pods: pods that cannot use the volume of their claim on their node.
+        shared_volumes: volumes that are given to several claims.
+        pod_names: pods that cannot use the volume of their claim on their node.
 
     """
 
-    shared: tuple[tuple[str, tuple[str, ...]], ...]
-    pods: tuple[str, ...]
+    shared_volumes: tuple[SharedVolume, ...]
+    pod_names: tuple[str, ...]
 
 
 VolumeCause = (

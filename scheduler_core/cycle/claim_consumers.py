@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scheduler_core.causes.claims import ClaimFull, DevicesAwaited, PodsLeftOut
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.device_claims import Consumer
+from scheduler_core.model.device_claims import Consumer, claim_of
 from scheduler_core.model.devices import MOST_CONSUMERS
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
@@ -84,7 +84,7 @@ def without_users(entity: Entity, claims: Collection[str]) -> tuple[Entity, dict
     """Return *entity* without the pods that use *claims*, which wait for the end of the victims of an earlier root, and their reasons."""
     waiting = [pod for leaf in entity.leaves() for pod in leaf.waiting] if claims else []
     used = {pod.key: next((key for key, _ in _uses(pod) if key in claims), "") for pod in waiting}
-    reasons = {pod: DevicesAwaited(key) for pod, key in used.items() if key}
+    reasons = {pod: DevicesAwaited(claim_of(key)) for pod, key in used.items() if key}
     return (only(entity, used.keys() - reasons.keys()), reasons) if reasons else (entity, {})
 
 
@@ -157,4 +157,4 @@ def _minimum(leaf: Entity, used: dict[str, set[Consumer]]) -> list[PodRecord]:
 
 
 def _reason(pod: PodRecord, used: Mapping[str, set[Consumer]]) -> ClaimFull:
-    return ClaimFull(next(_full(pod, used), ""), Name("PodGroup", pod.namespace, pod.group) if pod.group else None)
+    return ClaimFull(claim_of(next(_full(pod, used))), Name("PodGroup", pod.namespace, pod.group) if pod.group else None)

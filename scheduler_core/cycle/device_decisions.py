@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,11 +16,12 @@ from scheduler_core.causes.claims import (
     SelectorNotEvaluated,
     SelectorsNotEvaluated,
     SharedClaims,
+    WaitingPod,
 )
 from scheduler_core.causes.groups import AttemptEnded
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, lacks_members, only
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
+from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed, claim_of
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import NodeTable
@@ -102,7 +104,7 @@ def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) 
     with_claims = [pod for pod, _ in pods if pod.device_claims]
     exchanged = [DevicesExchanged(pod.key) for pod in with_claims if any(plugin.exchanged(pod) for plugin in plugins)]
     users = Counter(claim for pod in with_claims for claim, _ in _taken(pod, plugins))
-    shared = tuple(claim.label.rpartition("/")[2] for claim, count in users.items() if count > 1)
+    shared = tuple(claim.named for claim, count in users.items() if count > 1)
     faults = (*exchanged, *((SharedClaims(shared),) if shared else ()))
     return BoundOtherwise(faults[:_LISTED]) if faults else None
 
@@ -129,7 +131,7 @@ def _with_waiting_pods(decision: Decision, pods: Iterable[PodRecord]) -> Decisio
     return dataclasses.replace(
         decision,
         status=Status.WAIT,
-        causes=(*decision.causes, PodsAwaitDevices(tuple(awaited))),
+        causes=(*decision.causes, PodsAwaitDevices(tuple(itertools.starmap(WaitingPod, awaited)))),
         assignments={pod: node for pod, node in decision.assignments.items() if pod not in waiting},
         nominations={**decision.nominations, **waiting},
         pending={**decision.pending, **{pod: (BindingConditionsAwaited(node),) for pod, node in awaited}},
@@ -142,11 +144,11 @@ def _without_unreserved_pods(decision: Decision, entity: Entity, pods: Sequence[
     It adds the time to an allocation that another scheduler wrote without it, and further consumers to a claim that has the most already;
     the API server refuses both.  The status is Error if too few pods are left.
     """
-    failed = {pod: ReservationRefused(claim, too_many=True) for pod, claim in consumers.beyond_limit(pods).items()}
+    failed = {pod: ReservationRefused(claim_of(claim), too_many=True) for pod, claim in consumers.beyond_limit(pods).items()}
     for pod in pods:
         claims = zip(pod.device_claims, pod.shape.devices, strict=False)
         if untimed := [claim.key for claim, need in claims if need.untimed]:
-            failed[pod.key] = ReservationRefused(untimed[0], too_many=False)
+            failed[pod.key] = ReservationRefused(claim_of(untimed[0]), too_many=False)
     if not failed:
         return decision
     assignments = {pod: node for pod, node in decision.assignments.items() if pod not in failed}
@@ -163,7 +165,7 @@ def _without_unreserved_pods(decision: Decision, entity: Entity, pods: Sequence[
 
 def _words_order(refused: ReservationRefused) -> tuple[str, bool]:
     """Return the key that sorts *refused* as its words, which have a colon after the claim."""
-    return f"{refused.claim}:", not refused.too_many
+    return f"{refused.claim.full_name}:", not refused.too_many
 
 
 def _taken(pod: PodRecord, plugins: Iterable[StatefulPlugin]) -> Iterator[tuple[DeviceClaim, Allocation]]:

@@ -16,7 +16,7 @@ from scheduler_core.cycle.claim_release import one_by_one
 from scheduler_core.cycle.device_holders import named_claims
 from scheduler_core.loading.released_claims import with_released_claims
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.device_claims import name_of
+from scheduler_core.model.device_claims import claim_of, name_of
 from scheduler_core.model.devices import UNAVAILABLE
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
@@ -105,7 +105,7 @@ def deallocated_afterwards(decisions: Sequence[Decision], claims: Mapping[Name, 
 def _explained(decision: Decision, claims: Sequence[str], *, afterwards: bool = False) -> Decision:
     if not claims:
         return decision
-    return dataclasses.replace(decision, causes=(*decision.causes, ClaimsDeallocated(tuple(claims), afterwards)))
+    return dataclasses.replace(decision, causes=(*decision.causes, ClaimsDeallocated(tuple(map(claim_of, claims)), afterwards)))
 
 
 def _lacks_devices(causes: Iterable[Cause]) -> bool:

@@ -18,9 +18,9 @@ from scheduler_core.causes.node_count import NodeCount, NodeLabel
 from scheduler_core.cel.selector import selector_parts
 from scheduler_core.diagnosis.device_causes import DeviceCause, free_devices
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
-from scheduler_core.model.device_claims import DeviceLack, DeviceShortage
+from scheduler_core.model.device_claims import DeviceLack, DeviceShortage, DevicesTogether
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
-from scheduler_core.model.names import HOSTNAME
+from scheduler_core.model.names import HOSTNAME, NamedClaim
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.wire import NodeSelector, Requirement
@@ -45,7 +45,7 @@ def with_domain(state: PlacementState, request: PlacementRequest, refusals: Node
         short = cause.lack.short[0]
         free = free_devices(state, refusals.pod, short, nodes)
         if 0 <= free < short.needed * goal:
-            together = dataclasses.replace(short, together=(free, short.needed * goal, len(nodes)))
+            together = dataclasses.replace(short, together=DevicesTogether(free, short.needed * goal, len(nodes)))
             # The sum over all nodes is the whole reason.
             others = [each for each in causes if each is not cause] if len(nodes) < len(refusals.nodes) else []
             found = (DeviceCause(DeviceLack((together,)), cause.nodes), *others)
@@ -76,15 +76,35 @@ def device_reasons(refusals: NodeRefusals, reason: str, count: int) -> list[Devi
 
 def _cause(refusals: NodeRefusals, cause: DeviceCause) -> DeviceRefusal:
     nodes, lack = NodeCount(cause.nodes, len(refusals.nodes)), cause.lack
-    if cause.shortage is not None:
-        return InsufficientDevices(cause.shortage, selector_parts(cause.shortage.selectors), nodes)
+    claims = {each.label: each.named for each in refusals.pod.device_claims}
+    if (short := cause.shortage) is not None:
+        return _insufficient(claims[short.claim], short, nodes)
     if lack.taken is not None:
         label, place = lack.taken
-        return DevicesTaken(label, _place(place), nodes)
+        return DevicesTaken(claims[label], _place(place), nodes)
     if lack.broken is not None:
-        return DeviceConstraintUnmet(*lack.broken, nodes)
-    claims = zip(refusals.pod.device_claims, refusals.pod.shape.devices, strict=False)
-    return ClaimsUnsatisfied(tuple(claim.label for claim, need in claims if need.allocates), nodes)
+        label, broken = lack.broken
+        return DeviceConstraintUnmet(claims[label], broken.attribute, nodes, broken.distinct, broken.requests)
+    needs = zip(refusals.pod.device_claims, refusals.pod.shape.devices, strict=False)
+    return ClaimsUnsatisfied(tuple(claim.named for claim, need in needs if need.allocates), nodes)
+
+
+def _insufficient(claim: NamedClaim, short: DeviceShortage, nodes: NodeCount) -> InsufficientDevices:
+    return InsufficientDevices(
+        claim,
+        short.device_class,
+        short.request,
+        short.free,
+        short.needed or None,
+        nodes,
+        selectors=selector_parts(short.selectors),
+        capacity=short.capacity,
+        taints=short.taints,
+        last_alternative=short.last,
+        shared=short.shared,
+        counters_used=short.counters,
+        together=short.together,
+    )
 
 
 def _allocated(pod: PodRecord) -> tuple[AllocatedClaim, ...]:
@@ -92,9 +112,9 @@ def _allocated(pod: PodRecord) -> tuple[AllocatedClaim, ...]:
     claims = []
     for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
         if need.unavailable:
-            claims.append(AllocatedClaim(claim.label, None, failed=True))
+            claims.append(AllocatedClaim(claim.named, None, failed=True))
         elif need.allocated is not None and need.allocated.nodes is not None:
-            claims.append(AllocatedClaim(claim.label, _place(need.allocated.nodes)))
+            claims.append(AllocatedClaim(claim.named, _place(need.allocated.nodes)))
     return tuple(claims)
 
 

@@ -119,4 +119,4 @@ def _slots(state: PlacementState, shape: PodShape) -> Ints:
 
 
 def _requests(shape: PodShape, nodes: NodeTable) -> tuple[Amount, ...]:
-    return tuple(Amount(nodes.resources[row], value) for row, value in shape.requests if row != PODS and row not in nodes.counted)
+    return tuple(Amount(nodes.resource(row), value) for row, value in shape.requests if row != PODS and row not in nodes.counted)

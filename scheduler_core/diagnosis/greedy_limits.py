@@ -13,6 +13,7 @@ import numpy as np
 from scheduler_core.causes.missed_placements import (
     Dependency,
     DependentPods,
+    ExtraPods,
     FeasibilityChecks,
     GreedyLimit,
     KeptPlacements,
@@ -23,7 +24,7 @@ from scheduler_core.causes.missed_placements import (
 )
 from scheduler_core.diagnosis.domain_capacity import capacity, homogeneous, largest_places, needed, slots, summed
 from scheduler_core.diagnosis.tree_cause import extra_pods
-from scheduler_core.model.names import Name
+from scheduler_core.model.names import Name, NamedClaim
 from scheduler_core.model.nodes import Bools
 from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.pods import PodRecord
@@ -135,7 +136,7 @@ def _composite_causes(greedy: Greedy, request: PlacementRequest, place: Placemen
 def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone: set[Name], *, sparing: bool) -> list[GreedyLimit]:
     """Return what siblings took before the first child that would fit by itself."""
     before: list[tuple[PlacementRequest, PlacementOutcome]] = []
-    claims: set[str] = set()
+    claims: set[NamedClaim] = set()
     for child, below in zip(request.children, outcome.children, strict=True):
         if below is None or (not below.success and child.entity.name in alone):
             claims = set() if below is None or sparing else _new_claims(pod for leaf in child.leaves() for pod in leaf.entity.waiting)
@@ -145,16 +146,16 @@ def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone:
     if not before:
         return []
     if claims := claims & _new_claims(pod for child, below in before for pod, _ in pods_with_nodes(child, below)):
-        return [UnsharedClaims(tuple(sorted(claims)))]
-    optional = tuple((child.entity.name, extra) for child, below in before if (extra := extra_pods(child, below)) > 0)
+        return [UnsharedClaims(tuple(sorted(claims, key=lambda each: each.label)))]
+    optional = tuple(ExtraPods(child.entity.name, extra) for child, below in before if (extra := extra_pods(child, below)) > 0)
     others = tuple(child.entity.name for child, below in before if extra_pods(child, below) <= 0)
     return [*([OptionalPods(optional)] if optional else []), *([KeptPlacements(others)] if others else [])]
 
 
-def _new_claims(pods: Iterable[PodRecord]) -> set[str]:
-    """Return the labels of the claims to devices of *pods* that are not allocated."""
+def _new_claims(pods: Iterable[PodRecord]) -> set[NamedClaim]:
+    """Return the claims to devices of *pods* that are not allocated."""
     pairs = ((claim, need) for pod in pods for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False))
-    return {claim.label for claim, need in pairs if need.allocates}
+    return {claim.named for claim, need in pairs if need.allocates}
 
 
 def _too_small(state: PlacementState, request: PlacementRequest, places: tuple[Placement, ...]) -> Bools:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from scheduler_core.causes.attempts import FitError
+from scheduler_core.causes.attempts import FitError, ReasonCount
 from scheduler_core.causes.filter_reasons import DeviceError, UnmodelledField
 from scheduler_core.diagnosis import device_causes
 from scheduler_core.diagnosis.device_causes import DeviceCause
@@ -80,7 +80,7 @@ class NodeRefusals:
                 if plugin != registry.NODE_LOCAL.name:
                     remaining = passed
             remaining = passed
-        return sorted(((reason, count) for reason, count in counts.items() if count), key=lambda each: (-each[1], each[0]))
+        return sorted((each for each in counts.items() if each[1]), key=lambda each: (-each[1], each[0]))
 
 
 def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
@@ -140,7 +140,7 @@ def fit_error(state: PlacementState, refusals: NodeRefusals) -> FitError:
     total = len(state.nodes)
     if refusals.pre_filter[1]:
         return FitError(total, pre_filter=refusals.pre_filter[1])
-    reasons = ((refusals.values.get(reason, reason), count) for reason, count in refusals.counts())
+    reasons = (ReasonCount(refusals.values.get(key, key), each) for key, each in refusals.counts())
     return FitError(total, tuple(reasons), total - len(refusals.nodes))
 
 

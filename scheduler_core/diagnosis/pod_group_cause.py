@@ -52,12 +52,12 @@ def cause(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Pa
     own = own_node(entity.waiting[0].shape, greedy.state.nodes) if entity.name.kind == "Pod" else -1
     why = PodsDoNotFit(
         path,
-        entity.key,
         domain_of(parent),
         PodDemand(len(entity.waiting), need, len(entity.running), _requests(greedy.state, request)),
         tuple(cause_in_domain(greedy, request, each, need) for each in order[:SHOWN]),
+        entity.key,
         _further(order, len(places)),
-        divided=len(order) != 1 or order[0].domain is not parent,
+        undivided=len(order) == 1 and order[0].domain is parent,
         own_node=greedy.state.nodes.names[own] if own >= 0 else "",
         elsewhere=volume_elsewhere(greedy.state, request, places),
     )
@@ -73,7 +73,7 @@ def brief(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Pa
     if not places:
         return no_domain(greedy.state, request, parent, path)
     first = ranked(greedy, request, places)[0]
-    return InsufficientCapacity(path, entity.key, first.pods, needed(greedy.state, request), first.in_order)
+    return InsufficientCapacity(path, first.pods, needed(greedy.state, request), entity.key, first.in_order)
 
 
 def left_over(state: PlacementState, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord], path: Path) -> PodsLeftOver:
@@ -117,7 +117,7 @@ def _requests(state: PlacementState, request: PlacementRequest) -> tuple[Amount,
     if len(request.runs) != 1:
         return ()
     hidden = {PODS, *state.nodes.counted}
-    return tuple(Amount(state.nodes.resources[row], amount) for row, amount in request.runs[0].shape.requests if row not in hidden)
+    return tuple(Amount(state.nodes.resource(row), amount) for row, amount in request.runs[0].shape.requests if row not in hidden)
 
 
 def no_domain(state: PlacementState, request: PlacementRequest, parent: Placement, path: Path) -> NoPlacement | NoDomain:
@@ -125,4 +125,4 @@ def no_domain(state: PlacementState, request: PlacementRequest, parent: Placemen
     key = request.entity.key
     if not key:
         return NoPlacement(path)
-    return NoDomain(path, key, domain_of(parent), devices=key in state.nodes.device_levels, pinned=bool(request.pinned))
+    return NoDomain(path, key, domain_of(parent), device_attribute=key in state.nodes.device_levels, pinned=bool(request.pinned))

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from scheduler_core.causes.node_count import NodeCount
-from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule, ExceededSkew, HostPortsInUse, OtherPodsCause, SpreadExceeded
+from scheduler_core.causes.other_pods import (
+    AffinityConflict,
+    AffinityRule,
+    DomainPods,
+    ExceededSkew,
+    HostPort,
+    HostPortsInUse,
+    OtherPodsCause,
+    SpreadExceeded,
+)
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.placement.state import PlacementState
@@ -60,7 +70,7 @@ def _cause(state: PlacementState, refusals: NodeRefusals, reason: str, mask: Boo
     """Return the cause of *reason*, which rejects the examined nodes of *mask*; None if kube-scheduler's reason says all."""
     nodes, rejected = NodeCount(int(mask.sum()), len(refusals.nodes)), refusals.nodes[mask]
     if reason == PORTS:
-        return HostPortsInUse(tuple((protocol, port) for protocol, _, port in refusals.pod.shape.ports), nodes)
+        return HostPortsInUse(tuple(HostPort(protocol, port) for protocol, _, port in refusals.pod.shape.ports), nodes)
     for plugin in state.stateful.plugins:
         if isinstance(plugin, InterPodAffinity) and (conflict := next(_conflicts(state, refusals, plugin, reason, rejected, nodes), None)):
             return conflict
@@ -89,4 +99,4 @@ def _domains(state: PlacementState, key: str, nodes: Nodes) -> tuple[str, ...]:
 
 
 def _skew(term: SpreadTerm, counts: Mapping[str, int]) -> ExceededSkew:
-    return ExceededSkew(term.skew, term.key, tuple(term.pods.clauses or ()), tuple(sorted(counts.items())))
+    return ExceededSkew(term.skew, term.key, tuple(term.pods.clauses or ()), tuple(itertools.starmap(DomainPods, sorted(counts.items()))))

@@ -75,7 +75,7 @@ def node_state(
     if reason == NODE_AFFINITY:
         affinity = shape.affinity and shape.affinity.node_affinity
         required = bool(affinity and affinity.required_during_scheduling_ignored_during_execution)
-        return NodeAffinityMismatch(tuple(shape.node_selector), required, count)
+        return NodeAffinityMismatch(count, tuple(shape.node_selector), required)
     if plugin == TaintToleration.name:
         tolerations = Tolerations(shape.tolerations)
         # All these nodes have the same taint, but perhaps with another effect.

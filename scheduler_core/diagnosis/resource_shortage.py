@@ -43,14 +43,14 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
         row, requested = refusals.pod.shape.requests[index]
         free = int(np.maximum(refusals.free[index][refusals.usable], 0).sum())
         largest = int(nodes.allocatable[row, refusals.nodes[refusals.usable]].max())
-        name = nodes.resources[row]
+        resource = nodes.resource(row)
         if row in nodes.volume_rows and not free and row not in held:
-            causes.append(NoneFree(name))
+            causes.append(NoneFree(resource))
         elif requested > largest:
-            causes.append(RequestTooLarge(name, requested, largest, compared))
+            causes.append(RequestTooLarge(resource, requested, largest, compared))
         elif missing * requested > free:
             own = held.get(row, 0)
-            causes.append(InsufficientResource(name, free + own, missing * requested + own, int(refusals.usable.sum())))
+            causes.append(InsufficientResource(resource, free + own, missing * requested + own, int(refusals.usable.sum())))
         else:
             pieces.append(index)
     return causes or _fragmented(refusals, nodes, pieces, others_fit=bool(held))
@@ -61,11 +61,11 @@ def _fragmented(refusals: NodeRefusals, nodes: NodeTable, pieces: list[int], *, 
     if not pieces:
         return []
     requests = (refusals.pod.shape.requests[index] for index in pieces)
-    amounts = tuple(Amount(nodes.resources[row], requested) for row, requested in requests)
+    amounts = tuple(Amount(nodes.resource(row), requested) for row, requested in requests)
     refused, total = int(refusals.short[pieces].any(axis=0).sum()), int(refusals.usable.sum())
     if refused < total:
         return [InsufficientOnNodes(amounts, NodeCount(refused, total))]
     if len(pieces) > 1:
         return [FragmentedResources(amounts)]
     free: Ints = np.maximum(refusals.free[pieces[0]][refusals.usable], 0)
-    return [FragmentedResource(amounts[0].resource, amounts[0].value, int(free.sum()), int(free.max()), others_fit)]
+    return [FragmentedResource(amounts[0].resource, amounts[0].amount, int(free.sum()), int(free.max()), others_fit)]

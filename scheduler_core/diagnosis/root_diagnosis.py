@@ -118,6 +118,8 @@ def _error(request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> 
     while below := next((pair for pair in zip(request.children, outcome.children, strict=False) if _erred(pair[1])), None):
         request, path = below[0], (*path, below[0].entity.name)
         outcome = below[1] or outcome
+    if outcome.reason is None:
+        raise RuntimeError("internal error: an error has no reason")
     error = AttemptError(path, outcome.reason)
     return dataclasses.replace(_same_for_all(whole, error), groups={request.entity.name: error})
 

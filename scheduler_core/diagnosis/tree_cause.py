@@ -12,6 +12,7 @@ from scheduler_core.causes.groups import (
     ChildrenInDomain,
     FailedGroup,
     FitsAlone,
+    FurtherDomains,
     GroupCause,
     MinimumOutOfReach,
     NoDomain,
@@ -110,16 +111,17 @@ class TreeCause:
     def _in_domains(self, request: PlacementRequest, places: tuple[Placement, ...], path: Path) -> FailedGroup:
         """Return the domain that holds most of the children in full, other domains in short."""
         tries = self._ranked(request, places)
-        first = self._inside(request, tries[0], path)
+        first, reason = self._inside(request, tries[0], path), tries[0].outcome.reason
         others = tries[1:SHOWN] if request.entity.key else []
+        further = len(places) - 1 - len(others) if request.entity.key else 0
         return ChildrenDoNotFit(
             path,
-            request.entity.key,
             len(request.children),
             request.entity.minimum,
             (first, *(self._brief(request, each, path) for each in others)),
-            len(places) - 1 - len(others) if request.entity.key else 0,
-            None if first.failing else AttemptFailed(tries[0].outcome.reason),
+            request.entity.key,
+            FurtherDomains(further) if further else None,
+            None if first.failing or reason is None else AttemptFailed(reason),
         )
 
     def _ranked(self, request: PlacementRequest, places: tuple[Placement, ...]) -> list[_Try]:

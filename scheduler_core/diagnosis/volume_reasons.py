@@ -15,6 +15,7 @@ from scheduler_core.causes.volume_causes import (
     OtherNodeSelected,
     OutsideAllowedTopologies,
     SharedClaimElsewhere,
+    SharedVolume,
     StorageOffer,
     StorageShortage,
     UnboundClaim,
@@ -28,8 +29,10 @@ from scheduler_core.causes.volume_causes import (
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.decision import VolumeChoice
 from scheduler_core.model.delayed_claims import ClaimRequest
-from scheduler_core.model.names import Name
+from scheduler_core.model.device_claims import name_of
+from scheduler_core.model.names import Name, NamedClaim
 from scheduler_core.model.nodes import Nodes, NodeTable
+from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.storage import ClaimOptions, Storage
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.volumes import BIND_CONFLICT, BoundClaim, ClaimState
@@ -44,14 +47,15 @@ _BOUND_CONFLICTS = (NODE_CONFLICT, ZONE_CONFLICT)
 
 def volume_cause(refusals: NodeRefusals, reason: str, count: int, nodes: NodeTable) -> VolumeCause | None:
     """Return why *reason* excludes *count* nodes, with the names of claims and volumes; None if it is not about volumes."""
-    some, claims = NodeCount(count, len(refusals.nodes)), refusals.pod.bound_claims
+    some, pod = NodeCount(count, len(refusals.nodes)), refusals.pod
+    claims = pod.bound_claims
     if reason in (BIND_CONFLICT, NOT_ENOUGH_SPACE) and nodes.storage is not None:
         return _unbound(refusals, reason, some, nodes.storage)
     if reason == NODE_CONFLICT:
-        bound = (_bound(each, filter(None, (_label(each),))) for each in claims if each.need.affinity or each.need.migrated)
+        bound = (_bound(pod, each, filter(None, (_label(each),))) for each in claims if each.need.affinity or each.need.migrated)
         return VolumeAffinityConflict(tuple(bound), some)
     if reason == ZONE_CONFLICT:
-        return VolumeZoneConflict(tuple(_bound(each, each.need.zones) for each in claims if each.need.zones), some)
+        return VolumeZoneConflict(tuple(_bound(pod, each, each.need.zones) for each in claims if each.need.zones), some)
     return _missing(refusals) if reason == refusals.pre_filter[1] else None
 
 
@@ -65,7 +69,7 @@ def volume_elsewhere(state: PlacementState, request: PlacementRequest, places: S
             for key, values in filter(None, (_label(claim), *claim.need.zones)):
                 confined = _confined(state.nodes, key, usable, values)
                 if confined:
-                    return VolumeElsewhere(claim.claim, claim.volume, NodeLabel(key, tuple(values)), tuple(confined))
+                    return VolumeElsewhere(_claim(pod, claim.claim), claim.volume, NodeLabel(key, tuple(values)), tuple(confined))
     return None
 
 
@@ -80,11 +84,11 @@ def _confined(nodes: NodeTable, key: str, usable: Nodes, values: Sequence[str]) 
 
 def volumes_not_held(volumes: Mapping[str, VolumeChoice], without: Sequence[str]) -> VolumesNotHeld | None:
     """Return the volumes that are given to several claims, and the pods *without* volumes; None if there are none."""
-    claims: dict[str, list[str]] = {}
+    claims: dict[str, list[NamedClaim]] = {}
     for claim, choice in volumes.items():
         if choice.volume:
-            claims.setdefault(choice.volume, []).append(claim.partition("/")[2])
-    shared = tuple((volume, tuple(names)) for volume, names in claims.items() if len(names) > 1)
+            claims.setdefault(choice.volume, []).append(_named(*name_of(claim)))
+    shared = tuple(SharedVolume(volume, tuple(users)) for volume, users in claims.items() if len(users) > 1)
     return VolumesNotHeld(shared, tuple(without)) if shared or without else None
 
 
@@ -93,8 +97,8 @@ def _unbound(refusals: NodeRefusals, reason: str, nodes: NodeCount, storage: Sto
     mask = refusals.static[reason] if reason in refusals.static else refusals.others[reason]
     refused = refusals.nodes[mask]
     requests = [need.request for need in refusals.pod.shape.volumes if need.request is not None]
-    for claim, request in zip(refusals.pod.delayed_claims, requests, strict=False):
-        options, node = storage.options(request), int(refused[0])
+    for name, request in zip(refusals.pod.delayed_claims, requests, strict=False):
+        options, node, claim = storage.options(request), int(refused[0]), _claim(refusals.pod, name)
         if options.selected not in (-1, node):
             return OtherNodeSelected(claim, request.selected_node, nodes)
         if not options.provisioned[node] and (options.reachable is None or not options.reachable[node]):
@@ -102,7 +106,7 @@ def _unbound(refusals: NodeRefusals, reason: str, nodes: NodeCount, storage: Sto
     return SharedClaimElsewhere(nodes) if any(each.shared for each in requests) else None
 
 
-def _not_provisioned(claim: str, request: ClaimRequest, options: ClaimOptions, refused: Nodes, nodes: NodeCount) -> VolumeCause:
+def _not_provisioned(claim: NamedClaim, request: ClaimRequest, options: ClaimOptions, refused: Nodes, nodes: NodeCount) -> VolumeCause:
     """Return why *claim* has no volume on the nodes *refused*."""
     if options.lacking[refused[0]]:
         offer = _offer(options, refused[options.lacking[refused]])
@@ -110,7 +114,7 @@ def _not_provisioned(claim: str, request: ClaimRequest, options: ClaimOptions, r
     if request.reserved:
         return VolumeReserved(claim, request.reserved, nodes)
     if options.matches or not options.provisions:
-        return NoFreeVolume(claim, request.storage_class, request.size or 0, nodes)
+        return NoFreeVolume(claim, request.storage_class, request.size or None, nodes)
     return OutsideAllowedTopologies(claim, request.storage_class, nodes)
 
 
@@ -152,7 +156,7 @@ def _offer(options: ClaimOptions, refused: Nodes) -> StorageOffer | None:
     best = int(refused[int(options.largest[refused].argmax())])
     if (limit := int(options.largest[best])) < 0:
         return None
-    return StorageOffer(limit, _segment(options, best), largest=len(np.unique(options.largest_index[refused])) > 1)
+    return StorageOffer(limit, _segment(options, best), others_smaller=len(np.unique(options.largest_index[refused])) > 1)
 
 
 def _segment(options: ClaimOptions, node: int) -> NodeLabel | None:
@@ -174,8 +178,17 @@ def _missing(refusals: NodeRefusals) -> VolumeCause | None:
     return None
 
 
-def _bound(claim: BoundClaim, places: Iterable[tuple[str, Sequence[str]]]) -> BoundVolume:
-    return BoundVolume(claim.claim, claim.volume, tuple(NodeLabel(key, tuple(values)) for key, values in places))
+def _bound(pod: PodRecord, claim: BoundClaim, places: Iterable[tuple[str, Sequence[str]]]) -> BoundVolume:
+    return BoundVolume(_claim(pod, claim.claim), claim.volume, tuple(NodeLabel(key, tuple(values)) for key, values in places))
+
+
+def _claim(pod: PodRecord, name: str) -> NamedClaim:
+    """Return the PersistentVolumeClaim *name* of *pod*."""
+    return _named(pod.namespace, name)
+
+
+def _named(namespace: str, name: str) -> NamedClaim:
+    return NamedClaim(f"{namespace}/{name}", Name("PersistentVolumeClaim", namespace, name))
 
 
 def _label(claim: BoundClaim) -> tuple[str, tuple[str, ...]] | None:

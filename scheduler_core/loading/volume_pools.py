@@ -15,9 +15,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from scheduler_core.loading.free_volumes import FreeVolumes
-from scheduler_core.model.counted_sets import are_nested, new_name, pools
-from scheduler_core.model.delayed_claims import ClaimRequest, class_and_size
+from scheduler_core.model.counted_sets import are_nested, pools
+from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import PODS, Bools, Ints, NodeTable
+from scheduler_core.model.resource_values import VolumesOfClass
 from scheduler_core.model.storage import PooledClaim, Storage
 
 _Set = frozenset[int]
@@ -56,7 +57,7 @@ def volume_numbers(table: NodeTable, free: FreeVolumes, demand: ClaimDemand, kno
     if (storage := table.storage) is None:
         return numbers
     storage.pooled, storage.rows_of_key = {}, {}
-    storage.row_names = dict(known.row_names) if known is not None else {}
+    storage.resources = dict(known.resources) if known is not None else {}
     free.register([each for each in demand.requests if not each.reserved and not each.selected_node])
     sets = {each: _volumes_of(storage, free, each) for each in sorted(demand.requests, key=repr)}
     # More volumes than a node can need; a larger number would cost the search memory.
@@ -127,7 +128,8 @@ def _equal_sizes(free: FreeVolumes, volumes: _Set) -> Ints | None:
 def _name(storage: Storage, requests: Sequence[ClaimRequest]) -> str:
     """Return the name of the row of volumes that exactly *requests* can use: their class, and the size of the smallest claim."""
     key = frozenset(requests)
-    if (name := storage.row_names.get(key)) is None:
-        title = f"volume of {class_and_size(requests[0].storage_class, min(each.size or 0 for each in requests))}"
-        name = storage.row_names[key] = new_name(title, {*storage.row_names.values()})
-    return name
+    if (volumes := storage.resources.get(key)) is None:
+        size, used = min(each.size or 0 for each in requests), {*storage.resources.values()}
+        numbered = (VolumesOfClass(requests[0].storage_class, size or None, pool) for pool in itertools.chain((None,), itertools.count(2)))
+        volumes = storage.resources[key] = next(each for each in numbered if each not in used)
+    return volumes.row

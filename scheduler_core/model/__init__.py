@@ -5,6 +5,7 @@ wire_texts       parts of objects, the rest of which stays text
 cluster_objects  nodes and disruption budgets as the API encodes them
 snapshot         ClusterSnapshot: the input of a cycle
 resource_names   kinds of resource names
+resource_values  resources as values: names, and volumes that rows count
 problem          Problem: an input object that cannot be used; ProblemKind
 nodes            node table: arrays with one column for each node
 pods             pods: constraints and requests (PodShape), identity and state (PodRecord)
@@ -38,7 +39,7 @@ delayed_claims   specifications of claims that wait for their first consumer, an
 storage          options of these claims, by node
 options          options of a cycle
 scheduler_profile  profile of a scheduler: enabled plugins, weights and arguments
-names            names of objects, and of domains of nodes
+names            names of objects, of claims, and of domains of nodes
 nouns            counts with nouns, lists in words, nouns for topology levels
 status           status of a root or group after a cycle
 decision         result of a cycle

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation, AttributeConstraint, ClaimSpec, DeviceSlice, ExtendedSpec
-from scheduler_core.model.wire import NodeSelector
+from scheduler_core.model.names import Name, NamedClaim
+from scheduler_core.model.resource_values import Quantity
+from scheduler_core.model.wire import NodeSelector, Taint
 
 ClaimName = tuple[str, str]
 """Namespace and name."""
@@ -70,6 +72,11 @@ class DeviceClaim:
     def exists(self) -> bool:
         """Return whether there is an object for it."""
         return ":" not in self.key
+
+    @property
+    def named(self) -> NamedClaim:
+        """Return its label, and its object if it exists."""
+        return NamedClaim(self.label, object_of(self.key) if self.exists else None)
 
     @property
     def is_of_pod(self) -> bool:
@@ -135,6 +142,15 @@ class KnownClaim:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class DevicesTogether:
+    """Number of free devices on the *nodes* that a group can use, and the number that its pods need."""
+
+    free: Quantity
+    needed: Quantity
+    nodes: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class DeviceShortage:
     """Request for which some nodes have too few free devices.
 
@@ -145,12 +161,11 @@ class DeviceShortage:
         request: name of the request.
         selectors: its own selectors.
         shared: True if several pods use the claim.
-        taints: taints of devices that are free and match, but that the request does not tolerate; ``key=value:effect``.
+        taints: taints of devices that are free and match, but that the request does not tolerate; sorted.
         capacity: amounts of capacities that it requests, by name.
         counters: True if devices match and are free, but the shared counters of their pool are used up.
         last: True if it is the last alternative of the request; there are too few devices for the others too.
-        together: number of free devices on the nodes that a group can use, the number that its pods need, and the number of these nodes;
-            None if the nodes alone are short.
+        together: devices of the nodes that a group can use; None if the nodes alone are short.
 
     """
 
@@ -161,15 +176,15 @@ class DeviceShortage:
     request: str = ""
     selectors: tuple[str, ...] = ()
     shared: bool = False
-    taints: tuple[str, ...] = ()
+    taints: tuple[Taint, ...] = ()
     capacity: tuple[tuple[str, Decimal], ...] = ()
     counters: bool = False
     last: bool = False
-    together: tuple[int, int, int] | None = None
+    together: DevicesTogether | None = None
 
     def merged(self, other: DeviceShortage) -> DeviceShortage:
         """Return the shortage of the same request on the nodes of both."""
-        taints = tuple(sorted({*self.taints, *other.taints}))
+        taints = sorted_taints((*self.taints, *other.taints))
         free, needed = max(self.free, other.free), max(self.needed, other.needed)
         return dataclasses.replace(self, free=free, needed=needed, taints=taints, counters=self.counters or other.counters)
 
@@ -252,10 +267,25 @@ class DeviceObjects:
         return dataclasses.replace(self, claims=claims, allocated=allocated, usage=None), frozenset(released)
 
 
+def sorted_taints(taints: Iterable[Taint]) -> tuple[Taint, ...]:
+    """Return distinct *taints*, sorted."""
+    return tuple(sorted({*taints}, key=lambda each: (each.key, each.value, each.effect)))
+
+
 def name_of(key: str) -> ClaimName:
     """Return the name of the claim with *key*, which exists."""
     namespace, _, name = key.partition("/")
     return namespace, name
+
+
+def object_of(key: str) -> Name:
+    """Return the claim with *key*, which exists."""
+    return Name("ResourceClaim", *name_of(key))
+
+
+def claim_of(key: str) -> NamedClaim:
+    """Return the claim with *key*, which exists, by this name."""
+    return NamedClaim(key, object_of(key))
 
 
 def spec_of(specs: ClaimSpec | str) -> tuple[ClaimSpec | None, str]:

@@ -47,7 +47,7 @@ class LiteralKind(enum.StrEnum):
 class SelectorLiteral:
     """Literal of a selector; *text* is its value without quotes and escapes, a version or quantity as the expression spells it."""
 
-    kind: LiteralKind
+    type: LiteralKind
     text: str
 
 
@@ -56,13 +56,13 @@ class DeviceComparison:
     """Condition on one attribute, capacity or field of a device.
 
     Attributes:
-        domain: domain of the attribute or capacity; empty for a field.
+        domain_name: domain of the attribute or capacity; empty for a field.
         negated: True if devices match for which the comparison is false.  Signs such as ``==`` are never negated: the opposite one is used.
 
     """
 
     part: ComparedPart
-    domain: str
+    domain_name: str
     name: str
     comparison: Comparison
     literals: tuple[SelectorLiteral, ...] = ()

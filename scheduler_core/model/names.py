@@ -1,4 +1,4 @@
-"""Names of objects, and of domains of nodes."""
+"""Names of objects, of claims, and of domains of nodes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,30 @@ class Name:
     kind: str
     namespace: str
     name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NamedClaim:
+    """Claim to devices or to a volume.
+
+    Attributes:
+        label: its name in decisions: ``namespace/name``, or that of the entry of a pod or PodGroup whose template creates it.
+        object: the claim; None if it does not exist yet.
+
+    """
+
+    label: str
+    object: Name | None
+
+    @property
+    def short_name(self) -> str:
+        """Return its name, or that of the entry, without the namespace."""
+        return self.label.rpartition("/")[2]
+
+    @property
+    def full_name(self) -> str:
+        """Return ``namespace/name``, or its label if it does not exist yet."""
+        return self.label if self.object is None else f"{self.object.namespace}/{self.object.name}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from scheduler_core.model.attach_limits import AttachLimits, driver_of, limit_ro
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.device_rows import DeviceRows
 from scheduler_core.model.devices import Allocation, ClaimSpec
+from scheduler_core.model.resource_values import AttachableVolumes, Resource
 from scheduler_core.model.storage import Storage
 from scheduler_core.model.wire import Taint
 
@@ -182,6 +183,14 @@ class NodeTable:
             self.volume_names = tuple(name for name in numbers if name not in self.row)
         self._set_rows(numbers)
         self.volume_rows = frozenset(self.row[name] for name in numbers)
+
+    def resource(self, row: int) -> Resource:
+        """Return the resource of a row: that of nodes by its name, or the volumes that it counts."""
+        if (driver := self.limit_rows.get(row)) is not None:
+            return AttachableVolumes(driver)
+        name = self.resources[row]
+        counted = self.storage.resources.values() if self.storage is not None else ()
+        return next((each for each in counted if each.row == name), name)
 
     def count_devices(self, rows: DeviceRows, amounts: Mapping[str, Ints] | None = None) -> None:
         """Set the numbers of interchangeable devices; new names get a row, and rows of other names count none.

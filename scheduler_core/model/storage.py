@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scheduler_core.model.delayed_claims import ClaimRequest, Expressions, FreeVolume
+from scheduler_core.model.resource_values import VolumesOfClass
 
 _Ints = NDArray[np.int64]
 _Bools = NDArray[np.bool_]
@@ -137,7 +138,7 @@ class Storage:
 
     Attributes:
         pooled: the claims whose volumes are counted by node.
-        row_names: names of the resources that count volumes, by the claims that these volumes serve.
+        resources: resources that count volumes, by the claims that these volumes serve.
         rows_of_key: names of the resources that count a volume, by the key of the volumes that serve the same claims.
 
     """
@@ -146,7 +147,7 @@ class Storage:
         self._objects = objects
         self._options: dict[ClaimRequest, ClaimOptions] = {}
         self.pooled: dict[ClaimRequest, PooledClaim] = {}
-        self.row_names: dict[frozenset[ClaimRequest], str] = {}
+        self.resources: dict[frozenset[ClaimRequest], VolumesOfClass] = {}
         self.rows_of_key: dict[int, tuple[str, ...]] = {}
 
     @property

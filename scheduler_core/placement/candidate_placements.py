@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
-from scheduler_core.causes.attempts import MembersApart, NodeWithoutKey
+from scheduler_core.causes.attempts import MemberDomain, MembersApart, NodeWithoutKey
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -36,7 +37,7 @@ def pinned_value(nodes: NodeTable, key: str, running: Sequence[int]) -> str:
             raise PinError(NodeWithoutKey(nodes.names[node], key))
         values.setdefault(column.values[value], nodes.names[node])
     if len(values) > 1:
-        raise PinError(MembersApart(key, len(values), tuple(sorted(values.items())[:_NAMED])))
+        raise PinError(MembersApart(key, len(values), tuple(itertools.starmap(MemberDomain, sorted(values.items())[:_NAMED]))))
     return next(iter(values))
 
 

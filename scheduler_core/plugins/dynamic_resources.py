@@ -133,7 +133,7 @@ class DeviceAllocation(StatefulPlugin):
             extended = need.extended.requests if need.extended is not None else ()
             requests = need.spec.requests if need.spec is not None else [each for _, of_name in extended for each in of_name]
             for each in (each for request in requests for each in request.alternatives):
-                if (found := self.claims.found.unevaluated(each, claim.label)) is not None:
+                if (found := self.claims.found.unevaluated(each, claim.named)) is not None:
                     yield found
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - as in ``filters``

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.pre_enqueue import (
     ClaimMissing,
+    GatedPod,
     InvalidTree,
     MembersGated,
     MembersWithoutClaims,
@@ -20,6 +21,7 @@ from scheduler_core.causes.pre_enqueue import (
     PodField,
     PodGroupAwaited,
     PodsDiffer,
+    PodWithoutClaim,
     SchedulingGated,
 )
 from scheduler_core.model.conditions import Conditions
@@ -89,8 +91,8 @@ def _held_back(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
         own.update((each.group, (each,)) for each in missing.shortages)
         causes.append(missing)
     waiting = {name_of(node.group): trees.members(node).waiting for node in tree.nodes}
-    gated = {name: tuple((pod.key, tuple(pod.gates)) for pod in pods if pod.gates) for name, pods in waiting.items()}
-    held = {name: tuple((pod.key, pod.held) for pod in pods if pod.held and not pod.gates) for name, pods in waiting.items()}
+    gated = {name: tuple(GatedPod(pod.key, tuple(pod.gates)) for pod in pods if pod.gates) for name, pods in waiting.items()}
+    held = {name: tuple(PodWithoutClaim(pod.key, pod.held) for pod in pods if pod.held and not pod.gates) for name, pods in waiting.items()}
     for name in waiting:
         if gated[name]:
             own[name] = (*own.get(name, ()), MembersGated(gated[name]))

@@ -13,6 +13,7 @@ from scheduler_core.model.delayed_claims import class_and_size, written
 from scheduler_core.model.names import Domain
 from scheduler_core.model.nouns import counted, labelled_nodes, level, listed
 from scheduler_core.model.resource_names import at_least
+from scheduler_core.model.resource_values import row_of
 from scheduler_core.wording.titles import Shown, domain_text, taint_text, titled, titles
 
 _MOST = 8
@@ -123,7 +124,7 @@ def _domains(domains: Sequence[Domain]) -> str:
 
 
 def _kind(added: changes.AddedNodes) -> str:
-    amounts = [f"{at_least(each.resource, each.value)} {each.resource}" for each in added.larger]
+    amounts = [f"{at_least(row_of(each.resource), each.amount)} {row_of(each.resource)}" for each in added.larger]
     return f"like {added.like}{f', but with {listed(amounts)}' if amounts else ''}"
 
 

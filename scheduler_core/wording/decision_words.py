@@ -95,7 +95,7 @@ def _sentence(cause: Cause) -> Sentence:
         case QuorumAwaited() | InvalidTree():
             return pre_enqueue_sentence(cause)
         case SelectorsNotEvaluated():
-            return Sentence("", tuple(Clause(selector_words(each)) for each in cause.selectors))
+            return Sentence("", tuple(Clause(selector_words(each)) for each in cause.unevaluated))
     return Sentence(cause_words(cause))
 
 

@@ -19,6 +19,7 @@ from scheduler_core.model.device_claims import EXTENDED
 from scheduler_core.model.nouns import counted, level, listed
 from scheduler_core.wording import phrases
 from scheduler_core.wording.selector_phrases import selector_phrases
+from scheduler_core.wording.titles import taint_text
 
 _VALUES = 3
 """Maximum number of values, taints or selectors in a reason."""
@@ -30,13 +31,13 @@ def device_words(cause: DeviceRefusal) -> str:
         case InsufficientDevices():
             return _short(cause)
         case DevicesTaken():
-            taken = f"claim {_name(cause.claim)}, which other pods take {_where(cause.place)}"
+            taken = f"claim {cause.claim.short_name}, which other pods take {_where(cause.place)}"
             return f"{phrases.some_of(cause.nodes)} cannot use the devices of {taken}"
         case DeviceConstraintUnmet():
-            values = f"{'different values' if cause.constraint.distinct else 'one value'} of {cause.constraint.attribute}"
-            return f"the free devices of {phrases.some_of(cause.nodes)} do not have {values} for claim {_name(cause.claim)}"
+            values = f"{'different values' if cause.distinct else 'one value'} of {cause.attribute}"
+            return f"the free devices of {phrases.some_of(cause.nodes)} do not have {values} for claim {cause.claim.short_name}"
         case ClaimsUnsatisfied():
-            claims = f"claim {_name(cause.claims[0])}" if len(cause.claims) == 1 else "all claims together"
+            claims = f"claim {cause.claims[0].short_name}" if len(cause.claims) == 1 else "all claims together"
             return f"the free devices of {phrases.some_of(cause.nodes)} do not satisfy {claims}"
         case DevicesElsewhere():
             return f"{phrases.some_of(cause.nodes)} cannot use the devices of {listed([*map(_allocated, cause.claims)], _VALUES)}"
@@ -45,28 +46,26 @@ def device_words(cause: DeviceRefusal) -> str:
 
 def _short(cause: InsufficientDevices) -> str:
     """Return the shortage of some nodes, or of all of them together."""
-    short, nodes = cause.shortage, cause.nodes
-    claim = "its extended resources" if _name(short.claim) == EXTENDED else f"claim {_name(short.claim)}"
-    wanted = f"of class {short.device_class}{_conditions(cause)} for {'the last alternative of ' if short.last else ''}{claim}"
-    if short.together is not None:
-        free, needed, together = short.together
-        some = NodeCount(together, nodes.total)
-        where = f"{phrases.verb(some, 'has', 'have')} " if together < nodes.total else ""
-        return f"{where}{counted(free, 'free device') if free else 'no free device'} {wanted}, {needed} needed"
-    some_devices = f"at most {counted(short.free, 'free device')}" if short.free else "no free device"
-    needed_devices = "" if short.needed == 1 or not (short.needed or short.free) else f", {short.needed or 'all'} needed"
+    nodes, name = cause.nodes, cause.claim.short_name
+    claim = "its extended resources" if name == EXTENDED else f"claim {name}"
+    wanted = f"of class {cause.device_class}{_conditions(cause)} for {'the last alternative of ' if cause.last_alternative else ''}{claim}"
+    if (together := cause.together) is not None:
+        where = f"{phrases.verb(NodeCount(together.nodes, nodes.total), 'has', 'have')} " if together.nodes < nodes.total else ""
+        return f"{where}{counted(together.free, 'free device') if together.free else 'no free device'} {wanted}, {together.needed} needed"
+    some_devices = f"at most {counted(cause.free, 'free device')}" if cause.free else "no free device"
+    needed_devices = "" if cause.needed == 1 or not (cause.needed or cause.free) else f", {cause.needed or 'all'} needed"
     return f"{phrases.verb(nodes, 'has', 'have')} {some_devices} {wanted}{needed_devices}"
 
 
 def _conditions(cause: InsufficientDevices) -> str:
     """Return the conditions of a request in words: selectors, capacity, counters and taints."""
-    short, selected = cause.shortage, selector_phrases(cause.selectors)
-    left = [f"{_amount(size)} of {name}" for name, size in short.capacity]
-    if short.counters:
+    selected = selector_phrases(cause.selectors)
+    left = [f"{_amount(size)} of {name}" for name, size in cause.capacity]
+    if cause.counters_used:
         left.append("enough shared counters")
     phrase = listed([*(selected or ()), *([f"{listed(left, _VALUES)} left"] if left else ())], _VALUES)
-    unknown = f" matching the selectors of request {short.request}" if selected is None else ""
-    taints = f" without the taint {listed(short.taints, _VALUES)}" if short.taints else ""
+    unknown = f" matching the selectors of request {cause.request}" if selected is None else ""
+    taints = f" without the taint {listed(sorted(map(taint_text, cause.taints)), _VALUES)}" if cause.taints else ""
     return f"{unknown}{' and' if unknown and phrase else ''}{f' with {phrase}' if phrase else ''}{taints}"
 
 
@@ -79,7 +78,7 @@ def _amount(value: Decimal) -> str:
 
 def _allocated(claim: AllocatedClaim) -> str:
     """Return an allocated claim that some nodes cannot use."""
-    return f"claim {_name(claim.claim)}, {'whose binding failed' if claim.failed else f'which is allocated {_where(claim.place)}'}"
+    return f"claim {claim.claim.short_name}, {'whose binding failed' if claim.failed else f'which is allocated {_where(claim.place)}'}"
 
 
 def _where(place: NodeLabel | None) -> str:
@@ -88,7 +87,3 @@ def _where(place: NodeLabel | None) -> str:
         return "for other nodes"
     noun = level(place.key)
     return f"{'on' if noun == 'node' else 'in'} {noun} {listed(place.values, _VALUES)}"
-
-
-def _name(label: str) -> str:
-    return label.rpartition("/")[2]

@@ -40,18 +40,18 @@ def _limit(limit: GreedyLimit) -> str:  # noqa: PLR0911 - one case for each kind
         case UnequalPods():
             return f"the pods of group {limit.group.name} are not equal (KEP-4671, Algorithm Limitations: heterogeneous pod groups)"
         case DependentPods():
-            rules = listed([_DEPENDENCIES[rule] for rule in limit.rules])
+            rules = listed([_DEPENDENCIES[rule] for rule in limit.dependencies])
             section = "KEP-4671, Algorithm Limitations: inter-pod dependencies"
             return f"the pods of group {limit.group.name} depend on other pods through {rules} ({section})"
         case UnexaminedDomains():
             more = f"{counted(limit.number, f'more {level(limit.key)}')} for {limit.group.name}"
             return f"{more} {'was' if limit.number == 1 else 'were'} not examined"
         case UnsharedClaims():
-            claims = listed([f"claim {label}" for label in limit.claims])
+            claims = listed([f"claim {each.label}" for each in limit.claims])
             allocated = f"which {'is' if len(limit.claims) == 1 else 'are'} not allocated"
             return f"kube-scheduler 1.37.1 does not let groups of one tree share {claims}, {allocated}"
         case OptionalPods():
-            pods = listed([f"{counted(extra, 'optional pod')} of group {group.name}" for group, extra in limit.groups])
+            pods = listed([f"{counted(extra, 'optional pod')} of group {group.name}" for group, extra in limit.extra_pods])
             return f"{pods} took capacity before its siblings were placed (KEP-6012, Resource stealing under greedy evaluation)"
         case KeptPlacements():
             keep = "keeps its placement" if len(limit.groups) == 1 else "keep their placements"

@@ -97,7 +97,7 @@ def _statement(cause: _Stated) -> str:
             return VICTIMS_AWAITED
         case FitsAlone():
             where = f" in {domain_text(cause.domain)}" if cause.domain is not None else ""
-            return f"fits by itself{where}, but {f'group {cause.but.name}' if cause.but is not None else 'its parent'} does not"
+            return f"fits by itself{where}, but {f'group {cause.sibling.name}' if cause.sibling is not None else 'its parent'} does not"
         case NotTried():
             return f"not tried: {cause.because.path[-1].name} {_predicate(cause.because)}"
     return f"{_subject(cause.path)} {_predicate(cause)}"
@@ -117,7 +117,7 @@ def _predicate(cause: _Leaf) -> str:
         case InsufficientCapacity():
             where = f" in one {level(cause.key)}" if cause.key else ""
             ordered = ", placed in the order of the queue" if cause.pods and cause.in_order else ""
-            return f"has capacity for {cause.pods} of {counted(cause.needed, 'pod')}{where}{ordered}"
+            return f"has capacity for {cause.pods} of {counted(cause.wanted, 'pod')}{where}{ordered}"
         case ChildFails():
             return "fails"
     assert_never(cause)
@@ -156,7 +156,7 @@ def _no_domain(cause: NoDomain) -> str:
     noun, where = level(cause.key), domain_text(cause.inside)
     if cause.pinned:
         return f"must stay in the {noun} where its members run, but {where} has no node of that {noun}"
-    what = "reaches devices with one value of the attribute" if cause.devices else "has the label"
+    what = "reaches devices with one value of the attribute" if cause.device_attribute else "has the label"
     return f"has no candidate {noun}: no node of {where} {what} {cause.key}"
 
 
@@ -173,15 +173,15 @@ def _head(cause: PodsDoNotFit) -> str:
 
 def _demand(demand: PodDemand) -> str:
     noun = "pending pod" if demand.running else "pod"
-    some = f"{demand.needed} of its {demand.pending} {noun}s" if demand.needed < demand.pending else counted(demand.needed, noun)
-    requests = _requests(demand.requests, demand.needed)
+    some = f"{demand.wanted} of its {demand.pending} {noun}s" if demand.wanted < demand.pending else counted(demand.wanted, noun)
+    requests = _requests(demand.requests, demand.wanted)
     running = f"; {demand.running} running" if demand.running else ""
     return f"{some}{f' with {requests}' if requests else ''}{running}"
 
 
 def _requests(requests: Sequence[Amount], pods: int) -> str:
     """Return the requests of each of *pods* equal pods: ``8 cpu, 4 nvidia.com/gpu each``; empty if the pods differ."""
-    shown = ", ".join(phrases.amount(each.resource, each.value) for each in requests[:SHOWN])
+    shown = ", ".join(phrases.amount(each.resource, each.amount) for each in requests[:SHOWN])
     return f"{shown}{' each' if pods > 1 else ''}" if shown else ""
 
 
@@ -191,7 +191,7 @@ def _in_brackets(text: str) -> str:
 
 def _domains(cause: PodsDoNotFit) -> list[Clause]:
     """Return a clause for each domain, and one about the domains that are not described."""
-    alone = not cause.divided and not cause.domains[0].pods
+    alone = cause.undivided and not cause.domains[0].pods
     clauses = domain_clauses(cause.domains[0]) if alone else domains_words(cause.domains)
     if cause.further is not None:
         most, number = cause.further.most, cause.further.number
@@ -229,8 +229,8 @@ def _by_domain(cause: ChildrenDoNotFit) -> Sentence:
     pairs: zip[tuple[ChildrenInDomain, str]] = zip(cause.domains, reasons, strict=True)
     for (fitting, why), equal in itertools.groupby(pairs, key=lambda pair: (pair[0].fitting, pair[1])):
         clauses.append(Clause(phrases.holds_phrase([each.domain for each, _ in equal], fitting) + _in_brackets(why)))
-    if cause.further:
-        clauses.append(Clause(phrases.further(cause.further, cause.key)))
+    if cause.further is not None:
+        clauses.append(Clause(phrases.further(cause.further.number, cause.key)))
     return Sentence(f"{name} needs {groups} in one {level(cause.key)}", tuple(clauses))
 
 

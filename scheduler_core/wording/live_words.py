@@ -29,7 +29,7 @@ from scheduler_core.causes.live import (
     UnlistedReason,
 )
 from scheduler_core.model import nouns
-from scheduler_core.model.names import HOSTNAME, Name
+from scheduler_core.model.names import HOSTNAME, Name, NamedClaim
 from scheduler_core.model.nouns import counted
 from scheduler_core.wording.truncation import cut, listed_within
 
@@ -59,7 +59,7 @@ def live_words(cause: LiveCause) -> str:  # noqa: C901, PLR0911 - one case for e
         case ClaimsAwaited():
             return f"waiting for claims that get devices when evicted pods are gone: {_claims(cause.claims)}"
         case ObjectsAwaited():
-            return f"waiting for objects that {_user(cause.user)} needs: {unlisted_words(cause.kinds)}"
+            return f"waiting for objects that {_user(cause.needed_by)} needs: {unlisted_words(cause.kinds)}"
         case PartiallyBound():
             return f"partially bound: {_partially_bound(cause)}"
         case PinnedPodsAwaited():
@@ -75,7 +75,7 @@ def live_words(cause: LiveCause) -> str:  # noqa: C901, PLR0911 - one case for e
         case StaleExtendedClaim():
             return f"the status of pod {cause.pod} names a claim for extended resources, but node {cause.node} has them"
         case ClaimUnreserved():
-            return f"claim {cause.claim} is not reserved for pod {cause.pod}, so its own scheduler can find its devices in use"
+            return f"claim {cause.claim.full_name} is not reserved for pod {cause.pod}, so its own scheduler can find its devices in use"
     assert_never(cause)
 
 
@@ -108,8 +108,8 @@ def _conflict(conflict: BudgetConflict) -> str:
     match conflict:
         case ExceededBudget():
             name = f"{conflict.budget.kind} {conflict.budget.namespace}/{conflict.budget.name}"
-            victims = f"{counted(len(conflict.pods), 'victim')} ({_victims(conflict.pods)})"
-            return f"{name} allows {counted(conflict.allowed, 'disruption')} and matches {victims}"
+            victims = f"{counted(len(conflict.victims), 'victim')} ({_victims(conflict.victims)})"
+            return f"{name} allows {counted(conflict.disruptions_allowed, 'disruption')} and matches {victims}"
         case OverlappingBudgets():
             names = " and ".join(each.name for each in conflict.budgets)
             return f"pod {conflict.pod} matches PodDisruptionBudgets {names}, and the eviction API refuses a pod with more than one"
@@ -121,8 +121,8 @@ def _victims(pods: Sequence[str]) -> str:
     return ", ".join(pods[:_MOST_VICTIMS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _claims(claims: Sequence[str]) -> str:
-    return listed_within(claims, joint=", ", longest=_LONGEST_CLAIMS)
+def _claims(claims: Sequence[NamedClaim]) -> str:
+    return listed_within([each.full_name for each in claims], joint=", ", longest=_LONGEST_CLAIMS)
 
 
 def _user(user: Name) -> str:
@@ -142,14 +142,14 @@ def _utc(moment: dt.datetime) -> str:
 
 def _unlisted(status: Unlisted, kinds: Sequence[str]) -> str:
     names = f"{nouns.listed(kinds, len(kinds))} objects"
-    match status.reason:
+    match status.because:
         case UnlistedReason.FORBIDDEN:
             return f"{names} cannot be listed: {missing_rule(kinds)}"
         case UnlistedReason.NOT_SERVED:
             return f"the API server does not serve {names}: look at its flag --runtime-config"
         case UnlistedReason.NOT_YET:
             return f"{names} are not listed yet{f': {cut(status.error, _LONGEST_ERROR)}' if status.error else ''}"
-    assert_never(status.reason)
+    assert_never(status.because)
 
 
 def _rbac_name(kind: str) -> str:

@@ -125,4 +125,4 @@ def without_filter(dropped: Relaxable) -> str:
 def _selection(mismatch: NodeAffinityMismatch) -> str:
     """Return how a pod selects nodes by labels: ``node selector gpu=h100``, ``node affinity``."""
     pairs = listed([f"{key}={value}" for key, value in mismatch.node_selector])
-    return " and ".join(filter(None, (f"node selector {pairs}" if pairs else "", "node affinity" if mismatch.affinity else "")))
+    return " and ".join(filter(None, (f"node selector {pairs}" if pairs else "", "node affinity" if mismatch.node_affinity else "")))

@@ -9,18 +9,25 @@ from scheduler_core.model.attach_limits import driver_of
 from scheduler_core.model.names import Domain
 from scheduler_core.model.nouns import SHOWN, level, listed
 from scheduler_core.model.resource_names import size
+from scheduler_core.model.resource_values import Resource, row_of
 from scheduler_core.wording.titles import domain_text
 
 
-def amount(resource: str, value: int) -> str:
+def amount(resource: Resource, value: int) -> str:
     """Return a size with its resource: ``1.5 cpu``, ``16Gi memory``, ``8 nvidia.com/gpu``, ``3 pod slots``."""
-    return f"{size(resource, value)} {noun_of(resource, value)}"
+    return f"{size_of(resource, value)} {noun_of(resource, value)}"
 
 
-def noun_of(resource: str, value: int) -> str:
+def size_of(resource: Resource, value: int) -> str:
+    """Return a size without its resource: ``1.5``, ``16Gi``."""
+    return size(row_of(resource), value)
+
+
+def noun_of(resource: Resource, value: int) -> str:
     """Return the noun after a size: ``memory``, ``pod slots``, ``volume of class fast``."""
-    name = ("pod slot" if value == 1 else "pod slots") if resource == "pods" else resource
-    if value == 1 and driver_of(resource):
+    row = row_of(resource)
+    name = ("pod slot" if value == 1 else "pod slots") if row == "pods" else row
+    if value == 1 and driver_of(row):
         name = name.replace("volumes", "volume", 1)
     if value != 1 and name.startswith("volume of class "):
         name = name.replace("volume", "volumes", 1)
@@ -29,12 +36,12 @@ def noun_of(resource: str, value: int) -> str:
 
 def amounts(several: Iterable[Amount], most: int = SHOWN) -> str:
     """Return several sizes with their resources as a list in words."""
-    return listed([amount(each.resource, each.value) for each in several], most)
+    return listed([amount(each.resource, each.amount) for each in several], most)
 
 
 def shape_words(requests: Iterable[Amount]) -> str:
     """Return the requests of equal pods: ``1 cpu, 2Gi memory``, or ``no requests``."""
-    return ", ".join(amount(each.resource, each.value) for each in requests) or "no requests"
+    return ", ".join(amount(each.resource, each.amount) for each in requests) or "no requests"
 
 
 def some_of(nodes: NodeCount) -> str:

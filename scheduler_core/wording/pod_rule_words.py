@@ -28,9 +28,9 @@ def pod_rule_words(cause: OtherPodsCause) -> str:
 
 
 def _affinity(conflict: AffinityConflict) -> str:
-    selected, noun, several = _selector(conflict.selector), level(conflict.key), len(conflict.domains) > 1
-    where = f"{noun}{'s' if several else ''} {listed(conflict.domains)}" if conflict.domains else f"a {noun}"
-    match conflict.rule:
+    selected, noun, several = _selector(conflict.selector), level(conflict.key), len(conflict.values) > 1
+    where = f"{noun}{'s' if several else ''} {listed(conflict.values)}" if conflict.values else f"a {noun}"
+    match conflict.affinity_rule:
         case AffinityRule.ANTI_AFFINITY:
             return f"its pod anti-affinity: {where} {'have' if several else 'has'} a pod with {selected}"
         case AffinityRule.EXISTING_ANTI_AFFINITY:
@@ -39,16 +39,16 @@ def _affinity(conflict: AffinityConflict) -> str:
             return f"its pod affinity: no {noun} has a pod with {selected}"
         case AffinityRule.AFFINITY:
             return f"its pod affinity: no pod with {selected} is {'on' if noun == 'node' else 'in'} {where}"
-    assert_never(conflict.rule)
+    assert_never(conflict.affinity_rule)
 
 
 def _spread(skew: ExceededSkew) -> str:
     """Return a constraint in words, with the number of pods by domain."""
-    ordered = [f"{value} {count}" for value, count in skew.pods]
+    ordered = [f"{value} {count}" for value, count in skew.counts]
     if len(ordered) > SHOWN:
-        counts = [count for _, count in skew.pods]
+        counts = [count for _, count in skew.counts]
         ordered = [f"from {min(counts)} to {max(counts)}"]
-    return f"maxSkew {skew.skew} by {level(skew.key)}, pods with {_selector(skew.selector)}: {', '.join(ordered)}"
+    return f"maxSkew {skew.max_skew} by {level(skew.key)}, pods with {_selector(skew.selector)}: {', '.join(ordered)}"
 
 
 def _selector(clauses: Iterable[SelectorClause]) -> str:

@@ -48,14 +48,14 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: C901, PLR0911 - o
             return awaited + (_UNUSABLE if cause.exists else "")
         case QuorumShortage():
             what = "pods" if cause.group.kind == "PodGroup" else "ready child groups"
-            missing = cause.required - cause.available
-            return f"{_name(cause.group)} has {cause.available} of {cause.required} {what}, {missing} missing"
+            missing = cause.minimum - cause.available
+            return f"{_name(cause.group)} has {cause.available} of {cause.minimum} {what}, {missing} missing"
         case QuorumAwaited():
             return f"{_quorum(cause.root)}: {listed_within([pre_enqueue_words(each) for each in cause.shortages], longest=600)}"
         case MembersGated():
-            return _members("scheduling gates", [f"{pod} [{' '.join(gates)}]" for pod, gates in cause.pods])
+            return _members("scheduling gates", [f"{pod} [{' '.join(gates)}]" for pod, gates in cause.gated_pods])
         case MembersWithoutClaims():
-            return _members("resource claims", [f"{pod} [{reason}]" for pod, reason in cause.pods])
+            return _members("resource claims", [f"{pod} [{reason}]" for pod, reason in cause.pods_without_claim])
         case RuleViolation() | PriorityMismatch():
             return _violation(cause)
         case InvalidTree():
@@ -92,8 +92,8 @@ def _violation(violation: TreeViolation) -> str:
             return f"{violation.field}: {violation.detail} ({violation.rule})"
         case PriorityMismatch():
             same = "all pods in a single pod group should have the same priority as the pod group's priority"
-            pods = _and_more(violation.pods[0], len(violation.pods) - 1)
-            return f"{same}, got {violation.priority} and {violation.expected}: {pods} ({violation.rule})"
+            pods = _and_more(violation.pod_names[0], len(violation.pod_names) - 1)
+            return f"{same}, got {violation.priority} and {violation.root_priority}: {pods} ({violation.rule})"
     assert_never(violation)
 
 

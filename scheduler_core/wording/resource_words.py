@@ -15,8 +15,9 @@ from scheduler_core.causes.resources import (
     RequestTooLarge,
     ResourceCause,
 )
-from scheduler_core.model.resource_names import size
+from scheduler_core.model.resource_values import row_of
 from scheduler_core.wording import phrases
+from scheduler_core.wording.phrases import size_of
 
 _SHOWN = 3
 """Maximum number of resources in a list."""
@@ -31,12 +32,12 @@ def resource_words(cause: ResourceCause) -> str:
     """Return *cause* in words: ``short of 2 cpu: 6 free, 8 needed``."""
     match cause:
         case NoneFree():
-            return f"no {cause.resource} is free"
+            return f"no {row_of(cause.resource)} is free"
         case RequestTooLarge():
-            requested, largest = phrases.amount(cause.resource, cause.needed), size(cause.resource, cause.largest)
-            return f"a pod requests {requested}, more than {_COMPARED[cause.compared]} ({largest})"
+            requested, largest = phrases.amount(cause.resource, cause.needed), size_of(cause.resource, cause.largest)
+            return f"a pod requests {requested}, more than {_COMPARED[cause.compared_nodes]} ({largest})"
         case InsufficientResource():
-            sums = f"{size(cause.resource, cause.free)} free, {size(cause.resource, cause.needed)} needed"
+            sums = f"{size_of(cause.resource, cause.free)} free, {size_of(cause.resource, cause.needed)} needed"
             return f"short of {phrases.amount(cause.resource, cause.needed - cause.free)}: {sums}"
         case InsufficientOnNodes():
             return f"{phrases.verb(cause.nodes, 'has', 'have')} less than {_listed(cause.amounts)} free"
@@ -44,7 +45,7 @@ def resource_words(cause: ResourceCause) -> str:
             return f"fragmented: no node has {_listed(cause.amounts)} free together"
         case FragmentedResource():
             free = f"{phrases.amount(cause.resource, cause.free)} {'more ' if cause.others_fit else ''}{'is' if cause.free == 1 else 'are'} free"
-            needed, largest = size(cause.resource, cause.needed), size(cause.resource, cause.largest)
+            needed, largest = size_of(cause.resource, cause.needed), size_of(cause.resource, cause.largest)
             return f"fragmented: {free}, but no node has {needed} (at most {largest})"
     assert_never(cause)
 

@@ -25,10 +25,10 @@ def selector_phrases(parts: Sequence[SelectorPart]) -> list[str] | None:
     compared = [each for each in parts if not isinstance(each, OtherSelector)]
     if len(compared) < len(parts):
         return None
-    several = len({each.domain for each in compared if each.part is not ComparedPart.FIELD}) > 1
+    several = len({each.domain_name for each in compared if each.part is not ComparedPart.FIELD}) > 1
     domains, kinds = defaultdict[str, set[str]](set), defaultdict[str, set[ComparedPart]](set)
     for each in compared:
-        domains[each.name].add(each.domain)
+        domains[each.name].add(each.domain_name)
         kinds[each.name].add(each.part)
     return [_phrase(each, _name(each, kinds[each.name], with_domain=several or len(domains[each.name]) > 1)) for each in compared]
 
@@ -37,7 +37,7 @@ def _name(compared: DeviceComparison, kinds: set[ComparedPart], *, with_domain: 
     """Return the name of the compared part; *kinds* are those of all parts with this name."""
     if compared.part is ComparedPart.FIELD:
         return compared.name
-    name = _quoted(f"{compared.domain}/{compared.name}" if with_domain else compared.name)
+    name = _quoted(f"{compared.domain_name}/{compared.name}" if with_domain else compared.name)
     return f"{compared.part} {name}" if kinds >= {ComparedPart.ATTRIBUTE, ComparedPart.CAPACITY} else name
 
 

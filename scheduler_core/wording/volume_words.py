@@ -25,6 +25,7 @@ from scheduler_core.causes.volume_causes import (
     VolumeZoneConflict,
 )
 from scheduler_core.model import resource_names
+from scheduler_core.model.names import NamedClaim
 from scheduler_core.model.nouns import SHOWN, any_of, counted, labelled_nodes, listed
 from scheduler_core.model.volumes import ClaimState
 from scheduler_core.wording import phrases
@@ -41,17 +42,17 @@ def volume_words(cause: VolumeCause) -> str:  # noqa: C901, PLR0911 - one case f
         case VolumeZoneConflict():
             return f"{phrases.verb(cause.nodes, 'is', 'are')} outside the zones of its volumes: {_bound(cause.volumes)}"
         case OtherNodeSelected():
-            return f"{phrases.some_of(cause.nodes)} cannot be used: node {cause.node} is selected for claim {cause.claim}"
+            return f"{phrases.some_of(cause.nodes)} cannot be used: node {cause.node} is selected for claim {cause.claim.short_name}"
         case InsufficientStorage():
-            return f"storage class {cause.storage_class} {_offered(cause)}, {_size(cause.needed)} needed for claim {cause.claim}"
+            return f"storage class {cause.storage_class} {_offered(cause)}, {_size(cause.needed)} needed for claim {cause.claim.short_name}"
         case VolumeReserved():
-            return f"{phrases.some_of(cause.nodes)} cannot use volume {cause.volume}, which is reserved for claim {cause.claim}"
+            return f"{phrases.some_of(cause.nodes)} cannot use volume {cause.volume}, which is reserved for claim {cause.claim.short_name}"
         case NoFreeVolume():
             with_size = f" with {_size(cause.size)}" if cause.size else ""
-            volume = f"no free volume of class {cause.storage_class}{with_size} for claim {cause.claim}"
+            volume = f"no free volume of class {cause.storage_class}{with_size} for claim {cause.claim.short_name}"
             return f"{phrases.verb(cause.nodes, 'has', 'have')} {volume}"
         case OutsideAllowedTopologies():
-            topologies = f"the allowed topologies of class {cause.storage_class}, which claim {cause.claim} uses"
+            topologies = f"the allowed topologies of class {cause.storage_class}, which claim {cause.claim.short_name} uses"
             return f"{phrases.verb(cause.nodes, 'is', 'are')} outside {topologies}"
         case SharedClaimElsewhere():
             shared = "the volume of a claim that several pods share: the first pod selects its node"
@@ -66,7 +67,7 @@ def volume_words(cause: VolumeCause) -> str:  # noqa: C901, PLR0911 - one case f
 
 def elsewhere(cause: VolumeElsewhere, noun: str) -> str:
     """Return where a bound volume is, and to which domains the *noun* (pod or group) is confined."""
-    where = f"claim {cause.claim} is bound to volume {cause.volume} {_place(cause.place)}"
+    where = f"claim {cause.claim.short_name} is bound to volume {cause.volume} {_place(cause.place)}"
     return f"{where}; the {noun} is confined to {any_of(cause.confined)}"
 
 
@@ -74,23 +75,29 @@ def storage_exceeded(classes: Iterable[StorageShortage]) -> str:
     """Return what each storage class offers, and what the claims need together."""
     return "; ".join(
         f"storage class {each.storage_class} offers {listed([_offer(offer) for offer in each.offers], SHOWN)},"
-        f" {_size(each.needed)} needed for {counted(each.claims, 'claim')}"
+        f" {_size(each.needed)} needed for {counted(each.claim_count, 'claim')}"
         for each in classes
     )
 
 
 def volumes_not_held(warning: VolumesNotHeld) -> str:
     """Return a warning about volumes that are given to several claims, and about pods without volumes."""
-    wrong = [f"volume {volume} is given to claims {listed(claims)}, of which only one is bound" for volume, claims in warning.shared]
-    wrong += [f"pod {name} cannot use the volume of its claim on its node" for name in warning.pods[:SHOWN]]
+    wrong = [
+        f"volume {volume} is given to claims {_names(claims)}, of which only one is bound" for volume, claims in warning.shared_volumes
+    ]
+    wrong += [f"pod {name} cannot use the volume of its claim on its node" for name in warning.pod_names[:SHOWN]]
     cause = "kube-scheduler 1.37.1 does not hold volumes between the groups of a tree"
     return f"{listed(wrong)}: {cause}, so some of the pods stay pending; strategy complete holds them"
+
+
+def _names(claims: Iterable[NamedClaim]) -> str:
+    return listed([each.short_name for each in claims])
 
 
 def _bound(volumes: Iterable[BoundVolume]) -> str:
     """Return the places of volumes: ``on node n1``, ``in zone z1``, or ``with node affinity`` if they are not simple expressions."""
     places = ((each, " and ".join(map(_place, each.places)) or "with node affinity") for each in volumes)
-    return listed([f"claim {each.claim} is bound to volume {each.volume} {where}" for each, where in places], _CLAIMS)
+    return listed([f"claim {each.claim.short_name} is bound to volume {each.volume} {where}" for each, where in places], _CLAIMS)
 
 
 def _place(label: NodeLabel) -> str:
@@ -111,8 +118,8 @@ def _offered(cause: InsufficientStorage) -> str:
         return f"has no storage capacity for {phrases.some_of(cause.nodes)}"
     size = _size(offer.size)
     if offer.place is not None:
-        return f"offers at most {size}, {_place(offer.place)}" if offer.largest else f"offers {size} {_place(offer.place)}"
-    return f"offers {'at most ' if offer.largest else ''}{size} for a volume on {phrases.some_of(cause.nodes)}"
+        return f"offers at most {size}, {_place(offer.place)}" if offer.others_smaller else f"offers {size} {_place(offer.place)}"
+    return f"offers {'at most ' if offer.others_smaller else ''}{size} for a volume on {phrases.some_of(cause.nodes)}"
 
 
 def _unbound(cause: UnboundClaim) -> str:

@@ -248,6 +248,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"main"}),
     ),
     "muster.render": (
+        frozenset({"cause_keys"}),
         frozenset({"answer", "cause_json", "phrases", "tree_rows", "yaml_text"}),
         frozenset({"answer_json", "root_text"}),
         frozenset({"answer_text"}),

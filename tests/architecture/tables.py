@@ -38,7 +38,6 @@ EDGES: dict[str, tuple[str, ...]] = {
         "webhooks/lookup/watched.py",
         "apiserver/*",
         "scheduler_core/sidecar/*",
-        "muster/render/cause_json.py",
     ),
     "jsonschema_rs": ("validators/schema.py",),
     "pygls": ("muster/commands/lsp/*",),

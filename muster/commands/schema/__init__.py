@@ -2,5 +2,6 @@
 
 command         options
 block_schemas   the building blocks, as JSON Schema and as structural schema
+cause_schemas   JSON Schemas of the causes in reports
 report_schemas  JSON Schemas of the reports of lint, simulate and fit
 """

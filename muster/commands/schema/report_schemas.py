@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muster.render import cause_json
+from muster.commands.schema.cause_schemas import definitions
 from scheduler_core.model.status import Status
 
 Schema = dict[str, object]
@@ -13,7 +13,6 @@ _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _NUMBER: Schema = {"type": "number"}
 _FLAG: Schema = {"type": "boolean"}
-_ANY: Schema = {"type": "object"}
 _TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
 _VERSION: Schema = {"const": 1}
 
@@ -23,7 +22,7 @@ def report_schema(report: str) -> Schema:
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"Report of muster {report}, version 1"}
     if report == "lint":
         return {**about, **_lint()}
-    return {**about, **_answer(fit=report == "fit"), "$defs": {"cause": cause_json.schema()}}
+    return {**about, **_answer(fit=report == "fit"), "$defs": definitions()}
 
 
 def _object(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
@@ -41,7 +40,8 @@ def _words(values: Schema) -> Schema:
 _CAUSES: dict[str, Schema] = {"causes": _list({"$ref": "#/$defs/cause"})}
 _NAME = {"kind": _TEXT, "namespace": _TEXT, "name": _TEXT}
 _STATUS: Schema = {"enum": [each.value for each in Status]}
-_STEP: Schema = {"oneOf": [_object({"apply": _ANY}), _object({"delete": _ANY})]}
+_APPLIED = _object({"apiVersion": _TEXT, "kind": _TEXT, "metadata": _object({"name": _TEXT}, {"namespace": _TEXT})})
+_STEP: Schema = {"oneOf": [_object({"apply": _APPLIED}), _object({"delete": _object({"apiVersion": _TEXT, **_NAME})})]}
 _REMEDY = _object({"change": _TEXT, "steps": _list(_STEP), "then": _STATUS})
 
 
@@ -56,7 +56,8 @@ def _answer(*, fit: bool) -> Schema:
         "problems": about,
         "summary": _object({"roots": _COUNT, "placed": _COUNT, "pods": _COUNT}, {"seconds": _NUMBER, "own": own}),
     }
-    optional: dict[str, Schema] = {"id": {}, "notes": about, "fragmentation": _list(_ANY)}
+    fragment = _object({**dict.fromkeys(("key", "shape", "pod", "domain"), _TEXT), "largest": _COUNT, "total": _COUNT})
+    optional: dict[str, Schema] = {"id": {}, "notes": about, "fragmentation": _list(fragment)}
     if fit:
         verdicts: Schema = {"enum": ["fits", "fits-after-eviction", "does-not-fit", "undecided", "nothing-to-judge"]}
         left_out = _list(_object({"object": _TEXT, "reason": _TEXT}))
@@ -66,7 +67,9 @@ def _answer(*, fit: bool) -> Schema:
 
 
 def _decision() -> Schema:
-    search = _object({"strategy": _TEXT, "outcome": {"enum": ["placed", "infeasible", "budget", "not-searched"]}, "explored": _COUNT})
+    outcomes: Schema = {"enum": ["placed", "infeasible", "budget", "not-searched"]}
+    search = _object({"strategy": _TEXT, "outcome": outcomes, "explored": _COUNT}, {"objective": _TEXT})
+    level = _object({"key": _TEXT, "domains": _COUNT, "apart": _COUNT})
     required: dict[str, Schema] = {
         "root": _object(_NAME),
         "status": _STATUS,
@@ -80,9 +83,9 @@ def _decision() -> Schema:
     }
     optional: dict[str, Schema] = {
         **_CAUSES,
-        "volumes": _words(_ANY),
+        "volumes": _words({"oneOf": [_object({"volume": _TEXT}), _object({"selectedNode": _TEXT})]}),
         "devices": _words(_list(_TEXT)),
-        "ranks": _list(_ANY),
+        "ranks": _list(_object({**_NAME, "pods": _COUNT, "levels": _list(level)})),
         "conflict": _list(_TEXT),
         "remediesNote": _TEXT,
         "preemption": _object({"units": _COUNT, "lowerBound": _COUNT, "gap": _COUNT, "violating": _COUNT, "proved": _FLAG}),

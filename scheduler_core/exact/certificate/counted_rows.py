@@ -17,9 +17,9 @@ def counted_volumes(nodes: NodeTable) -> dict[int, Counted]:
     counted: dict[int, Counted] = {row: {"driver": driver} for row, driver in nodes.limit_rows.items() if driver not in migrated}
     if (storage := nodes.storage) is not None:
         provisioned = {name for each in storage.pooled if storage.options(each).provisions for name in storage.pooled[each].rows}
-        for claims, name in storage.row_names.items():
-            if name in nodes.row and name not in provisioned:
-                counted[nodes.row[name]] = {"volumes": storage.names_of_volumes(next(iter(claims)))}
+        for claims, volumes in storage.resources.items():
+            if volumes.row in nodes.row and volumes.row not in provisioned:
+                counted[nodes.row[volumes.row]] = {"volumes": storage.names_of_volumes(next(iter(claims)))}
     return counted
 
 

@@ -6,10 +6,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from scheduler_core.model.device_claims import DeviceLack, DeviceShortage
+from scheduler_core.model.device_claims import DeviceLack, DeviceShortage, sorted_taints
 from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.devices import Allocation, Alternative, AttributeConstraint, ClaimSpec, DeviceId, Request
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.wire import Taint
 from scheduler_core.plugins.devices.chosen_devices import NamedSpec, Wanted
 from scheduler_core.plugins.devices.fresh_claims import FreshClaims
 from scheduler_core.plugins.devices.node_allocations import Failed, NodeAllocations
@@ -119,11 +120,11 @@ class MissingDevices:
             needed = each.count
         if (free := taints.count(())) >= needed:
             return None
-        texts = tuple(sorted({text for found in taints for text in found}))
+        refusing = sorted_taints(taint for found in taints for taint in found)
         capacity = tuple(sorted(each.capacity.items()))
         return DeviceShortage(
             claims[number].name, each.device_class, free, 0 if each.every else needed, request.name, each.selectors,
-            taints=texts, capacity=capacity, counters=counters, last=len(request.alternatives) > 1,
+            taints=refusing, capacity=capacity, counters=counters, last=len(request.alternatives) > 1,
         )  # fmt: skip
 
     def _free(
@@ -154,5 +155,5 @@ def _demand(each: Alternative) -> _Demand:
     return each.device_class, each.selectors, tuple(each.tolerations), tuple(sorted(each.capacity.items())), each.admin
 
 
-def _untolerated(alternative: Alternative, device: PoolDevice) -> Iterator[str]:
+def _untolerated(alternative: Alternative, device: PoolDevice) -> Iterator[Taint]:
     return untolerated(device.content.taints, alternative.tolerations)

@@ -13,6 +13,7 @@ from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.devices import Allocation, Alternative, DeviceId, GivenDevice
+from scheduler_core.model.names import NamedClaim
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.plugins.devices.allocator import Allocator, Solution, UnfinishedSearchError
@@ -142,7 +143,7 @@ class NodeAllocations:
         pools = self.pools.on(node)
         return [self.allocation([(each.choice, pools[each.pool].devices[each.device]) for each in placed], node) for placed in result]
 
-    def unevaluated(self, alternative: Alternative, claim: str) -> SelectorNotEvaluated | None:
+    def unevaluated(self, alternative: Alternative, claim: NamedClaim) -> SelectorNotEvaluated | None:
         """Return the first selector of *alternative* of *claim* because of which a device was left out; None if there was none."""
         if (error := self._selection.failures.get(alternative)) is None:
             return None

@@ -115,7 +115,7 @@ class Selection:
                 raise _uncompiled(device_class, claim, index, error) from None
             except SelectorError as error:
                 name, advice = "/".join(device.id), DeviceAdvice.TEST_ATTRIBUTE
-                raise SelectionError(SelectorNotEvaluated("", device_class, index, name, str(error), advice), claim) from None
+                raise SelectionError(SelectorNotEvaluated(None, device_class, index, name, str(error), advice), claim) from None
         return True
 
     def _matches(self, selector: Selector, device: PoolDevice) -> bool:
@@ -125,7 +125,7 @@ class Selection:
 
 
 def _uncompiled(device_class: str, claim: int | None, index: int, error: CompileError) -> SelectionError:
-    return SelectionError(SelectorNotEvaluated("", device_class, index, "", str(error), DeviceAdvice.CORRECT_EXPRESSION), claim)
+    return SelectionError(SelectorNotEvaluated(None, device_class, index, "", str(error), DeviceAdvice.CORRECT_EXPRESSION), claim)
 
 
 def _readable(device: PoolDevice) -> Device:

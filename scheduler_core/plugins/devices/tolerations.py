@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.model.wire import Taint
 from scheduler_core.model.wire_devices import DeviceTaint, DeviceToleration
 from scheduler_core.plugins.taint_toleration import HARD, Tolerations
 
@@ -18,10 +19,10 @@ def tolerated(taints: Iterable[DeviceTaint] | None, tolerations: tuple[DeviceTol
     return not any(_excluding(taints, tolerations))
 
 
-def untolerated(taints: Iterable[DeviceTaint] | None, tolerations: tuple[DeviceToleration, ...]) -> Iterator[str]:
-    """Yield the *taints* that exclude a request with *tolerations*, as ``key=value:effect``."""
+def untolerated(taints: Iterable[DeviceTaint] | None, tolerations: tuple[DeviceToleration, ...]) -> Iterator[Taint]:
+    """Yield the *taints* that exclude a request with *tolerations*."""
     for taint in _excluding(taints, tolerations):
-        yield f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+        yield Taint(taint.key, taint.effect, taint.value)
 
 
 def _excluding(taints: Iterable[DeviceTaint] | None, tolerations: tuple[DeviceToleration, ...]) -> Iterator[DeviceTaint]:

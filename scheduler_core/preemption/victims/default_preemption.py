@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from scheduler_core.causes.attempts import FitError, PreemptionResult, VictimsFound
+from scheduler_core.causes.attempts import FitError, PreemptionResult, ReasonCount, VictimsFound
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
@@ -101,8 +101,8 @@ class PodPreemption:
         return int(nodes[best]), units[position == best].tolist(), int(violations[best])
 
     def _fit_error(self, reasons: Counter[str]) -> FitError:
-        present = ((reason, count) for reason, count in reasons.items() if count)
-        return FitError(len(self._table), tuple(sorted(present, key=lambda pair: f"{pair[1]} {pair[0]}")))
+        present = (ReasonCount(reason, count) for reason, count in reasons.items() if count)
+        return FitError(len(self._table), tuple(sorted(present, key=lambda each: f"{each.nodes} {each.message}")))
 
 
 def _unit_priorities(units: Units) -> tuple[Ints, Ints, Ints]:

@@ -14,7 +14,7 @@ from scheduler_core.exact.nominated_devices import nominate
 from scheduler_core.loading.released_claims import with_released_claims
 from scheduler_core.model import selectors
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.device_claims import KnownClaim, name_of
+from scheduler_core.model.device_claims import KnownClaim, claim_of, name_of
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
@@ -73,7 +73,7 @@ class AwaitedClaims:
         claims = self._unreleased(decision.root) if decision.status in _FAILED else []
         if claims:
             decision = dataclasses.replace(
-                with_note(decision, ClaimsUnreleased(tuple(claims))),
+                with_note(decision, ClaimsUnreleased(tuple(map(claim_of, claims)))),
                 victims=(),
                 preemption=None,
                 nominations={pod.key: self._nodes.names[pod.nominated] for pod in self._pods[decision.root]},
@@ -84,7 +84,7 @@ class AwaitedClaims:
 
     def explained(self, decision: Decision, claims: Collection[str]) -> Decision:
         """Return *decision* on a root some of whose pods use *claims*, with the cause in the notes of its groups too."""
-        return with_noted_groups(decision, ClaimsAwaited(tuple(sorted(claims)))) if claims else decision
+        return with_noted_groups(decision, ClaimsAwaited(tuple(map(claim_of, sorted(claims))))) if claims else decision
 
     def _is_awaited(self, key: str, users: _Users, pods: Sequence[PodRecord]) -> bool:
         """Return whether nominated *pods* await the claim *key*, or its devices."""

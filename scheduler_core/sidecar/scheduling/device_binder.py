@@ -16,6 +16,8 @@ from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import DeviceClaim, KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec
+from scheduler_core.model.names import Name as ObjectName
+from scheduler_core.model.names import NamedClaim
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.client.extended_claim import extended_claim_name
@@ -53,7 +55,7 @@ class DeviceBinder:
             for name, claim in _named_claims(pod, decision):
                 known = self._cache.devices.claims.get(name)
                 if claim in decision.devices and (known is None or not self._is_reserved(known, pod)):
-                    return ClaimUnreserved("/".join(name), pod.key)
+                    return ClaimUnreserved(NamedClaim(claim.label, ObjectName("ResourceClaim", *name)), pod.key)
         return None
 
     def writes(self, decision: Decision, binds: Binds) -> dict[Ref, ClaimWrite]:

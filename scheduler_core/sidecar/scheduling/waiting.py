@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import itertools
 from collections.abc import Collection
 
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.live import Awaited, GangUndone, ObjectsAwaited, PartiallyBound, PinnedPodsAwaited, UndoReason
+from scheduler_core.causes.live import Awaited, GangUndone, ObjectsAwaited, PartiallyBound, PinnedPodsAwaited, UndoReason, UnlistedKind
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
@@ -49,7 +50,7 @@ def _unlisted(cache: Cache, status: RootStatus) -> ObjectsAwaited | None:
     if not status.unlisted:
         return None
     user = cache.needed.user(status.unlisted, status.to_place, cache.group_cache.tree(status.root))
-    return ObjectsAwaited(user, tuple(cache.needed.causes(status.unlisted).items()))
+    return ObjectsAwaited(user, tuple(itertools.starmap(UnlistedKind, cache.needed.causes(status.unlisted).items())))
 
 
 def _is_partial(entity: QueuedEntity, status: RootStatus) -> bool:

@@ -89,7 +89,7 @@ class SelectorWriter:
             sign = self._random.choice([*FLIPPED])
         else:
             literal, value = self._random.choice((self._boolean, self._number, self._text_literal, self._version))()
-            sign = self._random.choice(("==", "!=") if value.kind is LiteralKind.VERSION else [*FLIPPED])
+            sign = self._random.choice(("==", "!=") if value.type is LiteralKind.VERSION else [*FLIPPED])
         if self._random.random() < 0.3:
             return f"{literal} {FLIPPED[sign]} {member}", DeviceComparison(*part, Comparison(sign), (value,))
         return f"{member}{sign}{literal}", DeviceComparison(*part, Comparison(sign), (value,))
@@ -188,8 +188,8 @@ class SelectorWriter:
 
 def _negated(part: DeviceComparison) -> DeviceComparison:
     if (opposite := OPPOSITE.get(part.comparison)) is not None:
-        return DeviceComparison(part.part, part.domain, part.name, Comparison(opposite), part.literals)
-    return DeviceComparison(part.part, part.domain, part.name, part.comparison, part.literals, not part.negated)
+        return DeviceComparison(part.part, part.domain_name, part.name, Comparison(opposite), part.literals)
+    return DeviceComparison(part.part, part.domain_name, part.name, part.comparison, part.literals, not part.negated)
 
 
 def texts_of(parts: Iterable[DeviceComparison]) -> list[str]:

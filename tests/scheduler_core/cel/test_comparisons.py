@@ -94,7 +94,7 @@ def test_the_random_selectors_are_varied() -> None:
         for each in Comparison
         for negated in ((False,) if each.value in {"==", "!=", "<", "<=", ">", ">="} else (False, True))
     }
-    assert {literal.kind for part in parts for literal in part.literals} == {*LiteralKind}
+    assert {literal.type for part in parts for literal in part.literals} == {*LiteralKind}
     for separator in ("&&", "; ", ": ", ". ", ", ", '"', "'", "[", ")", "\\", "\n"):
         assert sum(separator in text for text in texts_of(parts)) > 10, separator
 
@@ -145,12 +145,12 @@ def _value(part: DeviceComparison, device: Device) -> object:
     if part.part is FIELD:
         return device.driver if part.name == "driver" else device.allow_multiple_allocations
     values = device.attributes if part.part is ATTRIBUTE else device.capacity
-    return values.get(f"{part.domain}/{part.name}", values.get(part.name) if part.domain == device.driver else None)
+    return values.get(f"{part.domain_name}/{part.name}", values.get(part.name) if part.domain_name == device.driver else None)
 
 
 def _order(value: object, literal: SelectorLiteral) -> int | None:
     """Return -1, 0 or 1 if *value* is less than, equal to or greater than *literal*; None if their types differ."""
-    match literal.kind:
+    match literal.type:
         case LiteralKind.QUANTITY:
             order = quantities.OVERLOADS["quantity_compare_to"](quantities.of_capacity(str(value)), quantities.parse(literal.text))
         case LiteralKind.VERSION if isinstance(value, Version):

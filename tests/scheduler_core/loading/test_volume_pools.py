@@ -10,6 +10,7 @@ import pytest
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.proofs import certificates
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.model.resource_values import VolumesOfClass, row_of
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json, decided, leaf, node, placed, with_objects
@@ -31,6 +32,15 @@ def test_volumes_are_counted_by_node():
     volumes = [volume("a", "n1", "5Gi"), volume("b", "n1", "6Gi"), volume("c", "n2"), volume("gone", "n9"), volume("small", "n2", "1Gi")]
     taken = volume("d", "n2", claimRef={"namespace": "default", "name": "x"})
     assert {"volume of class local with 5Gi": [2, 1]} == rows(using("c"), claim(), LOCAL, taken, *volumes)
+
+
+def test_the_volumes_of_a_row_are_a_resource_with_class_and_size():
+    selected = (claim("c", selector=GOLD), claim("d", selector=SILVER), volume("a", "n1", labels={"tier": "gold"}))
+    objects = [using("c", name="p0"), using("d", name="p1"), LOCAL, *selected, volume("b", "n2", labels={"metal": "silver"})]
+    table = load([*NODES, *objects]).nodes
+
+    assert {table.resource(row) for row in table.volume_rows} == {VolumesOfClass("local", 5 * 2**30, pool) for pool in (None, 2)}
+    assert [row_of(table.resource(row)) for row in range(len(table.resources))] == [*table.resources]
 
 
 def test_row_of_a_claim_without_a_size_is_named_by_its_class():

@@ -10,6 +10,7 @@ from scheduler_core.causes.claims import SelectorNotEvaluated, SelectorsNotEvalu
 from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.causes.groups import AttemptEnded, PluginFailed
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import NamedClaim
 from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json, decided, leaf, message_of, node, placed, reasons_of
 from tests.scheduler_core.plugins.device_objects import (
@@ -94,8 +95,8 @@ def test_a_selector_of_a_class_that_cannot_be_evaluated_is_named():
 @pytest.mark.parametrize(
     ("claims", "owner"),
     [
-        pytest.param([device_class(), template("one", request(selectors=SELECTING))], ("pod/p/g", ""), id="claim"),
-        pytest.param([device_class(selectors=SELECTING), template()], ("", CLASS), id="class"),
+        pytest.param([device_class(), template("one", request(selectors=SELECTING))], (NamedClaim("pod/p/g", None), ""), id="claim"),
+        pytest.param([device_class(selectors=SELECTING), template()], (None, CLASS), id="class"),
     ],
 )
 def test_the_cause_names_owner_selector_and_device(claims, owner):

@@ -13,7 +13,7 @@ from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 
 def short(groups, pods) -> list[str]:
     trees = Trees(snapshot(groups, pods))
-    return [f"{each.group.name} {each.available}/{each.required}" for each in shortages(trees.all[0], trees)]
+    return [f"{each.group.name} {each.available}/{each.minimum}" for each in shortages(trees.all[0], trees)]
 
 
 @pytest.mark.parametrize(

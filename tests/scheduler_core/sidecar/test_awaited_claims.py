@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.causes.claims import DevicesAwaited
 from scheduler_core.causes.live import ClaimsUnreleased
+from scheduler_core.model.device_claims import claim_of
 from scheduler_core.sidecar.writes import AllocateClaim, Nominate
 from scheduler_core.wording.conditions import conditions
 from tests.scheduler_core.builders import Json, leaf, message_of, node, pod
@@ -102,7 +103,7 @@ def test_claim_that_an_eviction_is_to_free_for_a_root_is_not_used_by_roots_of_la
     name = scene.server.objects.get(("PodGroup", "default", "late"), {}).get("metadata", {}).get("name", "late")
     explained = scene.scheduler.explain("default", name)
     assert explained is not None
-    assert [(DevicesAwaited(f"default/{claim}"),)] == [*explained.decision.pending.values()]
+    assert [(DevicesAwaited(claim_of(f"default/{claim}")),)] == [*explained.decision.pending.values()]
     for group in explained.decision.groups:
         why = f"waiting for claims that get devices when evicted pods are gone: default/{claim}"
         assert [True] == [each.message.endswith(why) for each in conditions(explained.decision, group)]
@@ -259,7 +260,7 @@ def test_no_other_pod_is_evicted_while_the_reservations_of_victims_that_are_gone
         assert message_of(explained.decision).startswith(
             "waiting until the claims of pods that are gone are released: default/used; pod p "
         )
-        assert ClaimsUnreleased(("default/used",)) == explained.decision.causes[0]
+        assert ClaimsUnreleased((claim_of("default/used"),)) == explained.decision.causes[0]
     scene.put(FREE)
     assert [("new", "n", "p")] == scene.allocated(10.0 * restarted), "a root is attempted at once when its plan is done"
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.causes.live import ClaimUnreserved
+from scheduler_core.model.device_claims import claim_of
 from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.sidecar.client.extended_claim import extended_claim_name
 from scheduler_core.sidecar.client.requests import GATE
@@ -148,7 +149,7 @@ def test_gate_of_a_pod_is_not_removed_before_its_claims_are_reserved():
     assert [] == of(Ungate, scene.writes())
     explained = scene.scheduler.explain("default", "p")
     assert explained is not None
-    assert (ClaimUnreserved("default/c", "default/p"),) == explained.decision.causes
+    assert (ClaimUnreserved(claim_of("default/c"), "default/p"),) == explained.decision.causes
     uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
     scene.now += 20
     scene.put(resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n")))

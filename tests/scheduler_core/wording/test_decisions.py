@@ -30,7 +30,8 @@ from scheduler_core.causes.searches import NoPlacementExists, PlacementMissed
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.decision import Decision, GroupDecision
-from scheduler_core.model.names import Name
+from scheduler_core.model.device_claims import claim_of
+from scheduler_core.model.names import Name, NamedClaim
 from scheduler_core.model.status import Status
 from scheduler_core.wording.decision_words import cause_words, causes_words, group_message
 from scheduler_core.wording.truncation import LONGEST
@@ -80,10 +81,10 @@ def test_the_library_returns_the_causes_in_words(strategy):
         assert conditions_of(decision) == [condition for each in worded.groups for condition in each.conditions]
 
 
-UNEVALUATED = SelectorNotEvaluated("default/c", "", 0, "d/p/a", "no such key: model", DeviceAdvice.TEST_ATTRIBUTE)
+UNEVALUATED = SelectorNotEvaluated(NamedClaim("default/c", None), "", 0, "d/p/a", "no such key: model", DeviceAdvice.TEST_ATTRIBUTE)
 FEW, OTHER = TooFewMembers((GROUP,), 1, 2), PluginFailed("down")
 GATED, SHORT = SchedulingGated(("x",)), QuorumShortage(GROUP, 2, 1)
-AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused("default/c", too_many=False)
+AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused(claim_of("default/c"), too_many=False)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,9 @@ AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused(
         pytest.param((FEW, OTHER), (". ",), id="sentences"),
         pytest.param((OTHER, AWAITED, REFUSED), ("; ", "; "), id="clauses after a sentence"),
         pytest.param(
-            (PodsLeftOut(1, (DevicesAwaited("default/c"),)), AWAITED), (". ",), id="pods that are left out have their own sentence"
+            (PodsLeftOut(1, (DevicesAwaited(claim_of("default/c")),)), AWAITED),
+            (". ",),
+            id="pods that are left out have their own sentence",
         ),
         pytest.param((PodGroupAwaited(Name("PodGroup", "default", "g"), exists=False), GATED), ("; ",), id="clauses"),
         pytest.param((QuorumAwaited(GROUP, (SHORT,)), MembersGated((("default/p", ("x",)),))), ("; ",), id="a root that waits"),

@@ -27,6 +27,7 @@ from scheduler_core.causes.live import (
     UnlistedReason,
 )
 from scheduler_core.causes.pre_enqueue import MembersGated, QuorumAwaited, QuorumShortage
+from scheduler_core.model.device_claims import claim_of
 from scheduler_core.model.names import Name
 from scheduler_core.wording.decision_words import causes_words
 from scheduler_core.wording.truncation import LONGEST
@@ -59,12 +60,14 @@ FORBIDDEN, NOT_SERVED = Unlisted(UnlistedReason.FORBIDDEN), Unlisted(UnlistedRea
             id="an eviction that was refused",
         ),
         pytest.param(
-            ClaimsUnreleased(("a/b", "a/c")),
+            ClaimsUnreleased((claim_of("a/b"), claim_of("a/c"))),
             "waiting until the claims of pods that are gone are released: a/b, a/c",
             id="unreleased claims",
         ),
         pytest.param(
-            ClaimsAwaited(("a/b",)), "waiting for claims that get devices when evicted pods are gone: a/b", id="claims of evicted pods"
+            ClaimsAwaited((claim_of("a/b"),)),
+            "waiting for claims that get devices when evicted pods are gone: a/b",
+            id="claims of evicted pods",
         ),
         pytest.param(
             ObjectsAwaited(Name("Pod", "a", "b"), (("CSINode", Unlisted()), ("Service", Unlisted(error="down")))),
@@ -124,7 +127,7 @@ FORBIDDEN, NOT_SERVED = Unlisted(UnlistedReason.FORBIDDEN), Unlisted(UnlistedRea
             id="stale claim",
         ),
         pytest.param(
-            ClaimUnreserved("a/c", "a/b"),
+            ClaimUnreserved(claim_of("a/c"), "a/b"),
             "claim a/c is not reserved for pod a/b, so its own scheduler can find its devices in use",
             id="unreserved claim",
         ),
@@ -134,7 +137,7 @@ def test_each_has_its_text(cause, want):
     assert want == causes_words((cause,))
 
 
-NO_ROOM, NOTE = PluginReason("0/1 nodes are available."), ClaimsUnreleased(("a/c",))
+NO_ROOM, NOTE = PluginReason("0/1 nodes are available."), ClaimsUnreleased((claim_of("a/c"),))
 WAITS = causes_words((NOTE,))
 
 

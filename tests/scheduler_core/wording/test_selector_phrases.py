@@ -143,10 +143,12 @@ def _tokens(phrase: str) -> list[str]:
 
 
 def _expected(part: DeviceComparison, parts: list[DeviceComparison]) -> list[str]:
-    several = len({each.domain for each in parts} - {""}) > 1
+    several = len({each.domain_name for each in parts} - {""}) > 1
     same = [each for each in parts if each.name == part.name]
-    name = [f"{part.domain}/{part.name}" if part.domain and (several or any(not each.domain for each in same)) else part.name]
-    if part.domain and {ComparedPart.ATTRIBUTE, ComparedPart.CAPACITY} <= {each.part for each in same}:
+    name = [
+        f"{part.domain_name}/{part.name}" if part.domain_name and (several or any(not each.domain_name for each in same)) else part.name
+    ]
+    if part.domain_name and {ComparedPart.ATTRIBUTE, ComparedPart.CAPACITY} <= {each.part for each in same}:
         name.insert(0, part.part.value)
     values = [_value(each.text) for each in part.literals]
     negation = ["not"] if part.negated else []

@@ -24,9 +24,8 @@ from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodesRefused, PodRefused, UntoleratedTaint
 from scheduler_core.causes.pre_enqueue import ClaimMissing, MembersGated, QuorumAwaited, QuorumShortage, SchedulingGated
 from scheduler_core.causes.resources import ComparedNodes, InsufficientResource, RequestTooLarge
-from scheduler_core.model.device_claims import DeviceShortage
 from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, SelectorLiteral
-from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.names import Domain, Name, NamedClaim
 from scheduler_core.model.wire import Taint
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.verdict_line import verdict_line
@@ -39,13 +38,14 @@ SHORT = InsufficientResource("cpu", 1000, 4000, 2)
 def refused(*causes, nodes=4, **more):
     """A PodGroup whose pods fit nowhere in the cluster, for these *causes*."""
     domain = DomainCause(WORLD, nodes, 0, 2, causes=causes, **more)
-    return PodsDoNotFit((ROOT,), "", WORLD, PodDemand(2, 2, 0, ()), (domain,), divided=False)
+    return PodsDoNotFit((ROOT,), WORLD, PodDemand(2, 2, 0, ()), (domain,), undivided=True)
 
 
 def lacking(literal):
     value = SelectorLiteral(LiteralKind.TEXT, literal)
     selector = DeviceComparison("gpu.example.com", ComparedPart.ATTRIBUTE, "model", Comparison.EQUAL, (value,))
-    return InsufficientDevices(DeviceShortage("pod/train-0/gpu", "gpu.example.com", 0, 1), (selector,), NodeCount(4, 4))
+    claim = NamedClaim("pod/train-0/gpu", None)
+    return InsufficientDevices(claim, "gpu.example.com", "gpu", 0, 1, NodeCount(4, 4), selectors=(selector,))
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -79,11 +79,10 @@ def test_what_would_help_comes_last():
     alone = refused(SHORT, cordoned, relaxation=DroppedFilter(cordoned, 1))
     single = PodsDoNotFit(
         (Name("Pod", "ml", "p"),),
-        "",
         WORLD,
         PodDemand(1, 1, 0, ()),
         (DomainCause(WORLD, 4, 0, 1, causes=(SHORT,), relaxation=DroppedFilter(cordoned, 1)),),
-        divided=False,
+        undivided=True,
     )
 
     assert verdict_line((alone,)).endswith("short of 3 cpu: 1 free, 4 needed; 1 would fit if 2 of 4 nodes were uncordoned")
@@ -93,8 +92,8 @@ def test_what_would_help_comes_last():
 def test_the_first_sentence_is_about_the_group_that_fails_first():
     inner = TooFewMembers((Name("CompositePodGroup", "ml", "top"), ROOT), 1, 2)
     rack = Domain("rack", "r1")
-    tree = ChildrenDoNotFit((Name("CompositePodGroup", "ml", "top"),), "rack", 2, 2, (ChildrenInDomain(rack, 1, (inner,)),))
-    failed = ChildrenDoNotFit(tree.path, "rack", 2, 2, (ChildrenInDomain(rack, 2),), failure=AttemptFailed(PluginReason("no: really; no")))
+    tree = ChildrenDoNotFit((Name("CompositePodGroup", "ml", "top"),), 2, 2, (ChildrenInDomain(rack, 1, (inner,)),), "rack")
+    failed = ChildrenDoNotFit(tree.path, 2, 2, (ChildrenInDomain(rack, 2),), "rack", failure=AttemptFailed(PluginReason("no: really; no")))
 
     assert "group train of top has 1 of the 2 pods that it needs" == verdict_line((tree,)) == verdict_line((PartlyPlaced((tree,)),))
     assert "group top: no: really; no" == verdict_line((failed,))
@@ -102,15 +101,14 @@ def test_the_first_sentence_is_about_the_group_that_fails_first():
 
 def test_the_clause_that_decides_is_kept_whatever_the_room():
     labels = tuple((f"example.com/label-{number}", "true") for number in range(4))
-    selector = NodeAffinityMismatch(labels, affinity=False, nodes=NodeCount(2, 4))
+    selector = NodeAffinityMismatch(NodeCount(2, 4), labels)
     states = [UntoleratedTaint(Taint(f"example.com/t{number}", "NoSchedule"), NodeCount(1, 4)) for number in range(2)]
     single = PodsDoNotFit(
         (Name("Pod", "ml", "p"),),
-        "",
         WORLD,
         PodDemand(1, 1, 0, ()),
         (DomainCause(WORLD, 4, 0, 1, causes=(*states, selector), relaxation=DroppedFilter(selector, 1)),),
-        divided=False,
+        undivided=True,
     )
 
     line = verdict_line((single,))
@@ -154,7 +152,7 @@ def test_what_a_plugin_of_a_user_says_is_quoted_whole():
 
 
 def test_the_cause_that_the_change_removes_decides_and_not_another_filter():
-    selector = NodeAffinityMismatch((("a", "true"),), affinity=False, nodes=NodeCount(2, 6))
+    selector = NodeAffinityMismatch(NodeCount(2, 6), (("a", "true"),))
     taints = [UntoleratedTaint(Taint(f"t{number}", "NoSchedule", "v" * 60), NodeCount(1, 6)) for number in range(4)]
     cause = refused(*taints, selector, nodes=6, relaxation=DroppedFilter(selector, 1))
     owner = Name("Pod", "ml", "p")
@@ -165,7 +163,7 @@ def test_the_cause_that_the_change_removes_decides_and_not_another_filter():
 
 
 def test_the_filter_without_which_a_gang_would_fit_decides_too():
-    selector = NodeAffinityMismatch((("a", "x" * 100),), affinity=False, nodes=NodeCount(3, 4))
+    selector = NodeAffinityMismatch(NodeCount(3, 4), (("a", "x" * 100),))
     large = [RequestTooLarge("cpu", 2000, 1000, ComparedNodes.USABLE) for _ in range(3)]
 
     line = verdict_line((refused(*large, selector, relaxation=DroppedFilter(selector, 2)),))
@@ -176,7 +174,7 @@ def test_a_rack_that_a_filter_closes_is_named_whatever_its_place():
     cordoned = Cordoned(NodeCount(2, 4))
     racks = [DomainCause(Domain("rack", f"r{number}" + "x" * 100), 4, 0, 2, decisive=(SHORT,)) for number in range(3)]
     closed = DomainCause(Domain("rack", "closed"), 4, 0, 2, causes=(cordoned,), relaxation=DroppedFilter(cordoned, 2))
-    cause = PodsDoNotFit((ROOT,), "rack", WORLD, PodDemand(2, 2, 0, ()), (*racks, closed))
+    cause = PodsDoNotFit((ROOT,), WORLD, PodDemand(2, 2, 0, ()), (*racks, closed), "rack")
 
     for change in (None, UncordonedNodes(("n1", "n2"))):
         assert "closed can hold none" in verdict_line((cause,), change)
