@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
+from kubeapi.priority import PriorityClass
+from kubeapi.workloads import Workload
 from scheduler_core.loading import label_case, label_suggestions, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
@@ -27,9 +30,7 @@ from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerPr
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
 from validators.lookup import KnownObjects
-from validators.model.cluster import Node, PriorityClass
-from validators.model.group import CompositePodGroup, Group, PodGroup
-from validators.model.workload import Workload
+from validators.model.views import Node
 
 
 def load(objects: Iterable[Given], profiles: SchedulerProfiles | None = None, device_topology: Iterable[str] = ()) -> ClusterSnapshot:
@@ -165,7 +166,7 @@ def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -
 
 
 def _known(read: NodeRead) -> Node:
-    return Node(read.node.metadata)
+    return Node(metadata=read.node.metadata)
 
 
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

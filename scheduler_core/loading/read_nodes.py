@@ -7,13 +7,12 @@ from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 
+from kubeapi.nodes import ContainerImage, Node, Taint
 from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model import cluster_objects, wire
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
-from scheduler_core.model.cluster_objects import ContainerImage
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.nodes import OTHERS, Image, NodeTable
 from scheduler_core.model.problem import Problem, ProblemKind
@@ -24,7 +23,7 @@ from scheduler_core.model.resource_names import BUILT_IN
 class NodeRead:
     """A node and its allocatable by resource: CPU in millicores, all else in units."""
 
-    node: cluster_objects.Node
+    node: Node
     allocatable: Mapping[str, int]
 
 
@@ -94,7 +93,7 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
         Unusable: the node cannot be used.
 
     """
-    node = typed(gathered, cluster_objects.Node)
+    node = typed(gathered, Node)
     name = name_in(gathered.kind, node.metadata)
     # The API server sets allocatable to capacity by default.
     written, path = node.status.allocatable, "status.allocatable"
@@ -108,7 +107,7 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
         raise Unusable(str(error)) from None
 
 
-def _taints(name: str, node: cluster_objects.Node, problems: list[Problem]) -> tuple[wire.Taint, ...]:
+def _taints(name: str, node: Node, problems: list[Problem]) -> tuple[Taint, ...]:
     taints = node.spec.taints or ()
     # There are thousands of nodes, and few errors.
     problems += [Problem.about(ObjectName("Node", "", name), ProblemKind.INVALID_FIELD, text) for text in object_errors.taints(taints)]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubeapi.controllers import CONTROLLERS, ReplicaSet, ReplicationController, Service, StatefulSet
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.selectors import Clauses, compiled
-from scheduler_core.model.wire_workloads import ReplicaSet, ReplicationController, Service, StatefulSet
 from scheduler_core.model.workload_selectors import WorkloadSelectors, equalities
 
 

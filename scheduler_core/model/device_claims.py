@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
+from kubeapi.selectors import NodeSelector
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation, AttributeConstraint, ClaimSpec, DeviceSlice, ExtendedSpec
-from scheduler_core.model.wire import NodeSelector
 
 ClaimName = tuple[str, str]
 """Namespace and name."""

@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
+from kubeapi.nodes import Taint
 from muster.cli import main
 from muster.commands.schema.report_schemas import report_schema
 from muster.render import cause_json
@@ -23,7 +24,6 @@ from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule
 from scheduler_core.causes.resources import InsufficientResource
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.selector_clause import SelectorClause
-from scheduler_core.model.wire import Taint
 from tests.scheduler_core.wording.examples import examples
 
 CASES = Path(__file__).parents[1] / "cases"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 
-from scheduler_core.model.wire_devices import DeviceTaint, DeviceToleration
+from kubeapi.devices import DeviceTaint
+from kubeapi.resource_claims import DeviceToleration
 from scheduler_core.plugins.taint_toleration import HARD, Tolerations
 
 _OPERATORS = frozenset({"", "Equal", "Exists"})

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from kubeapi.devices import DeviceClass, DeviceTaintRuleSpec, ResourceSlice
 from scheduler_core.loading.claim_specs import ClaimSpecs
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
@@ -28,10 +29,9 @@ from scheduler_core.loading.read_devices import (
     read_taint_rule,
 )
 from scheduler_core.loading.read_objects import attempt
+from scheduler_core.model.decoders import ResourceClaim
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import MOST_CONSUMERS, Allocation, ClaimSpec, Request
-from scheduler_core.model.wire_devices import DeviceClass, DeviceTaintRuleSpec, ResourceSlice
-from scheduler_core.model.wire_resource_claims import ResourceClaim
 from scheduler_core.sidecar.cache.claimed_devices import ClaimedDevices
 from scheduler_core.sidecar.cache.published_slices import PublishedSlices
 from scheduler_core.sidecar.client.extended_claim import extended_claim_name

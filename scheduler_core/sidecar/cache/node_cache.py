@@ -8,15 +8,14 @@ from collections.abc import Container, Iterable
 import numpy as np
 
 from kubeapi.meta import ObjectMeta
+from kubeapi.nodes import ContainerImage, Node, NodeSpec, NodeStatus
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_node
 from scheduler_core.loading.read_objects import attempt
-from scheduler_core.model import cluster_objects
 from scheduler_core.model.attach_limits import AttachLimits
-from scheduler_core.model.cluster_objects import ContainerImage
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
-from validators.model.cluster import Node
+from validators.model import views
 
 Images = tuple[ContainerImage, ...]
 MAX_UNKNOWN_RESOURCES = 64
@@ -124,7 +123,7 @@ class NodeCache:
         if (read := self.nodes.get(name)) is None:
             return None
         if (known := self._known.get(name)) is None:
-            known = self._known[name] = Node(read.node.metadata)
+            known = self._known[name] = views.Node(metadata=read.node.metadata)
         return known
 
     def list_nodes(self) -> tuple[Node, ...]:
@@ -156,9 +155,9 @@ class NodeCache:
             self._texts.clear()
         share = self._texts.setdefault
         labels = {share(key, key): share(value, value) for key, value in (metadata.labels or {}).items()}
-        slim = cluster_objects.Node(
+        slim = Node(
             ObjectMeta(name=metadata.name, labels=labels),
-            cluster_objects.NodeSpec(spec.taints or None, spec.unschedulable),
-            cluster_objects.NodeStatus(declared_features=read.node.status.declared_features or None),
+            NodeSpec(spec.taints or None, spec.unschedulable),
+            NodeStatus(declared_features=read.node.status.declared_features or None),
         )
         return NodeRead(slim, dict(read.allocatable))

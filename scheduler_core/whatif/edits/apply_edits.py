@@ -8,7 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
+from kubeapi.priority import PriorityClass
+from kubeapi.workloads import Workload
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.gather import CAPACITY_KINDS, DEVICE_KINDS, VOLUME_KINDS, gather
 from scheduler_core.loading.gathered import Objects
@@ -30,10 +33,8 @@ from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
 from validators.lookup import KnownObjects, Lookup
-from validators.model.cluster import Node, PriorityClass
-from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
-from validators.model.workload import Workload
+from validators.model.views import Node
 
 T = TypeVar("T")
 _GROUPS = ("PodGroup", "CompositePodGroup")
@@ -158,7 +159,8 @@ def _with_nodes(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapshot:
     if snapshot.nodes.device_rows is not None:
         table.count_devices(snapshot.nodes.device_rows)
     known_nodes = {
-        _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
+        _name(each): each
+        for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(metadata=each.node.metadata) for each in read.values()))
     }
     pods = tuple(_renumbered(pod, new_index) for pod in snapshot.pods)
     return dataclasses.replace(snapshot, nodes=table, pods=pods, known=_WithReplaced(snapshot.known, ("Node",), known_nodes.values()))

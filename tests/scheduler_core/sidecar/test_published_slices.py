@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scheduler_core.model.wire_devices import DeviceTaintRuleSpec, ResourceSlice
+from kubeapi.devices import DeviceTaintRuleSpec, ResourceSlice
 from scheduler_core.sidecar.cache import published_slices
 from scheduler_core.sidecar.cache.published_slices import PublishedSlices
 
