@@ -6,7 +6,7 @@ import functools
 
 from benchmarks import measure, workloads
 from validators import pipeline
-from validators.model import decode
+from validators.model import objects
 from validators.rules.base import Operation, Settings
 
 ROUNDS = 15
@@ -41,7 +41,7 @@ def _row(name: str, text: bytes, count: int, times: int, limit: float) -> list[s
     if pipeline.validate("Workload", text, None, Operation.CREATE, settings=SETTINGS):
         raise SystemExit(f"the Workload {name} is invalid, so the figure is not valid")
     validating = functools.partial(pipeline.validate, "Workload", text, None, Operation.CREATE, settings=SETTINGS)
-    decoding = functools.partial(decode.decode, "Workload", text)
+    decoding = functools.partial(objects.decode_kind, "Workload", text)
     rounds = measure.in_turns(
         {"decode": functools.partial(measure.seconds, decoding, times), "both": functools.partial(measure.seconds, validating, times)},
         ROUNDS,

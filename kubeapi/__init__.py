@@ -1,8 +1,28 @@
 """API of Kubernetes as all packages know it; imports none of ours.
 
-field_path  paths of fields in wire names
-meta        object metadata, and the base class of API structs
-quantity    quantities
-record      base of values with named fields
-versions    which version of the API server serves which kind, and conversion between versions
+A module has the structs of one sort of objects, each with all the fields that any package reads.
+
+affinity         affinity of pods to nodes and to other pods
+controllers      Services and controllers of pods, with their selectors
+decode           JSON text, parsed JSON, and structs
+devices          published devices, their classes and taints
+disruption       disruption budgets of pods
+field_path       paths of fields in wire names
+groups           PodGroup and CompositePodGroup
+jobs             Jobs, with their scheduling
+jobset           JobSet of ``jobset.x-k8s.io``
+meta             object metadata, conditions, and the base class of API structs
+nodes            nodes and namespaces
+object_heads     parts of an object of any kind: its type, its name, its items as text
+pods             pods and pod templates
+priority         priority classes
+quantity         quantities
+record           base of values with named fields
+resource_claims  claims to devices, and their templates
+selectors        label selectors and node selectors
+storage          storage classes, CSI drivers, and what they offer on nodes
+versions         which version of the API server serves which kind, and conversion between versions
+view             views of structs: structs with only the fields that a reader needs
+volumes          claims to volumes, and volumes
+workloads        Workload, a tree of templates, and the structs that templates and groups share
 """

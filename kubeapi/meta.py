@@ -1,4 +1,4 @@
-"""Object metadata, and the base class of all API structs."""
+"""Object metadata, conditions, and the base class of all API structs."""
 
 from __future__ import annotations
 
@@ -25,14 +25,24 @@ class Empty(Struct, frozen=True, gc=False):
     """Struct without fields; its presence is the value."""
 
 
-class ObjectMeta(Struct, frozen=True, gc=False):
-    """``metadata``, with the fields that rules read."""
+class NamespacedName(Struct, frozen=True, gc=False):
+    """``metadata`` of an object of which only the name is read."""
 
     name: str = ""
-    generate_name: str = ""
     namespace: str = ""
-    uid: str = ""
+
+
+class DatedName(NamespacedName, frozen=True, gc=False):
+    """``metadata`` of an object of which only the name and the age are read."""
+
     creation_timestamp: str | None = None
+
+
+class ObjectMeta(DatedName, frozen=True, gc=False):
+    """metav1.ObjectMeta."""
+
+    generate_name: str = ""
+    uid: str = ""
     deletion_timestamp: str | None = None
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
@@ -46,6 +56,27 @@ class ObjectMeta(Struct, frozen=True, gc=False):
         owners = self.owner_references if isinstance(self.owner_references, list) else []
         controllers = (each for each in owners if isinstance(each, dict) and each.get("controller") is True)
         return next(((str(each.get("kind")), str(each.get("name"))) for each in controllers), None)
+
+
+class OwnerReference(Struct, frozen=True, gc=False):
+    """metav1.OwnerReference."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class Condition(Struct, frozen=True, gc=False):
+    """metav1.Condition."""
+
+    type: str = ""
+    status: str = ""
+    observed_generation: Int64 = 0
+    last_transition_time: str | None = None
+    reason: str = ""
+    message: str = ""
 
 
 def deep_equal(one: object, other: object) -> bool:

@@ -15,6 +15,8 @@ from typing import Any
 
 Amount = str | int | float
 """A quantity as written: mostly text, a number where YAML has no quotes."""
+Amounts = dict[str, Amount]
+"""Quantities by the name of a resource."""
 
 LARGEST = 2**63 - 1
 """The largest amount; the smallest is its negative."""

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kubeapi.decode import Source
 from scheduler_core.model import decision as internal
 from scheduler_core.model.decision import Eviction, GroupCondition, RankedGroup, Search, Step, VolumeChoice, unplaced_pods
 from scheduler_core.model.device_claims import DeviceClaim
@@ -19,7 +20,6 @@ from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
 from validators.gates import Gates
-from validators.model.decode import Source
 
 _NOT_SEARCHED = Search("greedy", "not-searched")
 

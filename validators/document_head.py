@@ -6,11 +6,11 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions import served
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from validators.model.objects import KINDS
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Protocol
 
-from validators.model.cluster import SYSTEM_CLASSES
+from kubeapi.groups import CompositePodGroup, PodGroup
+from kubeapi.priority import SYSTEM_CLASSES
 from validators.model.controllers import Controller, pods_of
-from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.jobset import JobSet
 from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
-from validators.model.pod import Job, Pod
+from validators.model.views import Job, JobSet, Pod
 
 
 class Lookup(Protocol):

@@ -11,6 +11,8 @@ import dataclasses
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi import decode
+from kubeapi.decode import Json, Source, WrongShapeError
 from kubeapi.field_path import FieldPath, Part
 from kubeapi.meta import ObjectMeta, replaced
 from kubeapi.record import Record
@@ -21,9 +23,8 @@ from validators.defaults import drop, fill
 from validators.field import ErrorType, FieldError
 from validators.hierarchy.tree import GroupTree
 from validators.lookup import Lookup
-from validators.model import decode, traits
+from validators.model import objects, traits
 from validators.model.controllers import Controller, RawTemplate, raw_templates
-from validators.model.decode import Json, Source, WrongShapeError
 from validators.model.objects import KINDS, Named, Object
 from validators.model.templates import Templates
 from validators.rules.base import Context, Operation, Rule, Settings, Severity
@@ -150,7 +151,7 @@ def _named(kind: str, content: Mapping[str, Json]) -> Named:
 
 
 def _decoded(kind: str, form: Form, source: Source) -> Object:
-    return decode.decode(kind, source if form is HUB else form.to_hub(decode.parse(source)))
+    return objects.decode_kind(kind, source if form is HUB else form.to_hub(decode.parse(source)))
 
 
 def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: bool = True) -> tuple[Object, Object | None, drop.Dropped]:

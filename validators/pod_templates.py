@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+from kubeapi import decode
 from kubeapi.field_path import FieldPath
 from validators import schema
 from validators.field import FieldError
-from validators.model import decode
 from validators.model.controllers import RawTemplate, TemplatePods
-from validators.model.pod import PodSpec
+from validators.model.objects import DECODERS
+from validators.model.views import PodSpec
 
 _SPEC = FieldPath("spec")
 
@@ -25,5 +26,5 @@ def decoded(templates: Iterable[RawTemplate]) -> tuple[tuple[TemplatePods, ...],
         placed = [dataclasses.replace(error, path=FieldPath(*each.path, *error.path.parts[1:])) for error in found]
         errors += [error for error in placed if error not in errors]
         if not found:
-            pods.append(TemplatePods(each.path, decode.convert(spec, PodSpec), each.count, each.after))
+            pods.append(TemplatePods(each.path, decode.convert(spec, DECODERS[PodSpec]), each.count, each.after))
     return tuple(pods), errors

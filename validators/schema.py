@@ -18,12 +18,11 @@ from typing import Any
 
 import jsonschema_rs
 
-from kubeapi import quantity
+from kubeapi import decode, quantity
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
 from validators import field, synonyms
 from validators.field import FieldError, Fix, Repair
-from validators.model import decode
-from validators.model.decode import Json
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
 _QUANTITY = "must be a quantity, such as 2, 500m or 1Gi"

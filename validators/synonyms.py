@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from validators.model.decode import Json
+from kubeapi.decode import Json
 
 _GANG = ("minCount", "minGroupCount", "schedulingPolicy.gang.minCount", "schedulingPolicy.gang.minGroupCount")
 _TOPOLOGY = ("schedulingConstraints.topology", "schedulingConstraints")

@@ -12,9 +12,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.errors import BlockError, in_order
 from workloadbuilder.shapes import Reader
 from workloadbuilder.workload_item import Block, DisruptionMode, ResourceClaim, SchedulingConfig, SchedulingPolicy, UserIntent

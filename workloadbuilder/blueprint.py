@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions import served
 from validators import field
-from validators.model.decode import Json
 from workloadbuilder import names
 from workloadbuilder.errors import BuildError
 from workloadbuilder.templates import COMPOSITES, LEAVES

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.decode import Json
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder import existing_workload, groups, templates, unchanged, workload_owner
 from workloadbuilder.blueprint import Blueprint, Index, copied
 from workloadbuilder.check import check_blocks, count_path

@@ -10,9 +10,10 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from kubeapi.field_path import FieldPath, Part
+from kubeapi.pods import PodResourceClaim
+from kubeapi.workloads import MAX_TOPOLOGY
 from validators import content, field
 from validators.field import FieldError
-from validators.model import workload as model
 from validators.rules import checks
 from workloadbuilder.resolve import Resolved, Source
 from workloadbuilder.shapes import MOST
@@ -95,8 +96,8 @@ def _minimum(item: Resolved, unread: tuple[Block, ...]) -> Iterator[FieldError]:
 
 def _topology(item: Resolved) -> Iterator[FieldError]:
     keys = item.config.topology or ()
-    if len(keys) > model.MAX_TOPOLOGY:
-        yield field.too_many(path_in_block(item, Block.TOPOLOGY, ("topology",)), len(keys), model.MAX_TOPOLOGY)
+    if len(keys) > MAX_TOPOLOGY:
+        yield field.too_many(path_in_block(item, Block.TOPOLOGY, ("topology",)), len(keys), MAX_TOPOLOGY)
         return
     for index, key in enumerate(keys):
         path = path_in_block(item, Block.TOPOLOGY, ("topology", index, item.item.intent.topology_field))
@@ -110,7 +111,7 @@ def _claims(item: Resolved) -> Iterator[FieldError]:
     claims = item.config.resource_claims
     if not claims or item.composite:
         return
-    listed = [model.ResourceClaim(each.name, each.resource_claim_name, each.resource_claim_template_name) for each in claims]
+    listed = [PodResourceClaim(each.name, each.resource_claim_name, each.resource_claim_template_name) for each in claims]
     user_path = item.user_path(Block.RESOURCE_CLAIMS)
     path = FieldPath() if user_path is None else user_path
     for error in (*checks.claims(path, listed), *checks.empty_claim_names(path, listed)):

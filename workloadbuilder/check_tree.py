@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.priority import SYSTEM_CLASSES
+from kubeapi.workloads import MAX_PRIORITY, MAX_TEMPLATES
 from validators import content, field
 from validators.field import FieldError
-from validators.model.cluster import SYSTEM_CLASSES
-from validators.model.workload import MAX_PRIORITY, MAX_TEMPLATES
 from validators.rules import checks
 from workloadbuilder.resolve import Resolved
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions import served
 from validators import field
-from validators.model.decode import Json
 from workloadbuilder.blueprint import Blueprint
 from workloadbuilder.errors import BuildError
 

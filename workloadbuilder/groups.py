@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.decode import Json
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.blueprint import Blueprint
 from workloadbuilder.errors import BuildError
 from workloadbuilder.resolve import Resolved

@@ -13,9 +13,9 @@ import enum
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.workloads import MAX_DEPTH
 from validators import field
 from validators.field import FieldError
-from validators.model.workload import MAX_DEPTH
 from workloadbuilder.errors import in_order
 from workloadbuilder.type_checks import config_fault, item_fault
 from workloadbuilder.workload_item import WHOLE, Block, Callback, SchedulingConfig, WorkloadItem

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from validators.rules import checks
 from workloadbuilder.workload_item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingPolicy
 

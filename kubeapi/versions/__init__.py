@@ -1,4 +1,4 @@
-"""All knowledge about API versions.  Of this project, it imports only ``validators.field``, so that it loads quickly.
+"""All knowledge about API versions.
 
 table       kinds of each API group and version, with the Kubernetes versions that serve them: the single source
 served      lookups in the table: the hub of a kind, versions in order of preference, resources

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubeapi import quantity
+from kubeapi.devices import DeviceAttribute
 from muster import extras
-from validators.model.devices import DeviceAttribute, DeviceContent, DeviceSelectors, PublishedDevice, ResourceSlice
+from validators.model import views
+from validators.rules.base import DeviceSelectors
 
 if TYPE_CHECKING:
     from scheduler_core.cel.selector import AttributeValue, Device
@@ -24,7 +26,7 @@ class CompiledSelectors:
         # The other lines repeat the expression and mark the column, which the message has too.
         return "; ".join(line for line in creation_error(expression).splitlines() if not line.startswith(" | "))
 
-    def evaluation_error(self, expressions: Sequence[str], slices: Sequence[ResourceSlice]) -> str:
+    def evaluation_error(self, expressions: Sequence[str], slices: Sequence[views.ResourceSlice]) -> str:
         """Return the error of the first device of *slices* for which one of *expressions* cannot be evaluated; empty if there is none.
 
         The expressions are evaluated in order, up to the first that does not match.
@@ -46,7 +48,7 @@ class CompiledSelectors:
                     continue  # a quantity that cannot be read
         return ""
 
-    def matching(self, expressions: Sequence[str], published: ResourceSlice) -> list[PublishedDevice]:
+    def matching(self, expressions: Sequence[str], published: views.ResourceSlice) -> list[views.Device]:
         """Return the devices of *published* that match all *expressions*; none if one cannot be evaluated for a device."""
         from scheduler_core.cel.selector import SelectorError, compile_selector
 
@@ -64,7 +66,7 @@ def installed_selectors() -> DeviceSelectors | None:
     return CompiledSelectors() if all(importlib.util.find_spec(each) is not None for each in needed) else None
 
 
-def _device(driver: str, content: DeviceContent) -> Device:
+def _device(driver: str, content: views.DeviceContent) -> Device:
     """Return the parts of a device that selectors can read.  Raises ValueError for a capacity that is not a quantity."""
     from scheduler_core.cel.selector import Device
 

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from kubeapi.meta import replaced
+from kubeapi.resource_claims import DeviceToleration
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.devices import Alternative, DeviceId
 from scheduler_core.model.nodes import NodeTable, Rows
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.model.wire_devices import DeviceToleration
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import tolerated
 

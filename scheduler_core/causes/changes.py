@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import enum
 
+from kubeapi.nodes import Taint
 from scheduler_core.causes.node_count import Amount, NodeLabel
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.model.wire import Taint
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

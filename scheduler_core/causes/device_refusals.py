@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from decimal import Decimal
 
+from kubeapi.nodes import Taint
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
 from scheduler_core.model.device_claims import DevicesTogether
 from scheduler_core.model.device_comparisons import SelectorPart
 from scheduler_core.model.names import NamedClaim
 from scheduler_core.model.resource_values import Quantity
-from scheduler_core.model.wire import Taint
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.nodes import Taint
 from scheduler_core.causes.filter_reasons import FilterReason, UnmodelledField
 from scheduler_core.causes.node_count import NodeCount
-from scheduler_core.model.wire import Taint
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

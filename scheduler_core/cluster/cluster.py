@@ -8,8 +8,12 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
+from kubeapi.nodes import Node
+from kubeapi.priority import PriorityClass
 from kubeapi.versions import served
+from kubeapi.workloads import Workload
 from scheduler_core.cluster.load import load_gathered
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.loading.claim_options import report_storage
@@ -30,10 +34,7 @@ from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import KnownObjects, Lookup
-from validators.model.cluster import Node, PriorityClass
-from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
-from validators.model.workload import Workload
 
 _GROUPS = ("PodGroup", "CompositePodGroup")
 INCREMENTAL = frozenset({"Node", "Pod", *_GROUPS, "Workload"})

@@ -9,6 +9,8 @@ import dataclasses
 from collections.abc import Container, Mapping
 from typing import Any, TypeVar
 
+from kubeapi.devices import DeviceClass
+from kubeapi.resource_claims import ResourceClaim, ResourceClaimTemplate
 from scheduler_core.cluster.published_slices import PublishedSlices
 from scheduler_core.cluster.store import Store
 from scheduler_core.loading.claim_specs import ClaimSpecs
@@ -24,8 +26,6 @@ from scheduler_core.loading.read_devices import (
 )
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import MOST_CONSUMERS, Allocation, ClaimSpec
-from scheduler_core.model.wire_devices import DeviceClass
-from scheduler_core.model.wire_resource_claims import ResourceClaim, ResourceClaimTemplate
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
+from kubeapi.priority import PriorityClass
+from kubeapi.workloads import Workload
 from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.cluster.volume_store import VolumeStore
@@ -28,9 +31,7 @@ from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerPr
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
 from validators.lookup import KnownObjects
-from validators.model.cluster import Node, PriorityClass
-from validators.model.group import CompositePodGroup, Group, PodGroup
-from validators.model.workload import Workload
+from validators.model.views import Node
 
 
 def load(objects: Iterable[Given], profiles: SchedulerProfiles | None = None, device_topology: Iterable[str] = ()) -> ClusterSnapshot:
@@ -173,7 +174,7 @@ def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -
 
 
 def _known(read: NodeRead) -> Node:
-    return Node(read.node.metadata)
+    return Node(metadata=read.node.metadata)
 
 
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

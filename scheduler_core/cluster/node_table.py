@@ -7,9 +7,9 @@ from collections.abc import Collection, Container, Iterable, Mapping
 
 import numpy as np
 
+from kubeapi.nodes import Node, Taint
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.read_nodes import NodeRead
-from scheduler_core.model import cluster_objects, wire
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import CPU, CPU_AND_MEMORY_ROWS, MEMORY, OTHERS, PODS, UNLIMITED, Bools, Image, Ints, NodeTable, ScoredRows
@@ -105,7 +105,7 @@ def _rows_of_missing(requested: set[str], most: int | None) -> Iterable[str]:
     return (*sorted(own)[:most], OTHERS)
 
 
-def _taints(name: str, node: cluster_objects.Node, problems: list[Problem]) -> tuple[wire.Taint, ...]:
+def _taints(name: str, node: Node, problems: list[Problem]) -> tuple[Taint, ...]:
     taints = node.spec.taints or ()
     # There are thousands of nodes, and few errors.
     problems += [Problem.about(Name("Node", "", name), ProblemKind.INVALID_FIELD, text) for text in object_errors.taints(taints)]

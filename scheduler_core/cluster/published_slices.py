@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from kubeapi.devices import DeviceTaintRuleSpec, ResourceSlice
 from scheduler_core.loading.read_devices import published_slice
 from scheduler_core.loading.taint_rules import TaintRules
 from scheduler_core.model.devices import DeviceSlice
-from scheduler_core.model.wire_devices import DeviceTaintRuleSpec, ResourceSlice
 
 PoolName = tuple[str, str]
 """Driver and pool."""

@@ -10,6 +10,7 @@ import collections
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.groups import Group, PodGroup
 from kubeapi.meta import replaced
 from scheduler_core.loading.released_claims import with_released_claims
 from scheduler_core.model.decision import Decision
@@ -21,7 +22,6 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.queueing.trees import minimum, name_of
-from validators.model.group import Group, PodGroup
 
 
 class Effects:

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from kubeapi.nodes import Taint
 from scheduler_core.causes.node_states import UnusableCapacity
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, Bools, Ints, NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.model.wire import Taint
 
 _OF_KUBERNETES = "node.kubernetes.io"
 """Prefix of the taints that Kubernetes sets by the conditions of a node."""

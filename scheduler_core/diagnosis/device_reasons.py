@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+from kubeapi.selectors import NodeSelector, Requirement
 from scheduler_core.causes.device_refusals import (
     AllocatedClaim,
     ClaimsUnsatisfied,
@@ -23,7 +24,6 @@ from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
 from scheduler_core.model.names import HOSTNAME, NamedClaim
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.wire import NodeSelector, Requirement
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.dynamic_resources import NAME

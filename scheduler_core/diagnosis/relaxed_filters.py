@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from kubeapi.nodes import Taint
+from kubeapi.pods import Toleration
 from scheduler_core.causes.domains import DroppedFilter, PodRule, Relaxable
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
@@ -13,7 +15,6 @@ from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
-from scheduler_core.model.wire import Taint, Toleration
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState

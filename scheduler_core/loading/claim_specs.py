@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubeapi import quantity
-from scheduler_core.model import wire
+from kubeapi import decode, quantity
+from kubeapi.devices import DeviceClass, DeviceSelector
+from kubeapi.resource_claims import DeviceConstraint, DeviceRequest, DeviceSubRequest, ResourceClaimSpec
 from scheduler_core.model.devices import Alternative, AttributeConstraint, ClaimSpec, Request
 from scheduler_core.model.resource_names import OF_CLASS
-from scheduler_core.model.wire_devices import DeviceClass, DeviceSelector
-from scheduler_core.model.wire_resource_claims import DeviceConstraint, DeviceRequest, DeviceSubRequest, ResourceClaimSpec
 
 _ALL, _EXACT = "All", "ExactCount"
 
@@ -27,7 +26,7 @@ class ClaimSpecs:
 
     def spec(self, claim: str, written: ResourceClaimSpec) -> ClaimSpec | str:
         """Return the specification of *claim* (``namespace/name``), or the reason why no pod can use the claim."""
-        key = wire.ENCODER.encode(written)
+        key = decode.ENCODER.encode(written)
         if (found := self._specs.get(key)) is not None:
             return found
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi import quantity
+from kubeapi.devices import CapacityRequestPolicy, CapacityRequestPolicyRange, Counter, DeviceContent, ResourceSliceSpec
 from kubeapi.quantity import Amount
+from kubeapi.resource_claims import AllocationResult, DeviceRequest, DeviceSubRequest, ResourceClaimSpec
 from scheduler_core.loading.gathered import Unusable
-from scheduler_core.model.wire_devices import CapacityPolicy, CapacityRange, Counter, DeviceContent, ResourceSliceSpec
-from scheduler_core.model.wire_resource_claims import AllocationResult, DeviceRequest, DeviceSubRequest, ResourceClaimSpec
 
 _Found = tuple[tuple[str | int, ...], Amount]
 """An amount, after the parts of its field path."""
@@ -64,8 +64,8 @@ def _of_counters(at: tuple[str | int, ...], counters: Mapping[str, Counter] | No
         yield (*at, "].counters[", name, "].value"), counter.value
 
 
-def _of_policy(policy: CapacityPolicy) -> Iterator[_Found]:
-    limits = policy.valid_range or CapacityRange()
+def _of_policy(policy: CapacityRequestPolicy) -> Iterator[_Found]:
+    limits = policy.valid_range or CapacityRequestPolicyRange()
     fields = {"default": policy.default, "validRange.min": limits.min, "validRange.max": limits.max, "validRange.step": limits.step}
     yield from (((field,), amount) for field, amount in fields.items() if amount is not None)
     yield from ((("validValues[", index, "]"), amount) for index, amount in enumerate(policy.valid_values or ()))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubeapi.devices import DeviceAttribute
+from kubeapi.groups import Group
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem, ProblemKind
-from scheduler_core.model.wire_devices import Attribute
 from scheduler_core.plugins.devices.attribute_constraints import attribute_of
-from validators.model.group import Group
 from validators.model.objects import namespace_of
 
 Values = tuple[tuple[str, ...], ...]
@@ -83,7 +83,7 @@ def _attributes(devices: DeviceObjects) -> set[str]:
     return {name if "/" in name else f"{driver}/{name}" for driver, content in contents for name in content.attributes or {}}
 
 
-def _text(value: Attribute) -> str:
+def _text(value: DeviceAttribute) -> str:
     """Return the value of an attribute as the name of a domain."""
     if value.boolean is not None:
         return str(value.boolean).lower()

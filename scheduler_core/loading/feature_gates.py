@@ -10,6 +10,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import is_ignored
@@ -20,7 +21,6 @@ from scheduler_core.model.volumes import VolumeNeed
 from validators.defaults.drop import drop_disabled_fields
 from validators.gates import CLAIMS, COMPOSITE, GENERIC_WORKLOAD, Gates
 from validators.lookup import KnownObjects
-from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 
 _OTHERS = ("PriorityClass", "Node")

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
+from kubeapi.selectors import LabelSelector, NodeSelector
 from scheduler_core.model import selectors
 from scheduler_core.model.delayed_claims import ClaimRequest, FreeVolume, VolumeOffer
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.volumes import Volume, VolumeObjects
-from scheduler_core.model.wire import LabelSelector, NodeSelector
 
 NO_SIZE = np.iinfo(np.int64).max
 """Smallest size on a node without volumes."""

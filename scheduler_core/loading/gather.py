@@ -8,14 +8,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator
 
+from kubeapi import decode
+from kubeapi.controllers import CONTROLLERS
+from kubeapi.decode import Source
+from kubeapi.object_heads import HEAD, IDENTIFIED, OBJECT_TYPE, Head, ObjectType
 from kubeapi.versions import served
 from scheduler_core.loading import json_values, object_errors
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
-from scheduler_core.model import wire, wire_texts
 from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem, ProblemKind
-from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
@@ -87,10 +88,10 @@ def is_left_out(problem: Problem, kinds: Container[str]) -> bool:
     return problem.kind is ProblemKind.OBJECT_LEFT_OUT and any(each.kind in kinds for each in problem.names)
 
 
-def written_name(text: wire.Text) -> Name:
+def written_name(text: decode.Text) -> Name:
     """Return namespace and name of any object as far as they are present."""
     try:
-        metadata = wire_texts.IDENTIFIED.decode(text).metadata
+        metadata = IDENTIFIED.decode(text).metadata
     except (ValueError, RecursionError):
         return "", ""
     namespace, name = (metadata.namespace, metadata.name) if metadata is not None else ("", "")
@@ -140,10 +141,10 @@ class _Sorter:
                 lists.append(inner)
 
     def _sort(self, source: Source, inside: _Open) -> _Open | None:
-        text: wire.Text = source if isinstance(source, wire.Text) else _encoded(source)
+        text: decode.Text = source if isinstance(source, decode.Text) else _encoded(source)
         unnamed = ""
         try:
-            head: wire_texts.Head | wire_texts.ObjectType = wire_texts.HEAD.decode(text)
+            head: Head | ObjectType = HEAD.decode(text)
         except (ValueError, RecursionError) as error:
             head, unnamed = _type_of(text, error), object_errors.shape(str(error))
         if head.api_version is None and head.kind is None:
@@ -183,22 +184,22 @@ def whole_name(gathered: GatheredObjects) -> Name | None:
 
 def _encoded(source: Source) -> bytes:
     try:
-        return wire.ENCODER.encode(source)
+        return decode.ENCODER.encode(source)
     except RecursionError:
         raise Unusable(DEEP) from None
     except (TypeError, ValueError) as error:
         raise Unusable(f"is not JSON: {error}") from None
 
 
-def _type_of(text: wire.Text, error: Exception) -> wire_texts.ObjectType:
+def _type_of(text: decode.Text, error: Exception) -> ObjectType:
     """Return the type of an object whose head cannot be decoded because of *error*."""
     if isinstance(error, RecursionError):
         raise Unusable(DEEP)
-    if not isinstance(error, wire.ValidationError):
+    if not isinstance(error, decode.ValidationError):
         raise Unusable(f"is not JSON: {error}")
     try:
-        head: wire_texts.ObjectType = wire_texts.OBJECT_TYPE.decode(text)
-    except wire.ValidationError:
+        head: ObjectType = OBJECT_TYPE.decode(text)
+    except decode.ValidationError:
         raise Unusable("is not a JSON object") from None
     return head
 
@@ -211,10 +212,10 @@ def _stated(field: str, value: object) -> str:
     return value
 
 
-def _opened(items: wire.Text, api_version: str, kind: str) -> _Open | None:
+def _opened(items: decode.Text, api_version: str, kind: str) -> _Open | None:
     inner = kind.removesuffix("List")
     try:
-        texts = wire.ITEMS.decode(items) if items else []
+        texts = decode.ITEMS.decode(items) if items else []
     except (ValueError, RecursionError):
         if bytes(items) == b"null" or (inner and inner not in _SORTED):
             return None
@@ -225,8 +226,8 @@ def _opened(items: wire.Text, api_version: str, kind: str) -> _Open | None:
 def _name_of(source: Source, kind: str) -> ObjectName:
     """Return the kind and name of an object that could not be sorted, as far as they are present; *kind* is that of its list."""
     try:
-        text: wire.Text = source if isinstance(source, wire.Text) else _encoded(source)
-        stated = wire_texts.OBJECT_TYPE.decode(text).kind
+        text: decode.Text = source if isinstance(source, decode.Text) else _encoded(source)
+        stated = OBJECT_TYPE.decode(text).kind
     except (ValueError, RecursionError):
         return ObjectName(kind or "Object", "", "")
     return ObjectName(stated if isinstance(stated, str) and stated else kind or "Object", *written_name(text))

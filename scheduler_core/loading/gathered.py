@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Protocol
 
+from kubeapi import decode
+from kubeapi.decode import Json, Source
 from kubeapi.meta import Struct
-from scheduler_core.model import wire
-from validators.model import decode
-from validators.model.decode import Json, Source
 
 DEEP = "is nested too deeply to be read"
 
@@ -37,10 +36,10 @@ class GatheredObjects(Struct, frozen=True, gc=False):
 
     kind: str
     api_version: str
-    source: wire.Text | StoredText
+    source: decode.Text | StoredText
 
     @property
-    def text(self) -> wire.Text:
+    def text(self) -> decode.Text:
         """Return its JSON text."""
         return self.source.read() if isinstance(self.source, StoredText) else self.source
 
@@ -56,12 +55,12 @@ class GatheredObjects(Struct, frozen=True, gc=False):
     def canonical(self) -> bytes:
         """Return the same bytes for equal objects, whatever their JSON formatting."""
         try:
-            return wire.ENCODER.encode(self.content())
+            return decode.ENCODER.encode(self.content())
         except Unusable:
             return bytes(self.text)
 
 
-def content_of(text: wire.Text) -> dict[str, Json]:
+def content_of(text: decode.Text) -> dict[str, Json]:
     """Return the parsed object without nulls.
 
     Raises:
@@ -69,7 +68,7 @@ def content_of(text: wire.Text) -> dict[str, Json]:
 
     """
     try:
-        content = decode.plain(wire.WHOLE.decode(text))
+        content = decode.plain(decode.WHOLE.decode(text))
     except RecursionError:
         raise Unusable(DEEP) from None
     except ValueError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kubeapi.pods import PodSpec
 from scheduler_core.model.volume_users import Disk
-from scheduler_core.model.wire import PodSpec
 
 Source = Mapping[str, object]
 _FIELDS = {

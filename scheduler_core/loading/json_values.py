@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubeapi import decode
 from scheduler_core.loading.gathered import DEEP
-from scheduler_core.model import wire
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -24,7 +24,7 @@ _two_digits = re.compile(rb"(?=[0-9]{2})").finditer
 _is_blank = re.compile(rb"[ \t\r\n]*+").fullmatch
 
 
-def split(text: bytes) -> Iterator[wire.Text]:
+def split(text: bytes) -> Iterator[decode.Text]:
     """Return the objects of *text* in order, undecoded.
 
     Text that is not JSON is returned as it is, up to the next object; the reader of the value reports it.
@@ -37,21 +37,21 @@ def split(text: bytes) -> Iterator[wire.Text]:
     yield from _values(text)
 
 
-def _document(text: bytes) -> list[wire.Text] | None:
+def _document(text: bytes) -> list[decode.Text] | None:
     try:
-        return [wire.VALUE.decode(text)]
+        return [decode.VALUE.decode(text)]
     except (ValueError, RecursionError):
         return None
 
 
-def _lines(text: bytes) -> list[wire.Text] | None:
+def _lines(text: bytes) -> list[decode.Text] | None:
     try:
-        return [*wire.VALUE.decode_lines(text)]
+        return [*decode.VALUE.decode_lines(text)]
     except (ValueError, RecursionError):
         return None
 
 
-def _values(text: bytes) -> Iterator[wire.Text]:
+def _values(text: bytes) -> Iterator[decode.Text]:
     view, start = memoryview(text), 0
     while start < len(text):
         end = _end(text, start)
@@ -71,14 +71,14 @@ def _end(text: bytes, start: int) -> int:
     return start + 1 if text[start : start + 1] == b"}" else start
 
 
-def refusal(text: wire.Text) -> str:
+def refusal(text: decode.Text) -> str:
     """Return why *text*, from which values can be skipped, is not JSON with all of its values; empty if it is."""
     whole = bytes(text)
     # The usual case, tried first for each of very many objects.
     if (len(whole) < _LONG and whole.isascii()) or not is_doubtful(whole):
         return ""
     try:
-        wire.WHOLE.decode(whole)
+        decode.WHOLE.decode(whole)
     except RecursionError:
         return DEEP
     except UnicodeDecodeError as error:

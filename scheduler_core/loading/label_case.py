@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kubeapi.groups import Group
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.problem import Problem, ProblemKind
-from validators.model.group import Group
 
 
 def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord]) -> Iterator[Problem]:

@@ -9,12 +9,12 @@ import difflib
 import itertools
 from collections.abc import Iterable, Iterator
 
+from kubeapi.groups import Group
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.problem import Problem, ProblemKind
 from validators.field import is_slip
-from validators.model.group import Group
 from validators.model.objects import namespace_of
 
 _COMPARED = 1000

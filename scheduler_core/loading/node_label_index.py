@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from kubeapi.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 from scheduler_core.model import selectors
 from scheduler_core.model.delayed_claims import Expressions
 from scheduler_core.model.nodes import Bools, Ints, NodeTable
-from scheduler_core.model.wire import LabelSelector, NodeSelector, NodeSelectorTerm
 
 
 class NodeLabelIndex:

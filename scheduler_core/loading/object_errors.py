@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from scheduler_core.model.wire import Affinity, LabelSelector, NodeSelectorTerm, PodAffinity, PodAffinityTerm, PodSpec, Requirement, Taint
+from kubeapi.affinity import Affinity, PodAffinity, PodAffinityTerm
+from kubeapi.nodes import Taint
+from kubeapi.pods import PodSpec
+from kubeapi.selectors import LabelSelector, NodeSelectorTerm, Requirement
 from validators import content
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -6,12 +6,12 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.groups import PodGroup
 from scheduler_core.loading.extended_resources import ExtendedSpecs
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_forms import PodForm, PodForms
 from scheduler_core.model.device_claims import EXTENDED, DeviceClaim, DeviceNeed, DeviceObjects, KnownClaim, PodEntry, spec_of
-from validators.model.group import PodGroup
 
 GroupEntries = Callable[[Name], Mapping[PodEntry, str | None] | None]
 """Returns the entries of a PodGroup: each without its index, with the claim that was created for it; None if there is no such group."""

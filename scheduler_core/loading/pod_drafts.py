@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 
 from kubeapi.meta import Struct, replaced
+from kubeapi.pods import PodWorkloadRef
+from kubeapi.record import MutableRecord
 from scheduler_core.loading.extended_requests import Containers
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_forms import Images, PodForm
@@ -13,11 +15,9 @@ from scheduler_core.model.device_claims import DeviceClaim, PodEntry
 from scheduler_core.model.pods import Health
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, Disk, NamedVolumes, VolumeKey, claim_use
 from scheduler_core.model.volumes import BoundClaim, PodClaim
-from scheduler_core.model.wire import Record
-from validators.model.pod import PodWorkloadRef
 
 
-class Traits(Record, gc=False):
+class Traits(MutableRecord, gc=False):
     """The parts of a draft that equal pods share; see the properties of ``Draft``."""
 
     priority: int | None
@@ -54,7 +54,7 @@ NOTHING_ATTACHED = Attached()
 """What most pods have."""
 
 
-class Draft(Record, gc=False):
+class Draft(MutableRecord, gc=False):
     """The parts of a pod object that placement keeps; a cluster has hundreds of thousands, so that fields which few need are apart."""
 
     key: str

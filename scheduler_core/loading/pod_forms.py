@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Hashable, Iterable, Iterator
 
+from kubeapi import decode
+from kubeapi.affinity import Affinity
+from kubeapi.pods import Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume, has_tag
 from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.loading.extended_requests import Containers, extended_requests
 from scheduler_core.loading.read_claim_requests import template_claim
-from scheduler_core.model import wire
 from scheduler_core.model.attach_limits import Amount
-from scheduler_core.model.cluster_objects import has_tag
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.device_claims import DeviceNeed, PodEntry
 from scheduler_core.model.pods import Port
 from scheduler_core.model.volumes import PodClaim, VolumeNeed
-from scheduler_core.model.wire import Affinity, Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume
 from scheduler_core.plugins import registry
 
 # Volume sources that scheduler plugins read: VolumeBinding, VolumeZone, NodeVolumeLimits (claims, and volumes that
@@ -116,7 +116,7 @@ class PodForms:
         unmodelled = tuple(_unmodelled(spec))
         volumes = tuple(each.image.reference for each in spec.volumes or () if each.image is not None)
         kept = self._declared.kept_of_pod(pod)
-        key = wire.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes, kept))
+        key = decode.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes, kept))
         if (found := self._by_spec.get(key)) is None:
             found = self._by_spec[key] = self._interned(_form(pod, unmodelled, kept)), _images(spec, volumes), extended_requests(spec)
         return found
@@ -146,7 +146,7 @@ class PodForms:
         return resolved
 
     def _interned(self, form: PodForm) -> PodForm:
-        return self._by_content.setdefault(wire.ENCODER.encode(form), form)
+        return self._by_content.setdefault(decode.ENCODER.encode(form), form)
 
 
 _NO_VOLUMES = FormVolumes()

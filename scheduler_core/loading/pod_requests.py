@@ -15,8 +15,8 @@ import functools
 from collections.abc import Callable, Mapping
 
 from kubeapi import quantity
+from kubeapi.pods import Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements
 from scheduler_core.model.resource_names import BUILT_IN, is_extended
-from scheduler_core.model.wire import Container, ContainerStatus, Pod, PodSpec, PodStatus, Resources
 
 LARGEST = quantity.LARGEST // 1000
 """Upper limit of an amount, so that thousandths of it, and a hundred times the amount, fit in 64 bits."""
@@ -175,7 +175,7 @@ def _actual(statuses: Mapping[str, ContainerStatus], *, infeasible: bool) -> _Pi
 
 def _own_requests(spec: PodSpec) -> _Millis:
     """Return pod-level requests with API server defaults (KEP-2837; pkg/api/pod, DefaultPodLevelResources)."""
-    own = spec.resources or Resources()
+    own = spec.resources or ResourceRequirements()
     if not own.requests and not own.limits:
         return {}
     requests = _millis(own.requests, "spec.resources.requests")

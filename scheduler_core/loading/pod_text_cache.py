@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView
 
+from kubeapi import decode
 from kubeapi.meta import replaced
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.read_objects import name_in
-from scheduler_core.model import wire, wire_texts
+from scheduler_core.model.decoders import POD_TEXT
 
 _MOST_TEXTS = 20_000
 """Number of shared texts; beyond this limit most texts occur in one pod only."""
@@ -59,11 +60,11 @@ class PodTextCache:
         self._namespaces: set[str] = set()
         self._key = b""
 
-    def draft(self, text: wire.Text) -> tuple[str, Draft | None] | None:
+    def draft(self, text: decode.Text) -> tuple[str, Draft | None] | None:
         """Return key and draft of a pod that equals one before; None if there is none."""
         self._key = b""
         try:
-            pod = wire_texts.POD_TEXT.decode(text)
+            pod = POD_TEXT.decode(text)
             meta, spec, status = pod.metadata, pod.spec, pod.status
             namespace, name = meta.namespace or "default", meta.name
             if not name or "/" in name or not name.isprintable() or namespace not in self._namespaces:
@@ -75,7 +76,7 @@ class PodTextCache:
         node, nominated, started = spec.node_name, status.nominated_node_name, status.start_time
         spec.node_name = status.nominated_node_name = ""
         status.start_time = None
-        self._key = wire.ENCODER.encode((spec, status, meta.owner_references))
+        self._key = decode.ENCODER.encode((spec, status, meta.owner_references))
         if self._key not in self._drafts:
             return None
         key = f"{namespace}/{name}"

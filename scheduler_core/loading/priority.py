@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from validators.model.cluster import SYSTEM_CLASSES, PriorityClass
+from kubeapi.priority import SYSTEM_CLASSES, PriorityClass
 
 NEVER = "Never"
 """The preemption policy that forbids preemption."""

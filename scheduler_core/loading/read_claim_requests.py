@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from kubeapi import quantity
+from kubeapi.decode import ValidationError
 from kubeapi.quantity import Amount
+from kubeapi.selectors import LabelSelector, Requirement
+from kubeapi.storage import CSIStorageCapacity, StorageClass
+from kubeapi.volumes import ClaimAnnotations, PersistentVolume, PersistentVolumeClaimSpec, ephemeral_source
 from scheduler_core.loading.gathered import Unusable
 from scheduler_core.model.delayed_claims import FILESYSTEM, ClaimRequest, Expressions, Provisioner, StorageCapacity, VolumeOffer
 from scheduler_core.model.volumes import Claim
-from scheduler_core.model.wire import LabelSelector, Requirement, ValidationError
-from scheduler_core.model.wire_volumes import (
-    ClaimAnnotations,
-    ClaimSpec,
-    CSIStorageCapacity,
-    PersistentVolume,
-    StorageClass,
-    ephemeral_source,
-)
 
 _STORAGE = "storage"
 _FREE = ("", "Available")
 """Phases of a volume that is free; objects in files often have no status."""
 
 
-def claim_request(annotations: ClaimAnnotations, spec: ClaimSpec) -> ClaimRequest:
+def claim_request(annotations: ClaimAnnotations, spec: PersistentVolumeClaimSpec) -> ClaimRequest:
     """Return the specification of a claim.  Raises Unusable."""
     return ClaimRequest(
         storage_class=_class(annotations, spec.storage_class_name),

@@ -6,6 +6,15 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from kubeapi import quantity
+from kubeapi.devices import Device, DeviceClass, DeviceContent, DeviceTaintRule, DeviceTaintRuleSpec, ResourceSlice, with_taints
+from kubeapi.resource_claims import (
+    AllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimStatus,
+    ResourceClaimTemplate,
+)
 from kubeapi.versions import served
 from scheduler_core.loading import device_amounts
 from scheduler_core.loading.gather import Name
@@ -14,23 +23,6 @@ from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.taint_rules import TaintRules
 from scheduler_core.model.device_claims import KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice, PublishedDevice
-from scheduler_core.model.wire_devices import (
-    Device,
-    DeviceClass,
-    DeviceContent,
-    DeviceTaintRule,
-    DeviceTaintRuleSpec,
-    ResourceSlice,
-    with_taints,
-)
-from scheduler_core.model.wire_resource_claims import (
-    AllocatedDevice,
-    AllocationResult,
-    ResourceClaim,
-    ResourceClaimSpec,
-    ResourceClaimStatus,
-    ResourceClaimTemplate,
-)
 
 _SERVED = tuple(each.name for each in served.versions_in("resource.k8s.io"))
 """API versions, the current one first."""
@@ -161,7 +153,7 @@ def _allocation(result: AllocationResult, *, waits: bool) -> Allocation:
     return Allocation(tuple(_given(each, waits=waits) for each in result.devices.results or ()), result.node_selector)
 
 
-def _given(device: AllocatedDevice, *, waits: bool) -> GivenDevice:
+def _given(device: DeviceRequestAllocationResult, *, waits: bool) -> GivenDevice:
     consumed = tuple((name, quantity.exact(each)) for name, each in sorted((device.consumed_capacity or {}).items()))
     name = device.driver, device.pool, device.device
     needs_binding = waits and bool(device.binding_conditions)
@@ -170,7 +162,7 @@ def _given(device: AllocatedDevice, *, waits: bool) -> GivenDevice:
 
 def _binding(status: ResourceClaimStatus) -> tuple[bool, bool]:
     """Return whether the binding of the devices of a claim failed, and whether it is complete."""
-    results: Iterable[AllocatedDevice] = status.allocation.devices.results or () if status.allocation is not None else ()
+    results: Iterable[DeviceRequestAllocationResult] = status.allocation.devices.results or () if status.allocation is not None else ()
     for device in results:
         if not device.binding_conditions:
             continue

@@ -6,24 +6,25 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
+from kubeapi import decode
+from kubeapi.decode import Json
+from kubeapi.disruption import PodDisruptionBudget
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import ObjectMeta, replaced
+from kubeapi.priority import PriorityClass
 from kubeapi.versions import served
+from kubeapi.workloads import Workload
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable
 from scheduler_core.loading.priority import NEVER, Priorities
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model.cluster_objects import PodDisruptionBudget
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.snapshot import DisruptionBudget
 from validators import pipeline
-from validators.model import decode
-from validators.model.cluster import PriorityClass
-from validators.model.decode import Json
-from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model import objects
 from validators.model.objects import Named
-from validators.model.workload import Workload
 
 K = TypeVar("K", PodGroup, CompositePodGroup, Workload, PriorityClass)
 
@@ -108,7 +109,7 @@ def read_one(gathered: GatheredObjects, model: type[K]) -> tuple[Name, K]:
 
 def _why(content: Mapping[str, Json]) -> str:
     try:
-        decode.decode(str(content["kind"]), served.form_of(str(content["apiVersion"])).to_hub(content))
+        objects.decode_kind(str(content["kind"]), served.form_of(str(content["apiVersion"])).to_hub(content))
     except decode.WrongShapeError as error:
         return object_errors.shape(str(error))
     return "does not match its kind"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi.nodes import Namespace
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.read_objects import name_in, typed
-from scheduler_core.model.cluster_objects import Namespace
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.pods import PodRecord

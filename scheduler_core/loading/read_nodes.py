@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Hashable, Iterable, Mapping
 
+from kubeapi.nodes import ContainerImage, Node
 from scheduler_core.loading import pod_requests
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model import cluster_objects
-from scheduler_core.model.cluster_objects import ContainerImage
 from scheduler_core.model.nodes import Image
 from scheduler_core.model.problem import Problem
 from scheduler_core.plugins import registry
@@ -20,7 +19,7 @@ from scheduler_core.plugins import registry
 class NodeRead:
     """A node, its allocatable by resource (CPU in millicores, all else in units), and the values that plugins keep of it, in order."""
 
-    node: cluster_objects.Node
+    node: Node
     allocatable: Mapping[str, int]
     kept: tuple[Hashable, ...]
 
@@ -43,7 +42,7 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
         Unusable: the node cannot be used.
 
     """
-    node = typed(gathered, cluster_objects.Node)
+    node = typed(gathered, Node)
     name = name_in(gathered.kind, node.metadata)
     # The API server sets allocatable to capacity by default.
     written, path = node.status.allocatable, "status.allocatable"

@@ -9,11 +9,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
+from kubeapi import decode
 from kubeapi.meta import Struct
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import Name, left_out, written_name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
-from scheduler_core.model import wire
+from scheduler_core.model.decoders import DECODERS
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.problem import Problem, ProblemKind
 from validators.model.objects import CLUSTER_SCOPED
@@ -33,8 +34,8 @@ def typed(gathered: GatheredObjects, model: type[M]) -> M:
 
     """
     try:
-        decoded: M = wire.DECODERS[model].decode(gathered.text)
-    except wire.ValidationError:
+        decoded: M = DECODERS[model].decode(gathered.text)
+    except decode.ValidationError:
         # Nulls, and 3.0 for 3, are valid: decode again without them.
         return _decode_normalized(gathered, model)
     except RecursionError:
@@ -46,8 +47,8 @@ def typed(gathered: GatheredObjects, model: type[M]) -> M:
 
 def _decode_normalized(gathered: GatheredObjects, model: type[M]) -> M:
     try:
-        decoded: M = wire.DECODERS[model].decode(wire.ENCODER.encode(gathered.content()))
-    except wire.ValidationError as error:
+        decoded: M = DECODERS[model].decode(decode.ENCODER.encode(gathered.content()))
+    except decode.ValidationError as error:
         raise Unusable(object_errors.shape(str(error))) from None
     return decoded
 

@@ -6,6 +6,9 @@ import operator
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 
+from kubeapi.controllers import CONTROLLERS
+from kubeapi.meta import Condition, OwnerReference
+from kubeapi.pods import DEFAULT_SCHEDULER, Pod, PodStatus
 from scheduler_core.loading.extended_requests import Containers
 from scheduler_core.loading.gather import Name, left_out
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
@@ -21,16 +24,12 @@ from scheduler_core.loading.pod_forms import (
 )
 from scheduler_core.loading.pod_text_cache import PodTextCache, SharedTexts
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model import wire
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner
-from scheduler_core.model.pod_meta import CONTROLLERS, OwnerReference
 from scheduler_core.model.pods import Health
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.volume_users import VolumeKey
 from scheduler_core.model.volumes import ClaimName, PodClaim, PodVolumes, VolumeObjects
-from validators.model.group import Condition
-from validators.model.pod import DEFAULT_SCHEDULER
 
 _ENDED = frozenset({"Succeeded", "Failed"})
 
@@ -80,13 +79,13 @@ class Reader:
         text = gathered.text
         if not self._membership and (equal := self._equal_pods.draft(text)) is not None:
             return equal
-        pod = typed(GatheredObjects(gathered.kind, gathered.api_version, text), wire.Pod)
+        pod = typed(GatheredObjects(gathered.kind, gathered.api_version, text), Pod)
         namespace, name = name_in(gathered.kind, pod.metadata)
         draft = self.draft((self.texts.shared(namespace), name), pod)
         self._equal_pods.remember(draft)
         return f"{namespace}/{name}", draft
 
-    def draft(self, name: Name, pod: wire.Pod) -> Draft | None:
+    def draft(self, name: Name, pod: Pod) -> Draft | None:
         """Return the draft of *pod*; None if it has finished.
 
         Raises:
@@ -121,7 +120,7 @@ class Reader:
             else NOTHING_ATTACHED,
         )
 
-    def _traits(self, pod: wire.Pod, group: str, images: Images, containers: Containers) -> Traits:
+    def _traits(self, pod: Pod, group: str, images: Images, containers: Containers) -> Traits:
         spec, status = pod.spec, pod.status
         return Traits(
             priority=spec.priority,
@@ -179,7 +178,7 @@ class Reader:
         """Drop all cached forms except *forms*."""
         self.forms.retain(forms)
 
-    def group(self, pod: wire.Pod) -> str:
+    def group(self, pod: Pod) -> str:
         """Return the name of the PodGroup of *pod*; empty if none."""
         spec, labels = pod.spec, pod.metadata.labels
         group = (spec.scheduling_group and spec.scheduling_group.pod_group_name) or ""
@@ -224,7 +223,7 @@ def _csi_volume(objects: VolumeObjects, name: ClaimName, of_pod: PodClaim) -> Vo
     return (provisioner.driver, f"claim {'/'.join(name)}") if provisioner.driver else None
 
 
-def _health(status: wire.PodStatus) -> Health:
+def _health(status: PodStatus) -> Health:
     if status.phase == "Pending":
         return Health.STARTING
     ready = any(each.type == "Ready" and each.status == "True" for each in status.conditions or ())

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from kubeapi.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
+from kubeapi.volumes import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.read_claim_requests import claim_request, provisioner, storage_capacity, volume_offer
@@ -15,15 +17,6 @@ from scheduler_core.model.delayed_claims import Provisioner, StorageCapacity
 from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS
 from scheduler_core.model.volume_users import VolumeKey
 from scheduler_core.model.volumes import ZONE_LABELS, Claim, Volume
-from scheduler_core.model.wire_volumes import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
 
 _DELIMITER = "__"
 """Between the zones of a volume with several zones."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from scheduler_core.model.wire_devices import DeviceTaint, DeviceTaintRuleSpec
+from kubeapi.devices import DeviceTaint, DeviceTaintRuleSpec
 
 _Selected = tuple[str | None, str | None, str | None]
 """Driver, pool and device; None for all."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
+from kubeapi.volumes import PersistentVolumeSpec
 from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS, MigratedVolume
-from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
-from scheduler_core.model.wire_volumes import VolumeSpec
 
 _PLUGINS = {
     "aws_elastic_block_store": ("kubernetes.io/aws-ebs", "topology.ebs.csi.aws.com/zone"),
@@ -27,7 +27,7 @@ _LABELS = (
 _DELIMITER = "__"
 
 
-def migrated_volume(spec: VolumeSpec, labels: Mapping[str, str]) -> MigratedVolume | None:
+def migrated_volume(spec: PersistentVolumeSpec, labels: Mapping[str, str]) -> MigratedVolume | None:
     """Return the driver and node affinity of a volume with an in-tree source; None for other volumes."""
     for source, (plugin, label) in _PLUGINS.items():
         if getattr(spec, source) is not None:

@@ -10,11 +10,11 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubeapi.groups import Group, PodGroup, PodGroupSpec, WorkloadRef
 from kubeapi.meta import ObjectMeta
+from kubeapi.workloads import PodGroupTemplate, Workload
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.priority import NEVER, Priorities, Rank
-from validators.model.group import Group, PodGroup, PodGroupSpec, WorkloadRef
-from validators.model.workload import PodGroupTemplate, Workload
 
 Reference = tuple[str, str, str, str]
 """Namespace, Workload, group, replica key."""

@@ -1,8 +1,6 @@
 """Data model: a snapshot of a cluster, and the decisions on it; imports nothing else of ``scheduler_core``.
 
-wire             pods as the API encodes them, and the decoders
-wire_texts       parts of objects, the rest of which stays text
-cluster_objects  nodes and disruption budgets as the API encodes them
+decoders         decoders of the objects that placement reads
 snapshot         ClusterSnapshot: the input of a cycle
 resource_names   kinds of resource names
 resource_values  resources as values: names, and volumes that rows count
@@ -11,9 +9,7 @@ nodes            node table: arrays with one column for each node
 pods             pods: constraints and requests (PodShape), identity and state (PodRecord)
 pod_ranks        ranks of pods, as their controllers number them in labels
 entity           a tree of groups with its pending pods, or a single pod
-pod_meta         metadata of pods as the API encodes it
 workload_selectors  selectors of Services and of controllers of pods; default selector of a pod
-wire_workloads   Services and controllers of pods as the API encodes them
 namespace_selectors  affinity terms by field path, and their namespace selectors
 selector_clause  one expression of a label selector
 selectors        label selectors, and node selectors for all nodes at once
@@ -31,9 +27,6 @@ device_comparisons  selectors of devices as values: comparisons with literals
 device_rows      rows of the node table that count interchangeable devices
 device_pools     pools of devices, as one node sees them
 device_usage     devices in use, and consumed capacity
-wire_devices     devices, their classes and taints as the API encodes them
-wire_resource_claims  claims to devices as the API encodes them
-wire_volumes     claims, volumes and storage classes as the API encodes them
 migrated_volumes  in-tree volume plugins that are migrated to a CSI driver
 delayed_claims   specifications of claims that wait for their first consumer, and of what they can get
 storage          options of these claims, by node

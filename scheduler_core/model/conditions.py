@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kubeapi.groups import Group
 from scheduler_core.model.decision import GroupCondition
 from scheduler_core.model.names import Name
-from validators.model.group import Group
 from validators.model.objects import namespace_of
 
 INITIALLY_SCHEDULED = {"PodGroup": "PodGroupInitiallyScheduled", "CompositePodGroup": "CompositePodGroupInitiallyScheduled"}

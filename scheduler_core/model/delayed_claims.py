@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.selectors import NodeSelector, Requirement
 from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS, driver_of_provisioner
-from scheduler_core.model.wire import NodeSelector, Requirement
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 """Provisioner of classes whose volumes are created in advance."""

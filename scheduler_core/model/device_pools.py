@@ -14,11 +14,11 @@ from decimal import Decimal
 import numpy as np
 
 from kubeapi import quantity
+from kubeapi.devices import CounterSet, DeviceContent
+from kubeapi.selectors import NodeSelector
 from scheduler_core.model import selectors
 from scheduler_core.model.devices import DeviceId, DeviceSlice
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
-from scheduler_core.model.wire import NodeSelector
-from scheduler_core.model.wire_devices import CounterSet, DeviceContent
 
 PoolName = tuple[str, str]
 """Driver and pool."""

@@ -10,11 +10,12 @@ import decimal
 from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING
 
-from scheduler_core.model.wire import NodeSelector
+from kubeapi.selectors import NodeSelector
 
 if TYPE_CHECKING:
     # Clusters without devices do not load the types of their objects.
-    from scheduler_core.model.wire_devices import CounterSet, DeviceContent, DeviceToleration
+    from kubeapi.devices import CounterSet, DeviceContent
+    from kubeapi.resource_claims import DeviceToleration
 
 DeviceId = tuple[str, str, str]
 """Driver, pool, device."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.model.wire import NodeSelector
+from kubeapi.selectors import NodeSelector
 
 MIGRATED_DRIVERS = {
     "kubernetes.io/aws-ebs": "ebs.csi.aws.com",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.affinity import Affinity, PodAffinity, PodAffinityTerm
+from kubeapi.selectors import LabelSelector
 from scheduler_core.model.selectors import Clauses, compiled
-from scheduler_core.model.wire import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The API server sets this label of every namespace to its name."""

@@ -10,13 +10,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kubeapi.nodes import Taint
 from scheduler_core.model.attach_limits import AttachLimits, driver_of, limit_rows
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.device_rows import DeviceRows
 from scheduler_core.model.devices import Allocation, ClaimSpec
 from scheduler_core.model.resource_values import AttachableVolumes, Resource
 from scheduler_core.model.storage import Storage
-from scheduler_core.model.wire import Taint
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

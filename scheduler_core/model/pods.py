@@ -6,12 +6,13 @@ import dataclasses
 import enum
 from collections.abc import Container, Hashable, Mapping
 
+from kubeapi.affinity import Affinity
 from kubeapi.meta import Struct
+from kubeapi.pods import Toleration, TopologySpreadConstraint
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes
 from scheduler_core.model.volumes import BoundClaim, VolumeNeed
-from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
 
 
 class Health(enum.Enum):

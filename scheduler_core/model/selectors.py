@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.affinity import PreferredSchedulingTerm
+from kubeapi.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.model.nodes import Bools, Ints, NodeTable
 from scheduler_core.model.selector_clause import SelectorClause, parse_integer
-from scheduler_core.model.wire import LabelSelector, NodeSelector, NodeSelectorTerm, PreferredNodes, Requirement
 from validators import content
 
 _SETS = frozenset({"In", "NotIn"})
@@ -77,7 +78,7 @@ def simple_mask(pairs: Iterable[tuple[str, str]], nodes: NodeTable) -> Bools:
     return clauses_mask([SelectorClause(key, "In", frozenset({value})) for key, value in pairs], nodes)
 
 
-def preferred_scores(terms: Iterable[PreferredNodes], nodes: NodeTable) -> Ints:
+def preferred_scores(terms: Iterable[PreferredSchedulingTerm], nodes: NodeTable) -> Ints:
     """Return the sum of the weights of matching terms; an empty term adds nothing; shape (nodes,)."""
     scores: Ints = np.zeros(len(nodes), dtype=np.int64)
     for each in terms:

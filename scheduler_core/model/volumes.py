@@ -10,11 +10,11 @@ import dataclasses
 import enum
 from collections.abc import Container, Iterable, Mapping
 
+from kubeapi.selectors import NodeSelector
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import ClaimRequest, Provisioner, StorageCapacity, VolumeOffer
 from scheduler_core.model.migrated_volumes import MigratedVolume
 from scheduler_core.model.volume_users import VolumeKey, VolumeUsers
-from scheduler_core.model.wire import NodeSelector
 
 ZONE_LABELS = (
     "failure-domain.beta.kubernetes.io/zone",

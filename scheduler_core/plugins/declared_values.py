@@ -11,10 +11,10 @@ import typing
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from scheduler_core.model.cluster_objects import Node
+from kubeapi.nodes import Node
+from kubeapi.pods import Pod
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodShape
-from scheduler_core.model.wire import Pod
 
 H = TypeVar("H", bound=Hashable)
 

@@ -6,10 +6,10 @@ import dataclasses
 import functools
 import itertools
 
+from kubeapi.pods import TopologySpreadConstraint
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.selectors import Clauses
-from scheduler_core.model.wire import TopologySpreadConstraint
 from scheduler_core.model.workload_selectors import DefaultSelectors, WorkloadSelectors
 from scheduler_core.plugins.pod_terms import PodSet, SpreadTerm, is_hard, spread_of
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scheduler_core.model.cluster_objects import Node
+from kubeapi.nodes import Node
+from kubeapi.pods import Pod, PodSpec
 from scheduler_core.model.nodes import Bools
 from scheduler_core.model.pods import PodShape
-from scheduler_core.model.wire import Pod, PodSpec
 from scheduler_core.plugins.base import Filters, StaticPlugin
 from scheduler_core.plugins.declared_values import NodeValue, PodValue
 

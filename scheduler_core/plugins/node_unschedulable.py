@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kubeapi.nodes import Taint
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodShape
-from scheduler_core.model.wire import Taint
 from scheduler_core.plugins.base import Filters, StaticPlugin
 from scheduler_core.plugins.taint_toleration import Tolerations
 

@@ -6,10 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kubeapi.affinity import PodAffinity, PodAffinityTerm
+from kubeapi.pods import TopologySpreadConstraint
+from kubeapi.selectors import Requirement
 from scheduler_core.model.namespace_selectors import NAMESPACE_NAME, by_name, terms_of
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.selectors import Clauses, admits, compiled
-from scheduler_core.model.wire import PodAffinity, PodAffinityTerm, Requirement, TopologySpreadConstraint
 
 REQUIRED_AFFINITY_WEIGHT = 0
 """Marks a running pod's required affinity: its weight in the score of a pod it selects is hardPodAffinityWeight of that pod's profile."""

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from kubeapi.devices import DeviceTaint
+from kubeapi.nodes import Taint
+from kubeapi.pods import Toleration
+from kubeapi.resource_claims import DeviceToleration
 from scheduler_core.model.nodes import Ints, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.selector_clause import parse_integer
-from scheduler_core.model.wire import Taint, Toleration
-from scheduler_core.model.wire_devices import DeviceTaint, DeviceToleration
 from scheduler_core.plugins.base import Filters, StaticPlugin, StaticScore
 
 HARD = frozenset({"NoSchedule", "NoExecute"})

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from kubeapi.selectors import NodeSelector
 from scheduler_core.model import selectors
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.storage import ClaimOptions
 from scheduler_core.model.volumes import BIND_CONFLICT, ClaimState, VolumeNeed
-from scheduler_core.model.wire import NodeSelector
 from scheduler_core.plugins.base import ClusterEvent, Filters, StaticPlugin, StaticScore
 from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE
 

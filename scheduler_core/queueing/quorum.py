@@ -7,10 +7,10 @@ Only the root of a tree decides.
 
 from __future__ import annotations
 
+from kubeapi.groups import PodGroup
 from scheduler_core.causes.pre_enqueue import QuorumAwaited, QuorumShortage
 from scheduler_core.queueing.trees import Tree, Trees, minimum, name_of
 from validators.hierarchy.tree import GroupNode
-from validators.model.group import PodGroup
 
 
 def awaited(tree: Tree, trees: Trees) -> QuorumAwaited | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from kubeapi.groups import Group, PodGroup
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
@@ -16,7 +17,6 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.creation_time import Age, age
 from validators.gates import PREEMPTION_POLICY, Gates
 from validators.hierarchy.tree import GroupNode, GroupTree
-from validators.model.group import Group, PodGroup
 from validators.model.objects import namespace_of
 
 

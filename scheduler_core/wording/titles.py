@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from kubeapi.nodes import Taint
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.nouns import SHOWN, level, listed
-from scheduler_core.model.wire import Taint
 
 Shown = Callable[[Name], str]
 """Function that turns the name of an object into text."""

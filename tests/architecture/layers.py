@@ -11,7 +11,12 @@ PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "cause
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "kubeapi": (
         frozenset({"field_path", "meta", "quantity", "record"}),
-        frozenset({"versions"}),
+        frozenset({"decode", "object_heads", "priority", "selectors", "versions", "view"}),
+        frozenset({"affinity", "controllers", "devices", "disruption", "nodes", "volumes"}),
+        frozenset({"pods", "resource_claims", "storage"}),
+        frozenset({"workloads"}),
+        frozenset({"groups", "jobs"}),
+        frozenset({"jobset"}),
     ),
     "validators": (
         frozenset({"field", "gates", "cached_attribute"}),

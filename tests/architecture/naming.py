@@ -34,17 +34,9 @@ BARE_NAMES = frozenset(
 )
 """Words that must not be the whole name of a function or method: they cannot be searched for and mean nothing alone."""
 SHARED_NAMES: dict[str, str] = {
-    "Capacity": "wire type",
     "Decision": "the library's form has text in place of values",
     "GroupDecision": "the library's form has text in place of values",
-    "ClaimSpec": "wire type",
-    "Device": "wire type",
-    "DeviceClaim": "wire type",
-    "Names": "wire type",
-    "NodeAffinity": "wire type",
-    "OwnerReference": "wire type",
     "Remedy": "the library's form has text in place of values",
-    "Volume": "wire type",
 }
 """Public classes of one name in a top-level package, each with the reason.  All other names are unique there."""
 SHARED_MODULES: dict[str, str] = {

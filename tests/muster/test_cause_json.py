@@ -13,6 +13,7 @@ import jsonschema_rs
 import pytest
 from click.testing import CliRunner
 
+from kubeapi.nodes import Taint
 from muster.cli import main
 from muster.commands.schema.cause_schemas import definitions
 from muster.commands.schema.report_schemas import report_schema
@@ -35,7 +36,6 @@ from scheduler_core.model.device_comparisons import OtherSelector
 from scheduler_core.model.names import Domain, Name, NamedClaim
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass
 from scheduler_core.model.selector_clause import SelectorClause
-from scheduler_core.model.wire import Taint
 from tests.scheduler_core.plugins import test_delayed_claims as delayed
 from tests.scheduler_core.plugins import test_node_volume_limits as limits
 from tests.scheduler_core.wording.examples import examples

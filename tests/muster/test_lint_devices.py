@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from kubeapi.meta import ObjectMeta
 from muster import cli
 from muster.commands import device_selectors
-from validators.model.devices import DeviceCapacity, PublishedDevice, ResourceSlice, ResourceSliceSpec
+from validators.model.views import Device, DeviceCapacity, ResourceSlice, ResourceSliceSpec
 
 CLAIM = {
     "apiVersion": "resource.k8s.io/v1",
@@ -175,8 +175,8 @@ def test_a_job_whose_pods_are_ready_has_its_claims(tmp_path: Path) -> None:
 
 
 def test_a_device_whose_capacity_cannot_be_read_is_left_out() -> None:
-    device = PublishedDevice(name="gpu-0", capacity={"memory": DeviceCapacity("much")})
-    published = ResourceSlice(ObjectMeta(name="a"), ResourceSliceSpec(driver="d", devices=(device,)))
+    device = Device(name="gpu-0", capacity={"memory": DeviceCapacity(value="much")})
+    published = ResourceSlice(metadata=ObjectMeta(name="a"), spec=ResourceSliceSpec(driver="d", devices=(device,)))
 
     assert device_selectors.CompiledSelectors().evaluation_error(["device.attributes['d'].model == 'a'"], [published]) == ""
 

@@ -14,7 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeapi.controllers import ReplicaSet, ReplicationController, Service, StatefulSet
+from kubeapi.devices import DeviceClass, DeviceTaintRule, ResourceSlice
+from kubeapi.disruption import PodDisruptionBudget
+from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import Empty
+from kubeapi.nodes import Namespace, Node
+from kubeapi.pods import Pod
+from kubeapi.priority import PriorityClass
+from kubeapi.resource_claims import ResourceClaim, ResourceClaimTemplate
+from kubeapi.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
+from kubeapi.volumes import EphemeralVolumeSource, PersistentVolume, PersistentVolumeClaim
+from kubeapi.workloads import Workload
 from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
 from muster.commands.simulate.completed_input import ClusterInput
@@ -27,16 +38,12 @@ from muster.render import answer_json
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import ADMISSION_KINDS, CONFIGURATION, KINDS
-from scheduler_core.model import wire, wire_devices, wire_resource_claims, wire_volumes, wire_workloads
-from scheduler_core.model.cluster_objects import Namespace, Node, PodDisruptionBudget
+from scheduler_core.model.decoders import READ
 from scheduler_core.model.pods import Health
 from tests.muster.simulated import gang, node, pod
 from tests.sampling import sampled
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of
-from validators.model.cluster import PriorityClass
-from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.workload import Workload
 
 SECRET = "hunter2"
 CASES = Path(__file__).parents[1] / "cases"
@@ -92,26 +99,26 @@ def absent(model, shape, path, depth=0):
 @pytest.mark.parametrize(
     "model",
     [
-        wire.Pod,
+        Pod,
         Node,
         PodDisruptionBudget,
         Namespace,
-        wire_volumes.PersistentVolumeClaim,
-        wire_volumes.PersistentVolume,
-        wire_volumes.StorageClass,
-        wire_volumes.CSINode,
-        wire_volumes.CSIDriver,
-        wire_volumes.CSIStorageCapacity,
-        wire_volumes.VolumeAttachment,
-        wire_devices.DeviceClass,
-        wire_devices.DeviceTaintRule,
-        wire_devices.ResourceSlice,
-        wire_resource_claims.ResourceClaim,
-        wire_resource_claims.ResourceClaimTemplate,
-        wire_workloads.Service,
-        wire_workloads.ReplicationController,
-        wire_workloads.ReplicaSet,
-        wire_workloads.StatefulSet,
+        PersistentVolumeClaim,
+        PersistentVolume,
+        StorageClass,
+        CSINode,
+        CSIDriver,
+        CSIStorageCapacity,
+        VolumeAttachment,
+        DeviceClass,
+        DeviceTaintRule,
+        ResourceSlice,
+        ResourceClaim,
+        ResourceClaimTemplate,
+        Service,
+        ReplicationController,
+        ReplicaSet,
+        StatefulSet,
         PodGroup,
         CompositePodGroup,
         Workload,
@@ -119,11 +126,11 @@ def absent(model, shape, path, depth=0):
     ],
 )
 def test_every_field_that_is_read_is_known(model):
-    assert [] == [*absent(model, FIELDS[model.__name__], model.__name__)]
+    assert [] == [*absent(READ.of_struct(model), FIELDS[model.__name__], model.__name__)]
 
 
 def test_every_field_of_a_claim_template_is_known():
-    assert [] == [*absent(wire_volumes.EphemeralSource, fields.EPHEMERAL, "ephemeral")]
+    assert [] == [*absent(EphemeralVolumeSource, fields.EPHEMERAL, "ephemeral")]
 
 
 def test_field_that_is_missing_would_be_seen(monkeypatch):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from kubeapi.nodes import Taint
 from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cluster.cluster import Cluster
@@ -23,7 +24,6 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.model.wire import Taint
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome

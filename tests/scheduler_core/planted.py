@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from kubeapi.groups import Group
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import KnownObjects
-from validators.model import decode
-from validators.model.group import Group
+from validators.model import objects
 from validators.model.objects import Object, namespace_of
 
 SHAPE = PodShape(0, ((3, 1),), (100, 200_000_000))
@@ -39,7 +39,7 @@ def _group(kind: str, name: str, parent: str | None, policy: dict[str, object], 
         content["parentCompositePodGroupName"] = parent
     if workload:
         content["workloadRef"] = {"workloadName": workload, "templateName": name}
-    created = decode.decode(kind, {"metadata": metadata, "spec": content, "status": status})
+    created = objects.decode_kind(kind, {"metadata": metadata, "spec": content, "status": status})
     assert isinstance(created, Group)
     return created
 

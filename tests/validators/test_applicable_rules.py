@@ -14,7 +14,7 @@ from validators import applicable_rules, pipeline, rules
 from validators.gates import Gates
 from validators.lint import yaml_text
 from validators.lookup import KnownObjects, Lookup
-from validators.model import decode
+from validators.model import objects
 from validators.model.objects import KINDS, Object
 from validators.rules.base import About, Context, Example, Operation, Settings
 
@@ -36,7 +36,7 @@ def manifest(maker: Maker, kind: str) -> dict[str, Any]:
 
 def passed_over(kind: str, new: dict[str, Any], old: dict[str, Any] | None, settings: Settings) -> dict[str, int]:
     """Return the number of errors that skipped rules would have reported."""
-    return passed_over_of(decode.decode(kind, new), None if old is None else decode.decode(kind, old), settings, EMPTY)
+    return passed_over_of(objects.decode_kind(kind, new), None if old is None else objects.decode_kind(kind, old), settings, EMPTY)
 
 
 def passed_over_of(new: Object, old: Object | None, settings: Settings, lookup: Lookup) -> dict[str, int]:
@@ -76,7 +76,7 @@ def test_nothing_is_passed_over_where_gates_are_off() -> None:
 def test_few_rules_are_evaluated_for_a_valid_workload() -> None:
     """Only rules that depend on other objects, such as that its priority class exists."""
     settings = Settings()
-    context = Context(decode.decode("Workload", workloads.usual()), None, Operation.CREATE, settings=settings, lookup=EMPTY)
+    context = Context(objects.decode_kind("Workload", workloads.usual()), None, Operation.CREATE, settings=settings, lookup=EMPTY)
 
     requests = applicable_rules.rules_for_object("Workload", HUB, Operation.CREATE, "", settings, context.traits)
     assert [rule.id for rule in requests] == ["priority-class-exists"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from kubeapi.groups import PodGroup, PodGroupSpec
 from kubeapi.meta import ObjectMeta
+from kubeapi.pods import PodSchedulingGroup
+from kubeapi.priority import PriorityClass
 from validators.lookup import NOTHING, KnownObjects
-from validators.model.cluster import PriorityClass
-from validators.model.group import PodGroup, PodGroupSpec
-from validators.model.pod import Job, JobSpec, Pod, PodSpec, PodTemplate, SchedulingGroup
+from validators.model.views import Job, JobSpec, Pod, PodSpec, PodTemplateSpec
 
 
 def test_with_nothing_known_every_kind_is_unknown() -> None:
@@ -46,8 +47,9 @@ def test_the_systems_own_classes_always_exist() -> None:
 
 
 def test_children_are_groups_of_a_parent_and_pods_of_a_group() -> None:
-    spec = PodSpec(scheduling_group=SchedulingGroup(pod_group_name="g"))
-    pod, job = Pod(ObjectMeta(name="p"), spec), Job(ObjectMeta(name="j"), JobSpec(template=PodTemplate(spec=spec)))
+    spec = PodSpec(scheduling_group=PodSchedulingGroup(pod_group_name="g"))
+    pod = Pod(metadata=ObjectMeta(name="p"), spec=spec)
+    job = Job(metadata=ObjectMeta(name="j"), spec=JobSpec(template=PodTemplateSpec(spec=spec)))
     group = PodGroup(ObjectMeta(name="g"), PodGroupSpec(parent_composite_pod_group_name="root"))
     known = KnownObjects([pod, job, group], complete=True)
 

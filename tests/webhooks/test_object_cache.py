@@ -7,13 +7,13 @@ import threading
 import pytest
 
 from tests.webhooks.manifests import group
-from validators.model.decode import decode
+from validators.model.objects import decode_kind
 from webhooks.lookup.object_cache import Cache, CachedLookup
 
 
 def cached(*objects, clock=lambda: 0.0, stale=10.0, kind="PodGroup"):
     cache = Cache(kind, stale, clock)
-    cache.replace([decode(kind, each) for each in objects])
+    cache.replace([decode_kind(kind, each) for each in objects])
     return cache
 
 
@@ -35,16 +35,16 @@ def test_system_priority_classes_are_always_there():
 def test_an_update_that_changes_nothing_keeps_the_listing():
     cache = cached(group("b"), group("a"))
     before = cache.list_objects()
-    cache.add_or_update(decode("PodGroup", group("b", version="99")))
+    cache.add_or_update(decode_kind("PodGroup", group("b", version="99")))
 
     assert before is cache.list_objects()
-    cache.add_or_update(decode("PodGroup", group("c")))
+    cache.add_or_update(decode_kind("PodGroup", group("c")))
     assert ["a", "b", "c"] == [each.metadata.name for each in cache.list_objects()]
 
 
 def test_readers_and_the_writer_do_not_disturb_each_other():
     cache = cached()
-    objects = [decode("PodGroup", group(f"g{number}", parent=f"p{number % 7}")) for number in range(500)]
+    objects = [decode_kind("PodGroup", group(f"g{number}", parent=f"p{number % 7}")) for number in range(500)]
     failures, stop = [], threading.Event()
 
     def read():

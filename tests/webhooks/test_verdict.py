@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from kubeapi.groups import PROTECTION_FINALIZERS
 from validators import pipeline
 from validators.lookup import NOTHING, KnownObjects
-from validators.model.group import PROTECTION_FINALIZERS
 from validators.rules.base import Profile, Settings, Severity
 from webhooks.admission import jsonpatch
 from webhooks.admission import verdict as admit

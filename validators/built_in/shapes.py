@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 
+from kubeapi.decode import Json
 from validators import schema
 from validators.field import FieldError
-from validators.model.decode import Json
 
 _FILE = "kinds/controllers"
 

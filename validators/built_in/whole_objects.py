@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from kubeapi import decode
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import content, field
 from validators.built_in import apps, jobs, names, pod_spec, projects, shapes
 from validators.built_in.parts import Content, items, section, text
 from validators.field import FieldError
-from validators.model import decode
-from validators.model.decode import Json
 
 _SPEC, _METADATA = FieldPath("spec"), FieldPath("metadata")
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import replaced
+from kubeapi.workloads import Basic, CompositePodGroupTemplate, PodGroupTemplate, Shape, Workload, WorkloadSpec
 from validators import gates as names
 from validators.gates import Gates
-from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import Object
-from validators.model.pod import Job, Pod
 from validators.model.templates import COMPOSITES, LEAVES, SPEC
-from validators.model.workload import Basic, CompositePodGroupTemplate, PodGroupTemplate, Shape, Workload, WorkloadSpec
+from validators.model.views import Job, Pod
 
 Dropped = list[tuple[FieldPath, str]]
 """The dropped fields, each with the gate that is off."""

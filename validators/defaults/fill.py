@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubeapi.decode import Json
+from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import Empty, replaced
+from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PriorityClass
+from kubeapi.workloads import DisruptionMode
 from validators.gates import GENERIC_WORKLOAD, PREEMPTION_POLICY, Gates
-from validators.model.cluster import PREEMPT_LOWER_PRIORITY, PriorityClass
-from validators.model.decode import Json
-from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import Object
-from validators.model.workload import DisruptionMode
 
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
 _SINGLE = DisruptionMode(single=Empty())

@@ -9,16 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import PodGroup
+from kubeapi.pods import DEFAULT_SCHEDULER, PodResourceClaim
 from kubeapi.record import Record
 from validators.hierarchy.job_groups import JobGroup
 from validators.lookup import Lookup
 from validators.model.controllers import TemplatePods, pods_of
-from validators.model.devices import DeviceResourceClaim
-from validators.model.group import PodGroup
 from validators.model.objects import Object, namespace_of
-from validators.model.pod import DEFAULT_SCHEDULER, Pod
 from validators.model.templates import SPEC
-from validators.model.workload import ResourceClaim
+from validators.model.views import Pod, ResourceClaim
 
 
 class SharedClaim(Record, frozen=True, order=True):
@@ -52,22 +51,22 @@ class ClaimUsers(Record, frozen=True):
 
     namespace: str
     list_pods: Callable[[], Iterable[TemplatePods]]
-    listed: Sequence[ResourceClaim] = ()
+    listed: Sequence[PodResourceClaim] = ()
     group: PodGroup | None = None
 
-    def shared_claim(self, entry: ResourceClaim) -> SharedClaim | None:
+    def shared_claim(self, entry: PodResourceClaim) -> SharedClaim | None:
         """Return the claim of an *entry* of a pod that other pods can use too; None for a claim of the pod alone."""
         if entry in self.listed:
             return SharedClaim(entry.resource_claim_name or "", entry.name)
         return SharedClaim(entry.resource_claim_name) if entry.resource_claim_name else None
 
-    def unallocated(self, lookup: Lookup) -> dict[SharedClaim, tuple[ResourceClaim, int]]:
+    def unallocated(self, lookup: Lookup) -> dict[SharedClaim, tuple[PodResourceClaim, int]]:
         """Return the claims that pods can share and that are not known to be allocated: an entry, and the number of pods."""
         uses = [*self._uses()]
         if not uses:  # as of most groups
             return {}
         counts: Counter[SharedClaim] = Counter()
-        entries: dict[SharedClaim, ResourceClaim] = {}
+        entries: dict[SharedClaim, PodResourceClaim] = {}
         for claim, entry, count in uses:
             counts[claim] += count
             entries.setdefault(claim, entry)
@@ -84,7 +83,7 @@ class ClaimUsers(Record, frozen=True):
                 return True
         return False
 
-    def _uses(self) -> Iterator[tuple[SharedClaim, ResourceClaim, int]]:
+    def _uses(self) -> Iterator[tuple[SharedClaim, PodResourceClaim, int]]:
         for each in self.list_pods():
             if each.spec.scheduler_name in ("", DEFAULT_SCHEDULER):
                 for entry in each.spec.resource_claims or ():
@@ -95,7 +94,7 @@ class ClaimUsers(Record, frozen=True):
         statuses = (self.group.status.resource_claim_statuses if self.group is not None else None) or ()
         created = next((each.resource_claim_name or "" for each in statuses if each.name == claim.entry), "")
         known = lookup.get("ResourceClaim", self.namespace, claim.claim or created)
-        return isinstance(known, DeviceResourceClaim) and known.status.allocation is not None
+        return isinstance(known, ResourceClaim) and known.status.allocation is not None
 
 
 def path_in_group(group: PodGroup, claim: SharedClaim) -> FieldPath | None:

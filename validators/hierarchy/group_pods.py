@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubeapi.record import Record
 from validators.lookup import Lookup
 from validators.model.controllers import pods_of
-from validators.model.pod import Pod
+from validators.model.views import Pod
 
 
 class GroupPods(Record, frozen=True):

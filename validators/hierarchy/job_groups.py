@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.jobs import JobScheduling
+from kubeapi.pods import PodResourceClaim
 from kubeapi.record import Record
 from validators.model.controllers import TemplatePods, pods_of
-from validators.model.jobset import JobSet, JobSetSpec
-from validators.model.pod import Job, JobScheduling
 from validators.model.templates import SPEC
-from validators.model.workload import ResourceClaim
+from validators.model.views import Job, JobSet, JobSetSpec
 
 
 class JobGroup(Record, frozen=True):
@@ -32,7 +32,7 @@ class JobGroup(Record, frozen=True):
     placed: bool = False
 
     @property
-    def resource_claims(self) -> tuple[ResourceClaim, ...]:
+    def resource_claims(self) -> tuple[PodResourceClaim, ...]:
         """The claims of the PodGroup."""
         return self.scheduling.resource_claims or ()
 
@@ -44,7 +44,7 @@ class JobGroup(Record, frozen=True):
             return 0
         return (self.pods.count or 0) if policy.gang.min_count is None else policy.gang.min_count
 
-    def path_of(self, entry: ResourceClaim) -> FieldPath:
+    def path_of(self, entry: PodResourceClaim) -> FieldPath:
         """Return the path of an *entry* of the group or, if it has no such entry, of its pods."""
         if entry in self.resource_claims:
             return self.path.join(("resourceClaims", self.resource_claims.index(entry)))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.record import Record
 from validators import pipeline
 from validators.hierarchy.tree import GroupTree
@@ -26,7 +27,6 @@ from validators.lint.known_index import related_groups
 from validators.lint.object_columns import NOWHERE, Columns, Origin
 from validators.lint.object_store import StoredObjects
 from validators.lint.segments import Segment
-from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.rules.base import Settings
 

@@ -9,9 +9,9 @@ import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar, overload
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
+from kubeapi.priority import SYSTEM_CLASSES
 from validators.lookup import references_to_groups
-from validators.model.cluster import SYSTEM_CLASSES
-from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
 
 Place = tuple[bytes, int]

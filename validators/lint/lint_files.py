@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 
+from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import replaced
 from kubeapi.record import Record
 from kubeapi.versions.form import Form
@@ -25,7 +26,6 @@ from validators.lint.finding import (
     file_order,
 )
 from validators.lookup import KnownObjects
-from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.rules.base import About, Profile, Settings, Severity
 

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
 
+from kubeapi.groups import CompositePodGroup, PodGroup
 from validators import pipeline
 from validators.hierarchy.tree import GroupTree
 from validators.lint import examination
@@ -19,7 +20,6 @@ from validators.lint.finding import Finding
 from validators.lint.known_index import Key, ObjectIndex, RecordingLookup, related_groups
 from validators.lint.object_columns import AGAIN, Columns, coded
 from validators.lint.object_store import StoredObjects
-from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import Object
 from validators.rules.base import Settings
 

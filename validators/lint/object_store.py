@@ -14,7 +14,9 @@ from typing import overload
 import msgspec
 
 from kubeapi.field_path import Key
+from kubeapi.groups import Group
 from kubeapi.meta import replaced
+from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions.form import Form
 from validators.lint import known_index
 from validators.lint.object_columns import (
@@ -30,9 +32,7 @@ from validators.lint.object_columns import (
     hashed,
 )
 from validators.lookup import references_to_groups
-from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.controllers import Controller
-from validators.model.group import Group
 from validators.model.objects import CLUSTER_SCOPED, KINDS, Object, namespace_of
 
 _KINDS = tuple(KINDS)

@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
 from validators import pipeline
 from validators.hierarchy.tree import GroupTree
@@ -18,7 +19,6 @@ from validators.lint import examination, lint_files, suppress
 from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import Finding, file_order
 from validators.lint.known_index import Key, ObjectIndex, Place, RecordingLookup, related_groups
-from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.rules.base import Settings
 

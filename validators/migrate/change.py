@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import Part
-from validators.model.decode import Json
 
 Parts = tuple[Part, ...]
 

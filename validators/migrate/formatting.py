@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from kubeapi.decode import Json
 from validators.lint import scalars
-from validators.model.decode import Json
 from validators.reports.escape import printable
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_-]*")

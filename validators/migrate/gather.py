@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.decode import Json
 from kubeapi.versions import served
 from validators.migrate import groups, references
 from validators.migrate.group_names import text
@@ -16,7 +17,6 @@ from validators.migrate.migrate_object import Lost
 from validators.migrate.object_changes import ObjectMigration
 from validators.migrate.outcome import Refused
 from validators.migrate.references import FIELD, InvalidReference, PodPriority, Reference
-from validators.model.decode import Json
 
 
 def add_changes(objects: Sequence[ObjectMigration], to: str) -> Iterator[Refused]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container
 
-from validators.model.decode import Json
+from kubeapi.decode import Json
 
 MAX_LENGTH = 253
 """The maximum length of a DNS subdomain, the format of PodGroup names."""

@@ -10,16 +10,16 @@ import dataclasses
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kubeapi import decode
+from kubeapi.decode import Json
+from kubeapi.priority import SYSTEM_PREFIX
 from kubeapi.versions import served
 from kubeapi.versions.table import V1ALPHA1
+from kubeapi.workloads import MAX_PRIORITY
 from validators.migrate import group_names, migrate_object
 from validators.migrate.change import Add
 from validators.migrate.group_names import text
 from validators.migrate.references import PodPriority, Reference
-from validators.model import decode
-from validators.model.cluster import SYSTEM_PREFIX
-from validators.model.decode import Json
-from validators.model.workload import MAX_PRIORITY
 
 Key = tuple[str, str, str, str]
 """Namespace, Workload, group, replica key."""

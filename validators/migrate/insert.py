@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kubeapi.decode import Json
 from kubeapi.field_path import Part
 from validators.migrate import formatting
 from validators.migrate.rewrite import value_at
 from validators.migrate.text_edits import Page, TextReplacement
-from validators.model.decode import Json
 
 
 def documents(page: Page, contents: Sequence[Mapping[str, Json]]) -> TextReplacement:

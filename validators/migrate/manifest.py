@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.decode import Json
 from validators.lint import documents, yaml_text
 from validators.lint.documents import Document, Unreadable
 from validators.lint.places import Chunk, Fault
@@ -14,7 +15,6 @@ from validators.migrate.change import Change, Parts, Replace, below
 from validators.migrate.object_changes import ObjectMigration
 from validators.migrate.outcome import File, Refused, Spot
 from validators.migrate.text_edits import CannotEdit, Page, TextReplacement, edited
-from validators.model.decode import Json
 
 _BOM = "\ufeff"
 _LINE_END = re.compile(r"\r\n|\r|\n")

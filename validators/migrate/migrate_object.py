@@ -8,12 +8,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from kubeapi.decode import Json
 from kubeapi.versions import served
 from kubeapi.versions.releases import OLDEST, TODAY
 from kubeapi.versions.table import V1ALPHA1, V1ALPHA2
 from kubeapi.versions.v1alpha2 import CONDITIONS, MODES
 from validators.migrate.change import Change, Parts, Remove, Rename, Replace, Unwrap
-from validators.model.decode import Json
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions import served
 from kubeapi.versions.releases import TODAY
@@ -17,7 +18,6 @@ from validators.migrate.change import Change, Parts, applied
 from validators.migrate.groups import Group
 from validators.migrate.migrate_object import Lost, Noted
 from validators.migrate.outcome import Loss, Migrated, Note, Refused, Spot
-from validators.model.decode import Json
 from validators.model.objects import Named
 from validators.rules.base import Profile, Settings, Severity
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi.decode import Json
 from validators.lint.places import Entry, Place
 from validators.migrate import block, flow, formatting
 from validators.migrate.change import Add, Change, Parts, Reform, Remove, Rename, Replace, Unwrap
 from validators.migrate.text_edits import CannotEdit, Page, TextReplacement
-from validators.model.decode import Json
 
 
 def edits(page: Page, changes: Iterable[Change]) -> Iterator[TextReplacement]:

@@ -11,8 +11,7 @@ from typing import Any
 
 from kubeapi.field_path import Key, Part
 from kubeapi.meta import ObjectMeta, Struct
-from validators.model.jobset import JobSet, JobSetSpec
-from validators.model.pod import Job, Pod, PodSpec
+from validators.model.views import Job, JobSet, JobSetSpec, Pod, PodSpec
 
 _MOST = 2**31 - 1
 REFERENCES = frozenset({"schedulingGroup", "workloadRef", "resourceClaims"})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from kubeapi.decode import Decoders, Source, decode
+from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import ObjectMeta, Struct
-from validators.model.cluster import Node, PriorityClass
+from kubeapi.priority import PriorityClass
+from kubeapi.workloads import Workload
 from validators.model.controllers import Controller
-from validators.model.devices import DeviceClass, DeviceResourceClaim, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
-from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.jobset import JobSet
-from validators.model.pod import Job, Pod
-from validators.model.workload import Workload
+from validators.model.views import DeviceClass, DeviceTaintRule, Job, JobSet, Node, Pod, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 
 
 class Named(Struct, frozen=True, gc=False):
@@ -28,7 +29,7 @@ Object = (
     | JobSet
     | PriorityClass
     | Node
-    | DeviceResourceClaim
+    | ResourceClaim
     | ResourceClaimTemplate
     | DeviceClass
     | ResourceSlice
@@ -46,7 +47,7 @@ KINDS: dict[str, type[Object]] = {
     "JobSet": JobSet,
     "PriorityClass": PriorityClass,
     "Node": Node,
-    "ResourceClaim": DeviceResourceClaim,
+    "ResourceClaim": ResourceClaim,
     "ResourceClaimTemplate": ResourceClaimTemplate,
     "DeviceClass": DeviceClass,
     "ResourceSlice": ResourceSlice,
@@ -59,6 +60,22 @@ CLUSTER_SCOPED = frozenset(
         *("ResourceSlice", "DeviceClass", "DeviceTaintRule"),
     }
 )
+
+
+DECODERS: Final = Decoders()
+"""Decoders of structs as the rules read them."""
+
+
+def decode_kind(kind: str, source: Source) -> Object:
+    """Return the typed object of *kind* (a key of ``KINDS``).
+
+    Raises:
+        WrongShapeError: a value has the wrong JSON type, or an integer does not fit.
+        NotJson: *source* is not JSON.
+        RecursionError: *source* is nested too deeply to be read.
+    """
+    decoded: Object = decode(source, DECODERS[KINDS[kind]])
+    return decoded
 
 
 def namespace_of(item: Object) -> str:

@@ -12,12 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import deep_equal
 from kubeapi.record import Record
-from validators.cached_attribute import Once
-from validators.model import traits
-from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.workload import (
+from kubeapi.workloads import (
     MAX_TEMPLATES,
     CompositePodGroupTemplate,
     CompositeShape,
@@ -28,6 +26,8 @@ from validators.model.workload import (
     Workload,
     WorkloadSpec,
 )
+from validators.cached_attribute import Once
+from validators.model import traits
 
 LEAVES, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 SPEC = FieldPath("spec")

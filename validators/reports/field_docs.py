@@ -12,8 +12,8 @@ from typing import Any
 
 from kubeapi.field_path import FieldPath
 from kubeapi.versions import served
+from kubeapi.workloads import MAX_CLAIMS, MAX_PRIORITY, MAX_TEMPLATES, MAX_TOPOLOGY
 from validators import schema
-from validators.model.workload import MAX_CLAIMS, MAX_PRIORITY, MAX_TEMPLATES, MAX_TOPOLOGY
 from validators.reports.explain import example_fields
 from validators.rules.base import GROUPS, WORKLOAD, Rule
 

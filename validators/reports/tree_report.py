@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import CompositePodGroup, PodGroup
+from kubeapi.workloads import CompositePodGroupTemplate, CompositeShape, Gang, LeafShape, Template, Workload, WorkloadSpec
 from validators import pipeline
 from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.lint.documents import Document
@@ -15,12 +17,9 @@ from validators.lint.examination import subject_of
 from validators.lint.finding import Finding, Report
 from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
-from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.jobset import JobSet
 from validators.model.objects import Object, namespace_of
-from validators.model.pod import Job, Pod
 from validators.model.templates import COMPOSITES, LEAVES, SPEC
-from validators.model.workload import CompositePodGroupTemplate, CompositeShape, Gang, LeafShape, Template, Workload, WorkloadSpec
+from validators.model.views import Job, JobSet, Pod
 from validators.reports import counts
 from validators.reports.escape import printable
 from validators.reports.json_report import finding_as_json

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubeapi.resource_claims import DeviceConstraint
 from validators import field
 from validators.field import FieldError
-from validators.model.devices import (
-    DeviceClass,
-    DeviceConstraint,
-    DeviceRequest,
-    DeviceResourceClaim,
-    DeviceSubRequest,
-    PublishedDevice,
-    ResourceSlice,
-)
+from validators.model.views import Device, DeviceClass, DeviceRequest, DeviceSubRequest, ResourceClaim, ResourceSlice
 from validators.rules.base import CLAIMS, About, Context, Example, Profile, Rule, Severity
 
-_Named = tuple[str, ResourceSlice, PublishedDevice]
+_Named = tuple[str, ResourceSlice, Device]
 """Device with its name in messages, and its slice."""
 
 
@@ -28,7 +21,7 @@ def check(context: Context) -> Iterator[FieldError]:
     """
     path, claim = context.device_claim
     constraints = [(index, each) for index, each in enumerate(claim.constraints or ()) if each.match_attribute or each.distinct_attribute]
-    if not constraints or (isinstance(context.new, DeviceResourceClaim) and context.new.status.allocation is not None):
+    if not constraints or (isinstance(context.new, ResourceClaim) and context.new.status.allocation is not None):
         return
     for request in claim.requests or ():
         for _, each in request.alternatives(path):
@@ -86,7 +79,7 @@ def _split(devices: Sequence[_Named], attribute: str, *, distinct: bool) -> tupl
     return None
 
 
-def _value(published: ResourceSlice, device: PublishedDevice, attribute: str) -> object:
+def _value(published: ResourceSlice, device: Device, attribute: str) -> object:
     domain, _, own = attribute.partition("/")
     attributes = device.content.attributes or {}
     return attributes.get(attribute) or (attributes.get(own) if domain == published.spec.driver else None)

@@ -8,24 +8,51 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
 
+from kubeapi.devices import DeviceSelector
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.record import Record
+from kubeapi.resource_claims import MAX_ALTERNATIVES, MAX_IN_CLAIM
 from kubeapi.versions import releases
 from kubeapi.versions.form import HUB, Form
+from kubeapi.workloads import Workload
 from validators import lookup as lookups
 from validators.cached_attribute import Once
 from validators.field import FieldError
 from validators.gates import COMPOSITE, Gates
 from validators.hierarchy.group_pods import GroupPods, group_pods
 from validators.hierarchy.tree import GroupNode, GroupTree
-from validators.model import controllers, devices, traits
-from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model import controllers, traits
 from validators.model.objects import Object, namespace_of
-from validators.model.pod import Job, Pod, PodSpec
 from validators.model.templates import Templates
-from validators.model.workload import Workload
+from validators.model.views import (
+    Device,
+    DeviceClaim,
+    DeviceClass,
+    DeviceSubRequest,
+    Job,
+    Pod,
+    PodSpec,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
+
+
+class DeviceSelectors(Protocol):
+    """Compiler of selectors of devices, in the Common Expression Language."""
+
+    def compile_error(self, expression: str) -> str:
+        """Return the error of the API server for *expression*; empty if it is valid."""
+
+    def evaluation_error(self, expressions: Sequence[str], slices: Sequence[ResourceSlice]) -> str:
+        """Return the error of a device of *slices* for which *expressions*, in order, cannot be evaluated; empty if there is none."""
+
+    def matching(self, expressions: Sequence[str], published: ResourceSlice) -> list[Device]:
+        """Return the devices of *published* that match all *expressions*; none if one cannot be evaluated for a device."""
 
 
 class Severity(enum.StrEnum):
@@ -141,7 +168,7 @@ class Settings:
     """True if findings have fixes; those of errors about references are names of other objects that are similar."""
     linting: bool = False
     """True if files are validated, where all objects are known.  At admission, missing objects can be created later."""
-    selectors: devices.DeviceSelectors | None = None
+    selectors: DeviceSelectors | None = None
     """Compiler of selectors of devices; None: they are not compiled."""
 
     def __hash__(self) -> int:
@@ -263,27 +290,27 @@ class Context:
         return tuple((FieldPath(*path), spec) for path, spec in specs.items())
 
     @property
-    def device_claim(self) -> tuple[FieldPath, devices.DeviceClaim]:
+    def device_claim(self) -> tuple[FieldPath, DeviceClaim]:
         """The requested devices of a claim or of a template of claims, with their path.  Raises TypeError for another object."""
-        if isinstance(self.new, devices.DeviceResourceClaim):
+        if isinstance(self.new, ResourceClaim):
             return FieldPath("spec", "devices"), self.new.spec.devices
-        if isinstance(self.new, devices.ResourceClaimTemplate):
+        if isinstance(self.new, ResourceClaimTemplate):
             return FieldPath("spec", "spec", "devices"), self.new.spec.spec.devices
         raise TypeError(f"a {self.new.kind} is no claim")
 
     @property
-    def device_requests(self) -> Iterator[tuple[FieldPath, devices.DeviceSubRequest]]:
+    def device_requests(self) -> Iterator[tuple[FieldPath, DeviceSubRequest]]:
         """The exact requests and alternatives of a claim or of a template of claims, each with its path; none of a list that is too long."""
         path, claim = self.device_claim
         requests = claim.requests or ()
-        for index, each in enumerate(requests if len(requests) <= devices.MAX_IN_CLAIM else ()):
-            if len(each.first_available or ()) <= devices.MAX_ALTERNATIVES:
+        for index, each in enumerate(requests if len(requests) <= MAX_IN_CLAIM else ()):
+            if len(each.first_available or ()) <= MAX_ALTERNATIVES:
                 yield from each.alternatives(path.join(("requests", index)))
 
     @property
-    def device_selectors(self) -> Iterator[tuple[FieldPath, tuple[devices.DeviceSelector, ...]]]:
+    def device_selectors(self) -> Iterator[tuple[FieldPath, tuple[DeviceSelector, ...]]]:
         """The lists of selectors of a claim, of a template of claims or of a DeviceClass, each with its path."""
-        if isinstance(self.new, devices.DeviceClass):
+        if isinstance(self.new, DeviceClass):
             owners = [(FieldPath("spec"), self.new.spec.selectors)]
         else:
             owners = [(path, each.selectors) for path, each in self.device_requests]

@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.jobs import JobScheduling
+from kubeapi.pods import PodResourceClaim
+from kubeapi.workloads import MAX_CLAIMS, MAX_TOPOLOGY, Constraints, DisruptionMode
 from validators import content, field
 from validators.field import FieldError, Fix
 from validators.model.objects import CLUSTER_SCOPED, namespace_of
-from validators.model.pod import JobScheduling
-from validators.model.workload import MAX_CLAIMS, MAX_TOPOLOGY, Constraints, DisruptionMode, ResourceClaim
 from validators.rules.base import Context
 
 _LONGEST_DRIVER = 63
@@ -73,13 +74,13 @@ def empty_keys(path: FieldPath, constraints: Constraints | None) -> Iterator[Fie
                 yield field.required(path.join(("topology", index, "key")), "a topology constraint names a node label")
 
 
-def too_many_claims(path: FieldPath, claims: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:
+def too_many_claims(path: FieldPath, claims: Sequence[PodResourceClaim] | None) -> Iterator[FieldError]:
     """Yield an error for more than four resource claims."""
     if claims and len(claims) > MAX_CLAIMS:
         yield field.too_many(path, len(claims), MAX_CLAIMS)
 
 
-def claims(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:
+def claims(path: FieldPath, listed: Sequence[PodResourceClaim] | None) -> Iterator[FieldError]:
     """Yield errors unless there are at most four claims with unique names and one source each.  *path* is that of the list."""
     listed = listed or ()
     if len(listed) > MAX_CLAIMS:
@@ -100,7 +101,7 @@ def claims(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[
                 yield from messages(claim_path / name, value, content.subdomain)
 
 
-def empty_claim_names(path: FieldPath, listed: Sequence[ResourceClaim] | None) -> Iterator[FieldError]:
+def empty_claim_names(path: FieldPath, listed: Sequence[PodResourceClaim] | None) -> Iterator[FieldError]:
     """Yield errors for resource claims without a name."""
     if listed and len(listed) <= MAX_CLAIMS:
         for index, claim in enumerate(listed):

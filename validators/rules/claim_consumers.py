@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import PodGroup
+from kubeapi.pods import PodResourceClaim
 from validators import field
 from validators.field import FieldError
 from validators.hierarchy import group_claims
 from validators.hierarchy.job_groups import job_groups
 from validators.model.controllers import TemplatePods, pods_of
-from validators.model.group import PodGroup
-from validators.model.workload import ResourceClaim
 from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule, Severity
 
 _MOST = 256
@@ -46,7 +46,7 @@ def check(context: Context) -> Iterator[FieldError]:
             yield field.invalid(path, name, _detail(claim, count))
 
 
-def _consumers(pods: Iterable[TemplatePods], listed: Collection[ResourceClaim]) -> Counter[str]:
+def _consumers(pods: Iterable[TemplatePods], listed: Collection[PodResourceClaim]) -> Counter[str]:
     """Return the number of pods for each claim that is named by pods, but not by their group."""
     consumers: Counter[str] = Counter()
     for each in pods:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import CompositePodGroup, PodGroup
 from validators import field
 from validators.field import FieldError
 from validators.hierarchy import group_claims
@@ -13,8 +14,7 @@ from validators.hierarchy.job_groups import job_groups
 from validators.hierarchy.tree import GroupNode
 from validators.lookup import Lookup
 from validators.model import traits
-from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.jobset import JobSet
+from validators.model.views import JobSet
 from validators.rules.base import About, Context, Example, Profile, Rule, Severity
 
 

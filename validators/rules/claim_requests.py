@@ -6,9 +6,10 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.resource_claims import MAX_ALTERNATIVES, MAX_IN_CLAIM
 from validators import content, field
 from validators.field import FieldError
-from validators.model.devices import MAX_ALTERNATIVES, MAX_IN_CLAIM, DeviceRequest, DeviceSubRequest
+from validators.model.views import DeviceRequest, DeviceSubRequest
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule
 

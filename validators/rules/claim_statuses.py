@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import PodGroup
 from kubeapi.meta import deep_equal
+from kubeapi.pods import PodResourceClaimStatus
+from kubeapi.workloads import MAX_CLAIMS
 from validators import content, field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.group import PodGroup, ResourceClaimStatus
-from validators.model.workload import MAX_CLAIMS
 from validators.rules import checks
 from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
 
@@ -33,11 +34,11 @@ def check(context: Context) -> Iterator[FieldError]:
         yield from _entries(new, old)
 
 
-def _entries(new: tuple[ResourceClaimStatus, ...], old: tuple[ResourceClaimStatus, ...]) -> Iterator[FieldError]:
+def _entries(new: tuple[PodResourceClaimStatus, ...], old: tuple[PodResourceClaimStatus, ...]) -> Iterator[FieldError]:
     if len(new) > MAX_CLAIMS:
         yield field.too_many(_PATH, len(new), MAX_CLAIMS)
         return
-    before: dict[str, ResourceClaimStatus] = {}
+    before: dict[str, PodResourceClaimStatus] = {}
     for status in old:
         before.setdefault(status.name, status)
     seen: set[str] = set()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubeapi.field_path import FieldPath
+from kubeapi.pods import PodResourceClaim
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.devices import DeviceClaim, DeviceResourceClaim, ResourceClaimTemplate
-from validators.model.pod import Container
-from validators.model.workload import ResourceClaim
+from validators.model.views import Container, DeviceClaim, ResourceClaim, ResourceClaimTemplate
 from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule
 
 
@@ -23,7 +22,7 @@ def check(context: Context) -> Iterator[FieldError]:
                 yield from _of_container(context, path.join((field_name, index)), container, claims)
 
 
-def _of_container(context: Context, path: FieldPath, container: Container, claims: Mapping[str, ResourceClaim]) -> Iterator[FieldError]:
+def _of_container(context: Context, path: FieldPath, container: Container, claims: Mapping[str, PodResourceClaim]) -> Iterator[FieldError]:
     for number, used in enumerate((container.resources and container.resources.claims) or ()):
         devices = _devices(context, claims[used.name]) if used.request and used.name in claims else None
         if devices is not None:
@@ -33,10 +32,10 @@ def _of_container(context: Context, path: FieldPath, container: Container, claim
                 yield field.not_found(at, used.request, f"must be a request of claim {used.name}: {', '.join(names)}")
 
 
-def _devices(context: Context, entry: ResourceClaim) -> DeviceClaim | None:
+def _devices(context: Context, entry: PodResourceClaim) -> DeviceClaim | None:
     """Return the devices that the claim of *entry* requests; None if it is not known."""
     claim = context.lookup.get("ResourceClaim", context.namespace, entry.resource_claim_name or "")
-    if isinstance(claim, DeviceResourceClaim):
+    if isinstance(claim, ResourceClaim):
         return claim.spec.devices
     template = context.lookup.get("ResourceClaimTemplate", context.namespace, entry.resource_claim_template_name or "")
     return template.spec.spec.devices if isinstance(template, ResourceClaimTemplate) else None

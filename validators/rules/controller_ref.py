@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.workloads import Workload
 from validators import content
 from validators.field import FieldError
 from validators.model import traits
 from validators.model.templates import SPEC
-from validators.model.workload import Workload
 from validators.rules import checks
 from validators.rules.base import WORKLOAD, Context, Example, Rule
 

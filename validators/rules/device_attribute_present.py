@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubeapi.devices import DeviceSelector
 from validators import field
 from validators.field import FieldError
-from validators.model.devices import DeviceClass, DeviceSelector, DeviceSelectors, ResourceSlice
-from validators.rules.base import CLAIMS, About, Context, Example, Profile, Rule, Severity
+from validators.model.views import DeviceClass, ResourceSlice
+from validators.rules.base import CLAIMS, About, Context, DeviceSelectors, Example, Profile, Rule, Severity
 
 
 def check(context: Context) -> Iterator[FieldError]:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.resource_claims import MAX_IN_CLAIM, OpaqueDeviceConfiguration
 from validators import field
 from validators.field import FieldError
-from validators.model.devices import MAX_IN_CLAIM, OpaqueConfiguration
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule
 
@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[FieldError]:
             yield from _opaque(at, each.opaque)
 
 
-def _opaque(path: FieldPath, opaque: OpaqueConfiguration) -> Iterator[FieldError]:
+def _opaque(path: FieldPath, opaque: OpaqueDeviceConfiguration) -> Iterator[FieldError]:
     yield from checks.driver_name(path / "driver", opaque.driver)
     at, parameters = path / "parameters", opaque.parameters
     if parameters is None:

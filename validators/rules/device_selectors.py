@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.resource_claims import MAX_IN_CLAIM
 from validators import field
 from validators.field import FieldError
-from validators.model.devices import MAX_IN_CLAIM
 from validators.rules.base import CLAIMS, Context, Example, Rule
 
 _MOST_BYTES = 10 * 1024

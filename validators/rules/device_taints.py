@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.devices import TAINT_EFFECTS, DeviceTaintSelector
 from kubeapi.field_path import FieldPath
 from validators import content, field
 from validators.field import FieldError
-from validators.model.devices import TAINT_EFFECTS, DeviceTaint, DeviceTaintRule, DeviceTaintSelector
 from validators.model.templates import SPEC
+from validators.model.views import DeviceTaint, DeviceTaintRule
 from validators.rules import checks
 from validators.rules.base import Context, Example, Rule
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.devices import TAINT_EFFECTS
 from kubeapi.field_path import FieldPath
+from kubeapi.resource_claims import DeviceToleration
 from validators import content, field
 from validators.field import FieldError
-from validators.model.devices import TAINT_EFFECTS, DeviceToleration
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule
 

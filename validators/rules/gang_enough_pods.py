@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.groups import PodGroup
 from validators import field
 from validators.field import FieldError
-from validators.model.group import PodGroup
 from validators.model.templates import SPEC
 from validators.rules.base import About, Context, Example, Profile, Rule, Severity
 

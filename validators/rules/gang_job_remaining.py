@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
-from validators.model.pod import Job
 from validators.model.templates import SPEC
+from validators.model.views import Job
 from validators.rules.base import Context, Example, Profile, Rule, Severity
 
 _GANG = SPEC.join(("scheduling", "schedulingPolicy", "gang"))

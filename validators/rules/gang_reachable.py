@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.workloads import CompositePodGroupTemplate, CompositeShape
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.workload import CompositePodGroupTemplate, CompositeShape
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Profile, Rule, Severity
 
 

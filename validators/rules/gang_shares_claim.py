@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import PodGroup
 from validators import field
 from validators.field import FieldError
 from validators.hierarchy import group_claims
 from validators.hierarchy.group_claims import SharedClaim
 from validators.hierarchy.job_groups import job_groups
-from validators.model.group import PodGroup
 from validators.rules.base import About, Context, Example, Profile, Rule, Severity
 
 

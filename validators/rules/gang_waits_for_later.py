@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.groups import CompositePodGroup, PodGroup
 from validators import field
 from validators.field import FieldError
 from validators.hierarchy.group_pods import group_pods
 from validators.hierarchy.tree import GroupNode
-from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule, Severity
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.jobs import JobPolicy, JobScheduling
 from kubeapi.meta import deep_equal
 from validators import field, gates
 from validators.field import FieldError
-from validators.model.pod import Job, JobPolicy, JobScheduling
 from validators.model.templates import SPEC
+from validators.model.views import Job
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Rule
 

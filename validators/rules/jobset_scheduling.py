@@ -6,12 +6,13 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.jobs import JobScheduling
+from kubeapi.jobset import JobSetScheduling
 from kubeapi.meta import deep_equal
 from validators import field
 from validators.field import FieldError
-from validators.model.jobset import JobSet, JobSetScheduling, JobSetSpec, ReplicatedJob
-from validators.model.pod import JobScheduling
 from validators.model.templates import SPEC
+from validators.model.views import JobSet, JobSetSpec, ReplicatedJob
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Profile, Rule
 

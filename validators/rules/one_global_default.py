@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.priority import PriorityClass
 from validators import field
 from validators.field import FieldError
-from validators.model.cluster import PriorityClass
 from validators.rules.base import CREATE_AND_UPDATE, About, Context, Example, Rule
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.pods import DEFAULT_SCHEDULER
 from validators import field
 from validators.field import FieldError
 from validators.model import controllers
 from validators.model.objects import Object
-from validators.model.pod import DEFAULT_SCHEDULER
 from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule, Severity
 
 

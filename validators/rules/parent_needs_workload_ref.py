@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.groups import PodGroup
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.group import PodGroup
 from validators.model.templates import SPEC
 from validators.rules.base import Context, Example, Rule
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.groups import PodGroup
 from validators import field
 from validators.field import FieldError
-from validators.model.group import PodGroup
 from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.pods import ContainerClaim, PodResourceClaim
 from validators import content, field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.pod import ContainerClaim
-from validators.model.workload import ResourceClaim
 from validators.rules import checks
 from validators.rules.base import PODS, Context, Example, Rule
 
@@ -26,7 +25,7 @@ def check(context: Context) -> Iterator[FieldError]:
             yield from _container(path.join((field_name, index, "resources", "claims")), used, names)
 
 
-def _claims(path: FieldPath, claims: Sequence[ResourceClaim]) -> Iterator[FieldError]:
+def _claims(path: FieldPath, claims: Sequence[PodResourceClaim]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         at = path / index

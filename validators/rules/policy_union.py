@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.workloads import CompositePolicy, CompositeShape, LeafShape, Policy
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.workload import CompositePolicy, CompositeShape, LeafShape, Policy
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, SHAPED, Context, Example, Rule
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.priority import SYSTEM_CLASSES, SYSTEM_PREFIX, PriorityClass
+from kubeapi.workloads import MAX_PRIORITY
 from validators import field
 from validators.field import FieldError
-from validators.model.cluster import SYSTEM_CLASSES, SYSTEM_PREFIX, PriorityClass
-from validators.model.workload import MAX_PRIORITY
 from validators.rules.base import Context, Example, Rule
 
 

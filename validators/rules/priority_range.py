@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.workloads import MAX_PRIORITY
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.workload import MAX_PRIORITY
 from validators.rules.base import SHAPED, Context, Example, Rule
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.priority import PriorityClass
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.cluster import PriorityClass
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, PODS, About, Context, Example, Profile, Rule, Severity
 

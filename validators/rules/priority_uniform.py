@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.workloads import Workload
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
 from validators.model.templates import SPEC
-from validators.model.workload import Workload
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
 
 

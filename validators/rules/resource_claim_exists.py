@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.pods import PodResourceClaim
 from validators import field
 from validators.field import FieldError
 from validators.hierarchy.job_groups import job_groups
 from validators.model import traits
-from validators.model.workload import ResourceClaim
 from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule
 
 _SOURCES = (
@@ -31,7 +31,7 @@ def check(context: Context) -> Iterator[FieldError]:
             yield from _missing(context, context.templates.path(leaf) / "resourceClaims", leaf.resource_claims)
 
 
-def _missing(context: Context, path: FieldPath, entries: Sequence[ResourceClaim]) -> Iterator[FieldError]:
+def _missing(context: Context, path: FieldPath, entries: Sequence[PodResourceClaim]) -> Iterator[FieldError]:
     for index, entry in enumerate(entries):
         for (kind, field_name, attribute), (other_kind, other_field, _) in zip(_SOURCES, reversed(_SOURCES), strict=True):
             name = getattr(entry, attribute)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.meta import deep_equal
+from kubeapi.workloads import LeafShape
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.workload import LeafShape
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Rule
 

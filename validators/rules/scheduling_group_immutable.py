@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
-from validators.model.pod import Pod
 from validators.model.templates import SPEC
+from validators.model.views import Pod
 from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import CompositePodGroup, PodGroup
+from kubeapi.priority import PREEMPTION_POLICIES, PriorityClass
+from kubeapi.workloads import Workload
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.cluster import PREEMPTION_POLICIES, PriorityClass
-from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.workload import Workload
 from validators.rules.base import PODS, SHAPED, About, Context, Example, Rule
 
 

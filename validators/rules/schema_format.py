@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kubeapi.field_path import FieldPath, Key
+from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.versions import served
 from kubeapi.versions.releases import LAST_WITH_WORKLOAD_REF
 from kubeapi.versions.table import SCHEDULING
+from kubeapi.workloads import Workload
 from validators import content, field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, KINDS
 from validators.model.templates import SPEC
-from validators.model.workload import Workload
 from validators.rules import checks
 from validators.rules.base import PODS, About, Context, Example, Rule
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.versions.releases import LAST_WITH_WORKLOAD_REF
+from kubeapi.workloads import Workload
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, KINDS
-from validators.model.pod import Job
 from validators.model.templates import SPEC
-from validators.model.workload import Workload
+from validators.model.views import Job
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, PODS, About, Context, Example, Rule
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.pods import DEFAULT_SCHEDULER
 from validators import field
 from validators.field import FieldError
 from validators.hierarchy import group_claims
@@ -12,7 +13,7 @@ from validators.hierarchy.group_claims import ClaimUsers
 from validators.hierarchy.job_groups import job_groups
 from validators.lookup import Lookup
 from validators.model import traits
-from validators.model.pod import DEFAULT_SCHEDULER, PodSpec
+from validators.model.views import PodSpec
 from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule, Severity
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import deep_equal
+from kubeapi.workloads import CompositeShape, LeafShape, Workload
 from validators import field, gates
 from validators.field import FieldError
-from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import KINDS
 from validators.model.templates import LEAVES, SPEC
-from validators.model.workload import CompositeShape, LeafShape, Workload
 from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
 
 FIXED = "field is immutable"

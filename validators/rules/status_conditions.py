@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.groups import CompositePodGroup, PodGroup
+from kubeapi.meta import Condition
 from validators import content, field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.group import CompositePodGroup, Condition, PodGroup
 from validators.rules import checks
 from validators.rules.base import GROUPS, UPDATE_ONLY, Context, Example, Rule
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.workloads import MAX_DEPTH, CompositePodGroupTemplate, Workload
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
 from validators.model.templates import COMPOSITES, SPEC
-from validators.model.workload import MAX_DEPTH, CompositePodGroupTemplate, Workload
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
 
 

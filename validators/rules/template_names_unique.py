@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubeapi.field_path import FieldPath
+from kubeapi.workloads import CompositePodGroupTemplate, Template, Workload, WorkloadSpec
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
 from validators.model.templates import COMPOSITES, LEAVES, SPEC, Templates
-from validators.model.workload import CompositePodGroupTemplate, Template, Workload, WorkloadSpec
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.workloads import Workload, WorkloadSpec
 from validators.field import FieldError
 from validators.model import traits
 from validators.model.templates import COMPOSITES, LEAVES, SPEC
-from validators.model.workload import Workload, WorkloadSpec
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
 

@@ -6,14 +6,13 @@ import dataclasses
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.workloads import Constraints
 from validators import field
 from validators.field import FieldError
 from validators.lookup import Lookup
 from validators.model import traits
-from validators.model.devices import ResourceSlice
-from validators.model.pod import Job
 from validators.model.templates import SPEC
-from validators.model.workload import Constraints
+from validators.model.views import Job, ResourceSlice
 from validators.rules import checks
 from validators.rules.base import SHAPED, About, Context, Example, Profile, Rule, Severity
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.workloads import MAX_TOPOLOGY
 from validators import content
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.workload import MAX_TOPOLOGY
 from validators.rules import checks
 from validators.rules.base import SHAPED, Context, Example, Rule
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
+from kubeapi.workloads import MAX_DEPTH
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
 from validators.model.templates import SPEC
-from validators.model.workload import MAX_DEPTH
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
 

@@ -5,22 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from kubeapi.groups import CompositePodGroup
 from kubeapi.meta import Empty, deep_equal
+from kubeapi.pods import PodResourceClaim
+from kubeapi.priority import PriorityClass
+from kubeapi.workloads import CompositePodGroupTemplate, Constraints, DisruptionMode, LeafShape, Shape, Template, Workload
 from validators import field
 from validators.field import FieldError
-from validators.model.cluster import PriorityClass
-from validators.model.group import CompositePodGroup
 from validators.model.templates import SPEC, Templates
-from validators.model.workload import (
-    CompositePodGroupTemplate,
-    Constraints,
-    DisruptionMode,
-    LeafShape,
-    ResourceClaim,
-    Shape,
-    Template,
-    Workload,
-)
 from validators.rules import checks
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule, Severity
 
@@ -107,7 +99,7 @@ def _keys(constraints: Constraints | None) -> list[str]:
     return [each.key for each in (constraints.topology if constraints else None) or ()]
 
 
-def _claims(shape: Shape) -> dict[str, ResourceClaim]:
+def _claims(shape: Shape) -> dict[str, PodResourceClaim]:
     """Return the claims by name: their order does not matter."""
     return {claim.name: claim for claim in (shape.resource_claims if isinstance(shape, LeafShape) else None) or ()}
 

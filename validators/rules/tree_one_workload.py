@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.groups import Group
 from validators import field
 from validators.field import FieldError
 from validators.hierarchy.tree import GroupNode
 from validators.model import traits
-from validators.model.group import Group
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 

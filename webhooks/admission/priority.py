@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PREEMPTION_POLICIES, PriorityClass
 from validators.gates import PREEMPTION_POLICY, Gates
 from validators.lookup import Lookup
-from validators.model.cluster import PREEMPT_LOWER_PRIORITY, PREEMPTION_POLICIES, PriorityClass
 
 _SUBJECT = {"PodGroup": "pod group", "CompositePodGroup": "composite pod group", "Pod": "pod"}
 

@@ -10,10 +10,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from kubeapi import decode
 from validators import pipeline
 from validators.gates import GateError, Gates
 from validators.lookup import KnownObjects, Lookup
-from validators.model import decode
 from validators.rules.base import Settings
 from webhooks.admission import review, verdict
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict

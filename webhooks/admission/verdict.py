@@ -7,6 +7,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
+from kubeapi import decode
+from kubeapi.groups import PROTECTION_FINALIZERS
 from kubeapi.versions import served
 from kubeapi.versions.form import HUB
 from validators import document_head, pipeline
@@ -14,8 +16,7 @@ from validators.defaults import fill
 from validators.field import FieldError
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD
 from validators.lookup import Lookup
-from validators.model import decode
-from validators.model.group import PROTECTION_FINALIZERS
+from validators.model import objects
 from validators.pipeline import Violation
 from validators.rules.base import Operation, Profile, Settings, Severity
 from webhooks.admission import jsonpatch, priority, status
@@ -133,7 +134,7 @@ def _without_rules(request: AdmissionRequest) -> Verdict:
 
 def _readable(request: AdmissionRequest, content: decode.Source) -> bool:
     try:
-        decode.decode(request.kind, content)
+        objects.decode_kind(request.kind, content)
     except decode.WrongShapeError:
         return False
     return served.form_of(served.named(request.group, request.version)) is HUB

@@ -11,8 +11,8 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from kubeapi.priority import SYSTEM_CLASSES
 from validators.lookup import parent_of
-from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
 
 ObjectKey = tuple[str, str]

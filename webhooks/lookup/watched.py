@@ -14,10 +14,10 @@ from apiserver.api import Api
 from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path, path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
+from kubeapi.decode import WrongShapeError
 from kubeapi.versions.served import Resource, resource
 from validators.lookup import Lookup
-from validators.model.decode import WrongShapeError, decode
-from validators.model.objects import KINDS, Object
+from validators.model.objects import KINDS, Object, decode_kind
 from webhooks import log
 from webhooks.lookup.object_cache import Cache, CachedLookup
 from webhooks.settings import SettingError, Settings
@@ -61,7 +61,7 @@ class CacheSink:
 
     def _decoded(self, raw: msgspec.Raw) -> Iterator[Object]:
         try:
-            yield decode(self._cache.kind, raw)
+            yield decode_kind(self._cache.kind, raw)
         except WrongShapeError as error:
             log.write("warning", "watch", {"kind": self._cache.kind, "reason": f"an object is left out: {error}"[:300]})
 
@@ -88,7 +88,7 @@ class Cluster:
     def start(self) -> Lookup:
         """See webhooks.lookup.source.Source."""
         for kind in KINDS:
-            decode(kind, b"{}")
+            decode_kind(kind, b"{}")
         seconds = self._settings.stale_seconds
         api = Api(self._configuration)
         watched = (*WATCHED, PODS) if self._settings.watch_pods else WATCHED

@@ -19,8 +19,7 @@ from werkzeug import exceptions
 
 from kubeapi.versions import served
 from validators.lookup import NOTHING, Lookup
-from validators.model.decode import decode
-from validators.model.objects import KINDS
+from validators.model.objects import KINDS, decode_kind
 from webhooks import log
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
@@ -108,8 +107,8 @@ def warm_up(settings: Settings) -> None:
     """
     judging, finalizers = settings.judging, Finalizers(settings.finalizers)
     for kind in KINDS:
-        decode(kind, b"{}")
-        decode(kind, {})
+        decode_kind(kind, b"{}")
+        decode_kind(kind, {})
         for row in served.versions_of(kind):
             for operation, old in (("CREATE", None), ("UPDATE", b"{}")):
                 request = review.AdmissionRequest("", row.group, row.version, kind, operation, new=b"{}", old=old)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions.served import hub_of
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters import group_instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
 from workloadbuilder.adapters.group_instances import Instance

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters import job
 from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Reading

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from kubeapi.decode import Json
 from validators import field
-from validators.model.decode import Json
 from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, ChildPlan, PodPlan, Positions
 from workloadbuilder.errors import BuildError

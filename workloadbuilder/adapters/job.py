@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
 from kubeapi.versions.served import groups_of
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from validators.rules import linkage_annotations
 from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.jobset import jobset_labels

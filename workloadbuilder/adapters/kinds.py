@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from validators.model.decode import Json
+from kubeapi.decode import Json
 from workloadbuilder.adapters.shared.adapter_result import Reading
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from muster.commands.compile.sources import CompileInputs
 from muster.commands.progress import Progress
 from validators import field, pipeline
 from validators.field import FieldError
 from validators.lint.documents import Document
-from validators.model.decode import Json
 from validators.reports.counts import counted
 from validators.rules.base import Operation, Settings, Severity
 from workloadbuilder.adapters import kinds

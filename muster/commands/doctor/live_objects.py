@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from apiserver.api import TRANSPORT, Api, ReplyError
+from kubeapi import decode
 from muster.commands.snapshot.live_cluster import NOT_FOUND, PAGE, ClusterError, list_pages
 from muster.doctor.manifests import mapping_at, mappings_at, text_at
 from muster.doctor.world import Item
 from scheduler_core.model.problem import Problem, ProblemKind
-from validators.model import decode
 
 Query = Sequence[tuple[str, str]]
 

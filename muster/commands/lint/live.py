@@ -132,8 +132,8 @@ def resolved_gates(given: Sequence[str], *, cluster: bool, kubeconfig: str | Non
 
 def _documents(page: bytes) -> Iterator[Document]:
     """Yield the objects of a list; items of a typed list need not say what they are."""
+    from kubeapi import decode
     from validators.lint.documents import Document, without_text
-    from validators.model import decode
 
     answer = decode.parse(page)
     head = {"apiVersion": answer.get("apiVersion"), "kind": str(answer.get("kind")).removesuffix("List")}

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from validators.model.workload import MAX_TOPOLOGY
+from kubeapi.workloads import MAX_TOPOLOGY
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"

@@ -15,18 +15,17 @@ from typing import BinaryIO
 
 import click
 
+from kubeapi import decode
+from kubeapi.decode import Source
 from muster.commands.pod_creation import UNCHANGED, PodCreation
 from muster.commands.progress import Progress
 from muster.commands.simulate import completed_input, file_texts, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
 from scheduler_core.loading import gathered, json_values
-from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem, ProblemKind
 from validators.lint import documents, file_content, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE
-from validators.model import decode
-from validators.model.decode import Source
 
 LARGEST_JSON = 1024**3
 """Bytes.  150,000 pods as kubectl prints them take some 700 MB without managed fields, 150 MB with only the fields that are read."""
@@ -197,10 +196,10 @@ def _take_json(name: str, content: bytes, inputs: ClusterInput, *, strict: bool)
     return True
 
 
-def _not_json(text: wire.Text) -> str:
+def _not_json(text: decode.Text) -> str:
     """Return why a text is not used; empty if it is JSON."""
     try:
-        wire.VALUE.decode(text)
+        decode.VALUE.decode(text)
     except RecursionError:
         why = gathered.DEEP
     except ValueError as error:
@@ -210,13 +209,13 @@ def _not_json(text: wire.Text) -> str:
     return f"is not JSON: {why}; the text up to the next object is left out"
 
 
-def _duplicate_key(text: wire.Text) -> str:
+def _duplicate_key(text: decode.Text) -> str:
     """Return why a JSON text is not used; empty if no object in it has a key twice.
 
     Without duplicates, encoding the decoded value again gives as many colons, unless a text has an escaped one.
     """
     try:
-        if bytes(text).count(b":") == wire.ENCODER.encode(decode.parse(text)).count(b":"):
+        if bytes(text).count(b":") == decode.ENCODER.encode(decode.parse(text)).count(b":"):
             return ""
     except (decode.NotJson, RecursionError):
         # A value without duplicates is left out when it is sorted by kind, without the other objects of its list.

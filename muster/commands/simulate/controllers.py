@@ -10,6 +10,8 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi import decode
+from kubeapi.controllers import CONTROLLERS
 from kubeapi.field_path import FieldPath
 from muster.commands.pod_creation import Gang, PodCreation
 from muster.commands.simulate import gangs, not_judged
@@ -20,9 +22,7 @@ from muster.commands.simulate.pod_owners import Controller, PodOwners
 from scheduler_core.loading.gather import gather, unreadable, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
 from scheduler_core.loading.read_objects import several
-from scheduler_core.model import wire
 from scheduler_core.model.names import Name
-from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem, ProblemKind, label
 from validators.reports.counts import counted
 from workloadbuilder.adapters import kinds as adapted
@@ -179,7 +179,7 @@ def _once(manifests: Iterable[Content], result: Expansion) -> Iterator[Content]:
     for content in manifests:
         texts = versions.setdefault((group_of(str(content.get("apiVersion"))), _controller(content)), {})
         # A generated name is another one for each object.
-        text = wire.ENCODER.encode(content) if _has_name(content) else b"%d" % len(texts)
+        text = decode.ENCODER.encode(content) if _has_name(content) else b"%d" % len(texts)
         texts.setdefault(text, content)
     for (_, controller), texts in versions.items():
         contents = [texts[text] for text in sorted(texts)]

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions.served import hub_of
 from muster.commands.pod_creation import Content, Gang
-from validators.model.cluster import SYSTEM_CLASSES
 
 _GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
 _LEVELS = _GROUPS - {"Workload"}

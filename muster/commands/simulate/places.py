@@ -6,8 +6,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from kubeapi import decode
 from kubeapi.field_path import FieldPath
-from scheduler_core.model import wire
 from validators.lint import documents
 from validators.lint.documents import Document
 
@@ -30,7 +30,7 @@ class Places:
         candidates = self._by_name.get(named) or (self._by_name.get(nameless) if prefix else None)
         if not candidates:
             return ""
-        same = self._by_content.get(wire.ENCODER.encode(content)) if len(candidates) > 1 else None
+        same = self._by_content.get(decode.ENCODER.encode(content)) if len(candidates) > 1 else None
         found = same or candidates[0]
         return f"{found.file}:{found.span(path).line}"
 
@@ -48,7 +48,7 @@ class Places:
 
     @functools.cached_property
     def _by_content(self) -> dict[bytes, Document]:
-        return {wire.ENCODER.encode(each.content): each for each in reversed(self._documents)}
+        return {decode.ENCODER.encode(each.content): each for each in reversed(self._documents)}
 
 
 def _name(content: Mapping[str, Any]) -> _Name:

@@ -6,10 +6,11 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 
+from kubeapi import decode
+from kubeapi.pods import PodMeta
 from scheduler_core.loading.gathered import GatheredObjects, Objects, content_of, heads
-from scheduler_core.model import wire
+from scheduler_core.model.decoders import DECODERS
 from scheduler_core.model.names import Name
-from scheduler_core.model.pod_meta import PodMeta
 
 _LABELS: Mapping[str, tuple[str, str]] = {
     "JobSet": ("jobset.sigs.k8s.io/jobset-name", "{}"),
@@ -108,7 +109,7 @@ class PodOwners:
             if self._workloads and (owner := self._by_workload(each)) is not None:
                 self._pod_groups[_namespace(each), _name(each)] = owner
 
-    def mentions(self, text: wire.Text) -> bool:
+    def mentions(self, text: decode.Text) -> bool:
         """Return whether the name of a controller, or of its group, is in *text*: otherwise it owns no object with that text."""
         return self._marks is not None and self._marks.search(text) is not None
 
@@ -191,15 +192,15 @@ def _group(api_version: str) -> str:
 
 def _meta(gathered: GatheredObjects) -> PodMeta | None:
     try:
-        return wire.DECODERS[PodMeta].decode(wire.FIELDS.decode(gathered.text)["metadata"])  # type: ignore[no-any-return]
+        return DECODERS[PodMeta].decode(decode.FIELDS.decode(gathered.text)["metadata"])  # type: ignore[no-any-return]
     except (ValueError, KeyError, RecursionError):
         # The reader of the object reports the problem.
         return None
 
 
-def _fields(text: wire.Text, name: str) -> Mapping[str, object]:
+def _fields(text: decode.Text, name: str) -> Mapping[str, object]:
     try:
-        return content_of(wire.FIELDS.decode(text)[name])
+        return content_of(decode.FIELDS.decode(text)[name])
     except (ValueError, KeyError, RecursionError):
         return {}
 

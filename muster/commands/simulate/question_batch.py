@@ -11,6 +11,8 @@ from typing import Any, BinaryIO
 
 import click
 
+from kubeapi import decode
+from kubeapi.decode import Source
 from muster.commands.pod_creation import PodCreation
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input, completed_input, simulation
@@ -20,11 +22,8 @@ from muster.commands.simulate.request import InvalidOptions, SimulationRequest, 
 from muster.commands.simulate.what_if import WhatIfError
 from muster.render import answer_json
 from scheduler_core.loading import gathered
-from scheduler_core.model import wire
 from scheduler_core.queueing.queue_order import OrderError
 from validators.lint import files
-from validators.model import decode
-from validators.model.decode import Source
 
 BAD_QUESTION = 2
 _NO_QUESTION = 'must be {"id": ..., "objects": [...], "options": {...}}'
@@ -66,12 +65,12 @@ def _answered(
     return {**head, **answer_json.as_json(result)}, result.exit_status
 
 
-def _fields(line: bytes) -> Mapping[str, wire.Text]:
+def _fields(line: bytes) -> Mapping[str, decode.Text]:
     if len(line) > LARGEST_JSON:
         raise InvalidOptions(f"a request must be at most {LARGEST_JSON:,} bytes")
     try:
-        return wire.FIELDS.decode(line)
-    except wire.ValidationError:
+        return decode.FIELDS.decode(line)
+    except decode.ValidationError:
         raise InvalidOptions(_NO_QUESTION) from None
     except RecursionError:
         raise InvalidOptions(gathered.DEEP) from None
@@ -79,7 +78,7 @@ def _fields(line: bytes) -> Mapping[str, wire.Text]:
         raise InvalidOptions(f"is not JSON: {error}") from None
 
 
-def _value(text: wire.Text | None) -> Any:
+def _value(text: decode.Text | None) -> Any:
     try:
         return None if text is None else decode.parse(text)
     except RecursionError:
@@ -88,9 +87,9 @@ def _value(text: wire.Text | None) -> Any:
         raise InvalidOptions(f"is not JSON: {error}") from None
 
 
-def _objects(text: wire.Text | None) -> list[Source]:
+def _objects(text: decode.Text | None) -> list[Source]:
     try:
-        return [*wire.ITEMS.decode(text or b"")]
+        return [*decode.ITEMS.decode(text or b"")]
     except (ValueError, RecursionError):
         raise InvalidOptions(_NO_QUESTION) from None
 

@@ -10,10 +10,11 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 
+from kubeapi import decode
+from kubeapi.object_heads import HEAD, HEADS, Head
 from muster.commands.simulate.file_texts import PART, PLACE, FileTexts, OpenFile
 from scheduler_core.loading import json_values
 from scheduler_core.loading.gathered import StoredObjects
-from scheduler_core.model import wire, wire_texts
 
 _LARGEST_PART = 8 * 1024**2
 """Bytes up to which more is read until a part has a whole object."""
@@ -51,7 +52,7 @@ def read_objects(file: OpenFile, progress: Callable[[int, int], None]) -> list[S
         return None
 
 
-Part = tuple[int, bytes, Sequence[wire.Text], Sequence[wire_texts.Head]]
+Part = tuple[int, bytes, Sequence[decode.Text], Sequence[Head]]
 """Place in the file, content, and the texts and types of the objects in it."""
 
 
@@ -75,12 +76,12 @@ def _list_parts(file: OpenFile, prefix: bytes) -> Iterator[Part]:
     yield start, rest, *_texts_and_heads(_last_items(prefix, rest))
 
 
-def _texts_and_heads(items: wire.Text) -> tuple[Sequence[wire.Text], Sequence[wire_texts.Head]]:
+def _texts_and_heads(items: decode.Text) -> tuple[Sequence[decode.Text], Sequence[Head]]:
     """Return the texts and types of *items*, a JSON list."""
-    return wire.ITEMS.decode(items), wire_texts.HEADS.decode(items)
+    return decode.ITEMS.decode(items), HEADS.decode(items)
 
 
-def _whole_items(part: bytes, mark: bytes) -> tuple[int, Sequence[wire.Text], Sequence[wire_texts.Head]]:
+def _whole_items(part: bytes, mark: bytes) -> tuple[int, Sequence[decode.Text], Sequence[Head]]:
     """Return the end of the last whole item of *part* before a *mark*, and the texts and types of the items."""
     end = len(part)
     for _ in range(_TRIES):
@@ -97,7 +98,7 @@ def _first_mark(part: bytes) -> bytes:
     """Return the bytes between the first two items, with the first key of the second one."""
     for number, found in enumerate(_between(part)):
         try:
-            wire.ITEMS.decode(b"[%b]" % part[: found.start() + 1])
+            decode.ITEMS.decode(b"[%b]" % part[: found.start() + 1])
         except ValueError:
             if number > _TRIES:
                 break
@@ -106,9 +107,9 @@ def _first_mark(part: bytes) -> bytes:
     raise _NotSplitError
 
 
-def _last_items(prefix: bytes, rest: bytes) -> wire.Text:
+def _last_items(prefix: bytes, rest: bytes) -> decode.Text:
     """Return the items in *rest*, the end of the file, as a list."""
-    whole, before = wire_texts.HEAD.decode(prefix + rest), _head(prefix)
+    whole, before = HEAD.decode(prefix + rest), _head(prefix)
     # A later field of the same name overrides the items, or their type.
     if not (prefix + rest).startswith(bytes(whole.items), len(prefix) - 1):
         raise _NotSplitError
@@ -127,17 +128,17 @@ def _line_parts(file: OpenFile) -> Iterator[Part]:
         if not end:
             raise _NotSplitError
         lines = rest[:end]
-        yield start, rest, wire.VALUE.decode_lines(lines), wire_texts.HEAD.decode_lines(lines)
+        yield start, rest, decode.VALUE.decode_lines(lines), HEAD.decode_lines(lines)
         start, rest = start + end, rest[end:]
 
 
-def _head(prefix: bytes) -> wire_texts.Head:
+def _head(prefix: bytes) -> Head:
     """Return the fields of a list before its items; nothing if *prefix* is not the beginning of a list."""
     try:
-        head: wire_texts.Head = wire_texts.HEAD.decode(prefix + b"]}")
+        head: Head = HEAD.decode(prefix + b"]}")
     except ValueError:
-        return wire_texts.Head()
-    return head if bytes(head.items) == b"[]" else wire_texts.Head()
+        return Head()
+    return head if bytes(head.items) == b"[]" else Head()
 
 
 def _behind_gap(part: bytes, place: int) -> int:
@@ -148,7 +149,7 @@ def _behind_gap(part: bytes, place: int) -> int:
 class _Sorter:
     """Places of objects by type; *head* is that of their list."""
 
-    def __init__(self, file: OpenFile, head: wire_texts.Head) -> None:
+    def __init__(self, file: OpenFile, head: Head) -> None:
         self._file = file
         self._head = head
         self._columns: dict[tuple[object, object], tuple[array[int], array[int]]] = {}
@@ -158,7 +159,7 @@ class _Sorter:
         """Return whether the objects are the items of a list."""
         return bool(self._head.items)
 
-    def add(self, part: bytes, start: int, texts: Sequence[wire.Text], heads: Sequence[wire_texts.Head]) -> None:
+    def add(self, part: bytes, start: int, texts: Sequence[decode.Text], heads: Sequence[Head]) -> None:
         """Add the objects with *texts* and types, which follow each other in *part*; it begins at *start* in the file."""
         if any(each.items for each in heads):
             # A list in a list, or a kind with a field of this name.

@@ -12,8 +12,8 @@ from muster.commands import scheduler_config as configuration_file
 from muster.commands.progress import Progress
 
 if TYPE_CHECKING:
+    from kubeapi.decode import Source
     from muster.commands.snapshot.snapshot_document import Kept
-    from validators.model.decode import Source
 
 FORMATS = ("json", "jsonl")
 COMPLETE, INCOMPLETE = 0, 2

@@ -6,6 +6,8 @@ about volumes and extended resources.  Field names are those of the JSON, includ
 
 from __future__ import annotations
 
+from kubeapi.pods import Volume
+from kubeapi.volumes import PersistentVolumeSpec
 from muster.commands.snapshot import device_fields
 from muster.commands.snapshot.selector_fields import (
     AFFINITY,
@@ -26,7 +28,6 @@ from muster.commands.snapshot.selector_fields import (
 )
 from muster.commands.snapshot.shapes import Each, Entries, Fields, IfPresent, OrScalar, ScalarShape, Shape, all_kept
 from scheduler_core.loading.configuration.fields import ARGS, PROFILE
-from scheduler_core.model import wire, wire_volumes
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 
 _RESOURCES: Fields = {"requests": AMOUNTS, "limits": AMOUNTS}
@@ -69,7 +70,7 @@ CLAIM_TEMPLATE: Fields = {"metadata": {"annotations": _CLAIM_ANNOTATIONS}, "spec
 _VOLUME: Fields = {
     "name": UNREAD,
     # Of all others only the presence is read.
-    **{each: {} for each in wire.Volume.__struct_encode_fields__ if each != "name"},
+    **{each: {} for each in Volume.__struct_encode_fields__ if each != "name"},
     "persistentVolumeClaim": {"claimName": NAME},
     "awsElasticBlockStore": {"volumeID": NAME},
     "gcePersistentDisk": {"pdName": NAME, "readOnly": KEPT},
@@ -144,7 +145,7 @@ CLAIM: Fields = {
         "uid": NAME,
         "deletionTimestamp": KEPT,
         "annotations": _CLAIM_ANNOTATIONS,
-        "ownerReferences": Each({"kind": KEPT, "name": NAME, "uid": NAME, "controller": KEPT}),
+        "ownerReferences": Each({"apiVersion": UNREAD, "kind": KEPT, "name": NAME, "uid": NAME, "controller": KEPT}),
     },
     "spec": _CLAIM_SPEC,
     "status": {"phase": KEPT},
@@ -161,7 +162,7 @@ VOLUME: Fields = {
     "metadata": _NAME_AND_ZONES,
     "spec": {
         # Of the other sources only the presence is read.
-        **{each: {} for each in wire_volumes.VolumeSpec.__struct_encode_fields__},
+        **{each: {} for each in PersistentVolumeSpec.__struct_encode_fields__},
         "nodeAffinity": {"required": {"nodeSelectorTerms": Each(NODE_TERM)}},
         "claimRef": {"namespace": NAME, "name": NAME, "uid": NAME},
         "csi": {"driver": KEPT, "volumeHandle": NAME},

@@ -10,11 +10,10 @@ from typing import Any
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path
+from kubeapi import decode
 from kubeapi.versions import served
 from scheduler_core.loading.gather import ADMISSION_KINDS, KINDS
-from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem, ProblemKind
-from validators.model import decode
 
 PAGE = 500
 NEEDED = ("Node", "Pod")
@@ -104,7 +103,7 @@ def list_pages(api: Api, path: str, query: Sequence[tuple[str, str]] = ()) -> It
     while True:
         page = api.read(path, following)
         yield page
-        metadata = wire.FIELDS.decode(page).get("metadata", b"{}")
+        metadata = decode.FIELDS.decode(page).get("metadata", b"{}")
         token = (decode.parse(metadata) or {}).get("continue")
         if not token:
             return

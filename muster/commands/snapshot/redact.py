@@ -13,15 +13,15 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.pods import has_tag
+from kubeapi.priority import SYSTEM_CLASSES
 from muster.commands.snapshot import selector_texts
 from muster.commands.snapshot.fields_by_kind import FIELDS, UNLIKE
 from muster.commands.snapshot.selector_fields import EXPRESSIONS, TOLERATIONS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape, Shape
 from scheduler_core.loading.gather import DEVICE_KINDS
-from scheduler_core.model.cluster_objects import has_tag
 from scheduler_core.model.pod_ranks import INDEX_LABELS, is_index
 from scheduler_core.model.resource_names import OF_CLASS, OF_DEVICE_CLASS, OF_STORAGE_CLASS
-from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED
 
 Json = Any

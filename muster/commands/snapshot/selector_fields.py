@@ -17,7 +17,7 @@ METADATA: Fields = {
     "deletionTimestamp": KEPT,
     "labels": LABELS,
     # Name and apiVersion of the controller are read of pods.
-    "ownerReferences": Each({"apiVersion": KEPT, "kind": KEPT, "name": NAME, "controller": KEPT}),
+    "ownerReferences": Each({"apiVersion": KEPT, "kind": KEPT, "name": NAME, "uid": UNREAD, "controller": KEPT}),
     "generateName": UNREAD,
     "uid": UNREAD,
     "annotations": Unread(dict),

@@ -7,6 +7,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi import decode
+from kubeapi.decode import Source
 from muster.commands.progress import Progress
 from muster.commands.snapshot import lookup_fields
 from muster.commands.snapshot.fields_by_kind import FIELDS, UNLIKE
@@ -16,10 +18,8 @@ from muster.commands.snapshot.shapes import Shape
 from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
 from scheduler_core.loading.gather import CONFIGURATION, Name, gather, whole_name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, Unusable
-from scheduler_core.model import wire
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.problem import Problem, ProblemKind
-from validators.model.decode import Source
 
 Content = dict[str, Any]
 
@@ -38,11 +38,11 @@ class Kept:
 
     def document(self) -> bytes:
         """Return one List with an object per line."""
-        return b'{"apiVersion":"v1","kind":"List","items":[\n%s\n]}\n' % b",\n".join(map(wire.ENCODER.encode, self.objects))
+        return b'{"apiVersion":"v1","kind":"List","items":[\n%s\n]}\n' % b",\n".join(map(decode.ENCODER.encode, self.objects))
 
     def lines(self) -> bytes:
         """Return only the objects, one per line."""
-        return b"".join(wire.ENCODER.encode(each) + b"\n" for each in self.objects)
+        return b"".join(decode.ENCODER.encode(each) + b"\n" for each in self.objects)
 
 
 def keep_simulated_fields(sources: Iterable[Given], configuration: Source | None = None, progress: Progress | None = None) -> Kept:
@@ -91,7 +91,7 @@ def _of_kind(listed: Iterable[GatheredObjects], fields: Mapping[str, Shape], pro
             nameless += _pruned(each, fields, ("", ""), problems)
         else:
             named.setdefault(name, []).append(each)
-    yield from sorted(nameless, key=wire.ENCODER.encode)
+    yield from sorted(nameless, key=decode.ENCODER.encode)
     for name in sorted(named):
         counting, unlike = _counting(named[name])
         for content in _pruned(counting, fields, name, problems):

@@ -15,9 +15,9 @@ from typing import Any
 
 from apiserver.api import TRANSPORT, Api, ReplyError, reply_error
 from apiserver.port_forward import read_of_pod
+from kubeapi import decode
 from scheduler_core.sidecar.settings import EXPLAIN_SECRET, EXPLAIN_TOKEN_HEADER, LEASE_NAME, LEASE_NAMESPACE, NAMESPACE_VARIABLE
 from validators.content import subdomain
-from validators.model import decode
 
 PORT = 8080
 SECONDS = 10.0

@@ -8,8 +8,8 @@ from typing import Any
 
 from apiserver.api import Api, ReplyError
 from apiserver.discovery import path_of
+from kubeapi import decode
 from kubeapi.versions import served
-from validators.model import decode
 
 NOT_FOUND = 404
 DEEPEST = 10

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from kubeapi.affinity import Affinity, NodeAffinity
+from kubeapi.pods import Toleration
+from kubeapi.selectors import NodeSelector, NodeSelectorTerm
 from scheduler_core.exact.certificate.counted_rows import Counted, counted_devices, counted_volumes
 from scheduler_core.exact.certificate.node_sets import NodeSets
 from scheduler_core.model.nodes import CPU, Bools, Ints, Nodes
 from scheduler_core.model.pods import PodShape
-from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi import decode
+from kubeapi.affinity import NodeAffinity
 from kubeapi.field_path import FieldPath
+from kubeapi.pods import TopologySpreadConstraint
+from kubeapi.selectors import Requirement
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.configuration.fields import ARGS, GROUP_VERSION, checked, seconds
 from scheduler_core.loading.configuration.plugin_sets import Note
-from scheduler_core.model import wire
+from scheduler_core.model.decoders import DECODERS
 from scheduler_core.model.scheduler_profile import CAPACITY_RATIO, CPU_AND_MEMORY, LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy
 from validators import content, field
 from validators.field import FieldError
@@ -95,7 +99,7 @@ def _check_node_affinity(args: Args, path: FieldPath) -> Iterator[FieldError]:
     for where, term in terms:
         for key in ("matchExpressions", "matchFields"):
             for index, each in _listed(term, key):
-                requirement = wire.Requirement(each.get("key", ""), each.get("operator", ""), tuple(each.get("values", ())))
+                requirement = Requirement(each.get("key", ""), each.get("operator", ""), tuple(each.get("values", ())))
                 if text := object_errors.node_requirement(requirement, of_field=key == "matchFields"):
                     yield field.invalid(where / key / index, each, text)
 
@@ -104,7 +108,7 @@ def _node_affinity(args: Args) -> dict[str, Any]:
     if not (added := args.get("addedAffinity")):
         return {}
     preferred = [{"weight": 0, "preference": {}, **each} for _, each in _listed(added, _PREFERRED)]
-    return {"added_affinity": wire.DECODERS[wire.NodeAffinity].decode(wire.ENCODER.encode(added | {_PREFERRED: preferred}))}
+    return {"added_affinity": DECODERS[NodeAffinity].decode(decode.ENCODER.encode(added | {_PREFERRED: preferred}))}
 
 
 def _check_balanced(args: Args, path: FieldPath) -> Iterator[FieldError]:
@@ -204,8 +208,8 @@ def _check_spread(args: Args, path: FieldPath) -> Iterator[FieldError]:
 def _spread(args: Args) -> dict[str, Any]:
     if (args.get("defaultingType") or "System") == "System":
         return {"default_constraints": None}
-    decode = wire.DECODERS[wire.TopologySpreadConstraint].decode
-    return {"default_constraints": tuple(decode(wire.ENCODER.encode(each)) for each in args.get("defaultConstraints", ()))}
+    decoder = DECODERS[TopologySpreadConstraint]
+    return {"default_constraints": tuple(decoder.decode(decode.ENCODER.encode(each)) for each in args.get("defaultConstraints", ()))}
 
 
 def _check_volumes(args: Args, path: FieldPath) -> Iterator[FieldError]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeapi.field_path import FieldPath
+from kubeapi.pods import DEFAULT_SCHEDULER
 from scheduler_core.loading.configuration import plugin_args, plugin_sets
 from scheduler_core.loading.configuration.fields import ARGS, CONFIGURATION, GROUP_VERSION, KIND, checked
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS, EnabledPlugins, Note
@@ -16,7 +17,6 @@ from scheduler_core.model.resource_names import is_extended
 from scheduler_core.model.scheduler_profile import SCORED_WHOLE, SchedulerProfile, SchedulerProfiles
 from validators import content, field
 from validators.field import FieldError
-from validators.model.pod import DEFAULT_SCHEDULER
 
 NAME = Name(KIND, "", "")
 """Name of a configuration in problems: there is one."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubeapi.devices import DeviceAttribute
 from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.devices import AttributeConstraint
-from scheduler_core.model.wire_devices import Attribute
 
-_UNKNOWN = Attribute()
+_UNKNOWN = DeviceAttribute()
 """Value of a type that 1.37 does not compare."""
 
 
-def attribute_of(device: PoolDevice, name: str) -> Attribute | None:
+def attribute_of(device: PoolDevice, name: str) -> DeviceAttribute | None:
     """Return the attribute with the full *name*; the domain can be omitted in the device if it is the driver."""
-    attributes: Mapping[str, Attribute] = device.content.attributes or {}
+    attributes: Mapping[str, DeviceAttribute] = device.content.attributes or {}
     if (found := attributes.get(name)) is not None:
         return found
     domain, slash, own = name.partition("/")
@@ -26,7 +26,7 @@ class ConstraintState:
 
     def __init__(self, constraint: AttributeConstraint) -> None:
         self._constraint = constraint
-        self._values: list[Attribute] = []
+        self._values: list[DeviceAttribute] = []
 
     def add(self, request: str, alternative: str, device: PoolDevice) -> bool:
         """Add *device*, and return whether the constraint allows it; if not, nothing changes."""
@@ -43,7 +43,7 @@ class ConstraintState:
         if self._applies(request, alternative):
             self._values.pop()
 
-    def _allows(self, value: Attribute) -> bool:
+    def _allows(self, value: DeviceAttribute) -> bool:
         if not self._values:
             return True
         if value == _UNKNOWN:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_DOWN, Context, Decimal
 
 from kubeapi import quantity
-from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
+from kubeapi.devices import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 
 _LARGEST = 2**63 - 1
 _MILLI = Decimal("0.001")
@@ -18,7 +18,7 @@ class CapacityError(ValueError):
     """A request that kube-scheduler cannot represent; it ends the attempt."""
 
 
-def consumed_capacity(requested: Mapping[str, Decimal], offered: Mapping[str, Capacity] | None) -> dict[str, Decimal] | None:
+def consumed_capacity(requested: Mapping[str, Decimal], offered: Mapping[str, DeviceCapacity] | None) -> dict[str, Decimal] | None:
     """Return the amount of each capacity of a device that a request consumes; None if the device lacks a capacity.
 
     Raises:
@@ -31,7 +31,7 @@ def consumed_capacity(requested: Mapping[str, Decimal], offered: Mapping[str, Ca
     return {name: _checked(name, requested.get(name), capacity) for name, capacity in sorted(offered.items())}
 
 
-def is_sufficient(requested: Mapping[str, Decimal], offered: Mapping[str, Capacity] | None) -> bool:
+def is_sufficient(requested: Mapping[str, Decimal], offered: Mapping[str, DeviceCapacity] | None) -> bool:
     """Return whether the capacity of a device without shares is sufficient for a request.
 
     Raises:
@@ -47,7 +47,7 @@ def is_sufficient(requested: Mapping[str, Decimal], offered: Mapping[str, Capaci
     )
 
 
-def is_allowed(consumed: Decimal, policy: CapacityPolicy | None) -> bool:
+def is_allowed(consumed: Decimal, policy: CapacityRequestPolicy | None) -> bool:
     """Return whether *policy* allows to consume an amount."""
     if policy is None or (policy.default is not None and consumed == quantity.exact(policy.default)):
         return True
@@ -56,7 +56,7 @@ def is_allowed(consumed: Decimal, policy: CapacityPolicy | None) -> bool:
     return not policy.valid_values or any(consumed == quantity.exact(each) for each in policy.valid_values)
 
 
-def _checked(name: str, requested: Decimal | None, capacity: Capacity) -> Decimal:
+def _checked(name: str, requested: Decimal | None, capacity: DeviceCapacity) -> Decimal:
     try:
         consumed = _consumed(requested, capacity)
     except CapacityError as error:
@@ -66,7 +66,7 @@ def _checked(name: str, requested: Decimal | None, capacity: Capacity) -> Decima
     return consumed
 
 
-def _consumed(requested: Decimal | None, capacity: Capacity) -> Decimal:
+def _consumed(requested: Decimal | None, capacity: DeviceCapacity) -> Decimal:
     policy = capacity.request_policy
     if requested is None:
         default = policy.default if policy is not None else None
@@ -79,7 +79,7 @@ def _consumed(requested: Decimal | None, capacity: Capacity) -> Decimal:
     return next((each for each in values if requested <= each), requested)
 
 
-def _rounded_up(requested: Decimal, allowed: CapacityRange, least: Decimal) -> Decimal:
+def _rounded_up(requested: Decimal, allowed: CapacityRequestPolicyRange, least: Decimal) -> Decimal:
     if requested <= least:
         return least
     if allowed.step is None:
@@ -100,7 +100,7 @@ def _rounded_up(requested: Decimal, allowed: CapacityRange, least: Decimal) -> D
 _NOT_REPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic"
 
 
-def _is_in_range(consumed: Decimal, allowed: CapacityRange) -> bool:
+def _is_in_range(consumed: Decimal, allowed: CapacityRequestPolicyRange) -> bool:
     if allowed.max is not None and consumed > quantity.exact(allowed.max):
         return False
     if allowed.step is None:
@@ -113,7 +113,7 @@ def _is_in_range(consumed: Decimal, allowed: CapacityRange) -> bool:
     return not step or (_units(consumed, unit) - _units(least, unit)) % step == 0
 
 
-def _unit(allowed: CapacityRange) -> Decimal:
+def _unit(allowed: CapacityRequestPolicyRange) -> Decimal:
     """Return the unit in which kube-scheduler computes: thousandths if all amounts are whole thousandths, else whole units."""
     return _MILLI if all(map(_is_milli_value, _amounts(allowed))) else Decimal(1)
 
@@ -123,7 +123,7 @@ def _is_milli_value(amount: Decimal) -> bool:
     return amount == amount.quantize(_MILLI, ROUND_DOWN, _EXACT) and abs(amount) * 1000 <= _LARGEST
 
 
-def _amounts(allowed: CapacityRange) -> Iterator[Decimal]:
+def _amounts(allowed: CapacityRequestPolicyRange) -> Iterator[Decimal]:
     return (quantity.exact(each) for each in (allowed.min, allowed.max, allowed.step) if each is not None)
 
 

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from kubeapi.devices import DeviceAttribute, DeviceContent
 from scheduler_core.model import selectors
 from scheduler_core.model.device_pools import PoolDevice, PoolName
 from scheduler_core.model.devices import Alternative, DeviceId, DeviceSlice
 from scheduler_core.model.nodes import Bools, NodeTable
-from scheduler_core.model.wire_devices import Attribute, DeviceContent
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
 from scheduler_core.plugins.devices.consumable_capacity import CapacityError, is_sufficient
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
@@ -205,7 +205,7 @@ class DeviceKinds:
                 self._special.add(number)
         return number
 
-    def _attributes(self, driver: str, attributes: Mapping[str, Attribute]) -> tuple[object, ...]:
+    def _attributes(self, driver: str, attributes: Mapping[str, DeviceAttribute]) -> tuple[object, ...]:
         """Return the attributes that are read."""
         names = tuple(attributes)
         if (kept := self._kept.get((driver, names))) is None:

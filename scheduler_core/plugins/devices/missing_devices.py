@@ -6,11 +6,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+from kubeapi.nodes import Taint
 from scheduler_core.model.device_claims import DeviceLack, DeviceShortage, sorted_taints
 from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.devices import Allocation, Alternative, AttributeConstraint, ClaimSpec, DeviceId, Request
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.wire import Taint
 from scheduler_core.plugins.devices.chosen_devices import NamedSpec, Wanted
 from scheduler_core.plugins.devices.fresh_claims import FreshClaims
 from scheduler_core.plugins.devices.node_allocations import Failed, NodeAllocations

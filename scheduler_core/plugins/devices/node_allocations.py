@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 
+from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.claims import SelectorNotEvaluated
 from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.model.device_claims import DeviceObjects
@@ -15,7 +16,6 @@ from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.devices import Allocation, Alternative, DeviceId, GivenDevice
 from scheduler_core.model.names import NamedClaim
 from scheduler_core.model.nodes import Bools, NodeTable
-from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.plugins.devices.allocator import Allocator, Solution, UnfinishedSearchError
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
 from scheduler_core.plugins.devices.chosen_devices import Choice, NamedSpec, Wanted

@@ -7,12 +7,12 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Hashable
 
-from scheduler_core.model import wire
+from kubeapi import decode
+from kubeapi.devices import unnamed
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import DeviceSlice
-from scheduler_core.model.wire_devices import unnamed
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
 
 
@@ -52,7 +52,7 @@ class PoolStructures:
         known = self._contents.setdefault(device.published, {})
         if (content := known.get(device.id[2])) is None:
             read = {name: value for name, value in (device.content.attributes or {}).items() if self.read.reads(device.id[0], name)}
-            content = known[device.id[2]] = wire.ENCODER.encode(unnamed(device.content, read))
+            content = known[device.id[2]] = decode.ENCODER.encode(unnamed(device.content, read))
         return content
 
     def _structure(self, pool: NodePool) -> Hashable:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kubeapi.devices import DeviceAttribute
 from scheduler_core.causes.claims import SelectorNotEvaluated
 from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.cel.selector import AttributeValue, CompileError, Device, Selector, SelectorError, Version, compile_selector
 from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.devices import Alternative, selector_error
-from scheduler_core.model.wire_devices import Attribute
 
 
 class AllocationError(Exception):
@@ -140,7 +140,7 @@ def _readable(device: PoolDevice) -> Device:
     )
 
 
-def _value(attribute: Attribute) -> AttributeValue | None:
+def _value(attribute: DeviceAttribute) -> AttributeValue | None:
     """Return the value of an attribute; None if it has a type that 1.37 does not read."""
     if attribute.version is not None:
         return Version(attribute.version)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 
-from scheduler_core.model.wire import Taint
-from scheduler_core.model.wire_devices import DeviceTaint, DeviceToleration
+from kubeapi.devices import DeviceTaint
+from kubeapi.nodes import Taint
+from kubeapi.resource_claims import DeviceToleration
 from scheduler_core.plugins.taint_toleration import HARD, Tolerations
 
 _OPERATORS = frozenset({"", "Equal", "Exists"})

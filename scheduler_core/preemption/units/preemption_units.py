@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.preemption.units.unit_order import RANKS, instant, positions
-from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import namespace_of
 
 

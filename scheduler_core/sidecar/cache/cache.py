@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi import decode
+from kubeapi.groups import Group, PodGroup
 from kubeapi.versions.served import hub_of
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.cluster.device_store import DeviceChange
@@ -16,7 +18,6 @@ from scheduler_core.loading import gather
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.pod_devices import group_entries
-from scheduler_core.model import wire
 from scheduler_core.model.device_claims import PodEntry
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.options import PlacingOptions
@@ -38,7 +39,6 @@ from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
-from validators.model.group import Group, PodGroup
 
 __all__ = ["KINDS", "LABELS", "Cache"]
 
@@ -110,7 +110,7 @@ class Cache:
         if kind in ON_DEMAND - OPTIONAL:
             self.mark_unlisted(kind, Unlisted(UnlistedReason.NOT_SERVED))
 
-    def replace(self, kind: str, raws: Iterable[wire.Text], resource_version: str = "") -> None:
+    def replace(self, kind: str, raws: Iterable[decode.Text], resource_version: str = "") -> None:
         """Replace all objects of *kind* by a list at that resourceVersion; an outdated list deletes and restores nothing."""
         versions, listed = self._versions[kind], set()
         is_new = versions.is_new(version := number(resource_version))
@@ -141,7 +141,7 @@ class Cache:
         """Return whether *kind* is listed and all its changes up to that version are applied."""
         return self.is_listed(kind) and self._versions[kind].complete_to >= number(resource_version)
 
-    def apply(self, kind: str, event: str, raw: wire.Text) -> None:
+    def apply(self, kind: str, event: str, raw: decode.Text) -> None:
         """Apply a watch event ADDED, MODIFIED or DELETED; other events and unreadable objects are ignored."""
         if event in ("ADDED", "MODIFIED"):
             self._receive(kind, raw, listed=False)
@@ -211,7 +211,7 @@ class Cache:
         """Return the groups whose spec names this composite as parent."""
         return tuple(self.group_cache.completed(live) for live in self.group_cache.children(namespace, composite))
 
-    def _receive(self, kind: str, raw: wire.Text, *, listed: bool) -> gather.Name | None:
+    def _receive(self, kind: str, raw: decode.Text, *, listed: bool) -> gather.Name | None:
         """Add an object unless its event is outdated, and return its name; None if it has none."""
         head = read_head(kind, raw)
         if head is None:

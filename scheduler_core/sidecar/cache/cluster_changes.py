@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from kubeapi.priority import PriorityClass
+from kubeapi.workloads import Workload
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.names import Name as Root
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.group_cache import GROUPS, GroupCache, LiveGroup
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
-from validators.model.cluster import PriorityClass
-from validators.model.workload import Workload
 
 Before = tuple[LiveGroup | Workload | PriorityClass | object | None, Root | None]
 """Object with a name before a change (None: there was none), and the root of its tree."""

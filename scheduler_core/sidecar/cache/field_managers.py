@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
+from kubeapi import decode
 from kubeapi.meta import Struct
-from scheduler_core.model import wire
 
 
 class _Status(msgspec.Struct, frozen=True, rename={"conditions": "f:conditions"}):
@@ -44,7 +44,7 @@ class _Object(Struct, frozen=True):
 _OBJECT: Final = msgspec.json.Decoder(_Object)
 
 
-def managers_of_condition(text: wire.Text, type_: str) -> frozenset[str]:
+def managers_of_condition(text: decode.Text, type_: str) -> frozenset[str]:
     """Return the managers that own the message of the status condition of *type_*; empty if managed fields do not list it.
 
     The message decides, because a manager owns only the fields that it changed.  If a second writer sets the same status with another
@@ -58,12 +58,12 @@ def managers_of_condition(text: wire.Text, type_: str) -> frozenset[str]:
     )
 
 
-def managers_of_annotation(text: wire.Text, name: str) -> frozenset[str]:
+def managers_of_annotation(text: decode.Text, name: str) -> frozenset[str]:
     """Return the managers that own the annotation *name*; empty if managed fields do not list it."""
     return frozenset(each.manager for each in _entries(text) if f"f:{name}" in each.fields_v1.metadata.annotations)
 
 
-def _entries(text: wire.Text) -> tuple[_Entry, ...]:
+def _entries(text: decode.Text) -> tuple[_Entry, ...]:
     try:
         return _OBJECT.decode(text).metadata.managed_fields
     except (ValueError, RecursionError):

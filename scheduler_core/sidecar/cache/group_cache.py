@@ -8,7 +8,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import ObjectMeta
+from kubeapi.priority import PriorityClass
+from kubeapi.workloads import Workload
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.priority import Priorities
@@ -23,10 +26,7 @@ from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.cache.node_cache import NodeCache
 from scheduler_core.sidecar.writes import Condition
 from validators.lookup import KnownObjects
-from validators.model.cluster import PriorityClass
-from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Named, Object
-from validators.model.workload import Workload
 
 Key = tuple[str, str, str]
 """Kind, namespace, name."""

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar, overload
 
+from kubeapi.groups import Group
 from kubeapi.meta import replaced
 from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
 from scheduler_core.loading import label_case, v1alpha1
@@ -22,7 +23,6 @@ from scheduler_core.sidecar.cache.group_cache import CachedObjects, GroupCache, 
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
-from validators.model.group import Group
 
 T = TypeVar("T")
 

@@ -8,16 +8,15 @@ from collections.abc import Collection, Container
 import numpy as np
 
 from kubeapi.meta import ObjectMeta
+from kubeapi.nodes import ContainerImage, Node, NodeSpec
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_nodes import NodeRead, images_among, read_node
 from scheduler_core.loading.read_objects import attempt
-from scheduler_core.model import cluster_objects
 from scheduler_core.model.attach_limits import AttachLimits
-from scheduler_core.model.cluster_objects import ContainerImage
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
-from validators.model.cluster import Node
+from validators.model import views
 
 Images = tuple[ContainerImage, ...]
 MAX_UNKNOWN_RESOURCES = 64
@@ -130,7 +129,7 @@ class NodeCache:
         if (read := self.nodes.get(name)) is None:
             return None
         if (known := self._known.get(name)) is None:
-            known = self._known[name] = Node(read.node.metadata)
+            known = self._known[name] = views.Node(metadata=read.node.metadata)
         return known
 
     def list_nodes(self) -> tuple[Node, ...]:
@@ -162,8 +161,8 @@ class NodeCache:
             self._texts.clear()
         share = self._texts.setdefault
         labels = {share(key, key): share(value, value) for key, value in (metadata.labels or {}).items()}
-        slim = cluster_objects.Node(
+        slim = Node(
             ObjectMeta(name=metadata.name, labels=labels),
-            cluster_objects.NodeSpec(spec.taints or None, spec.unschedulable),
+            NodeSpec(spec.taints or None, spec.unschedulable),
         )
         return NodeRead(slim, dict(read.allocatable), read.kept)

@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
+from kubeapi import decode
 from kubeapi.meta import Struct
 from scheduler_core.loading.gather import Name
-from scheduler_core.model import wire
 from scheduler_core.sidecar.cache.freshness import Stamp, number
 from validators.model.objects import CLUSTER_SCOPED
 
@@ -32,7 +32,7 @@ class ObjectHead(Struct, frozen=True, gc=False):
 HEAD_DECODER: Final = msgspec.json.Decoder(ObjectHead)
 
 
-def read_head(kind: str, raw: wire.Text) -> tuple[str, Name, Stamp] | None:
+def read_head(kind: str, raw: decode.Text) -> tuple[str, Name, Stamp] | None:
     """Return apiVersion, name and stamp of an object; None if they cannot be read."""
     try:
         head = HEAD_DECODER.decode(raw)

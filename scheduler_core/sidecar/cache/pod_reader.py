@@ -8,13 +8,13 @@ from typing import Final
 import msgspec
 
 from kubeapi.meta import Struct
+from kubeapi.pods import Pod
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.read_pods import Reader
-from scheduler_core.model import wire
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.freshness import Stamp
@@ -24,7 +24,7 @@ from scheduler_core.sidecar.writes import Condition
 
 
 class _EndedStatus(Struct, frozen=True, gc=False):
-    """``status`` of a pod that has ended, without the fields of ``wire.PodStatus``."""
+    """``status`` of a pod that has ended, without the fields of ``kubeapi.pods.PodStatus``."""
 
     message: str = ""
 
@@ -56,7 +56,7 @@ class PodReader:
             Unusable: the pod cannot be used.
 
         """
-        pod = typed(raw_object, wire.Pod)
+        pod = typed(raw_object, Pod)
         name = name_in(raw_object.kind, pod.metadata)
         if (draft := self._reader.draft(name, pod)) is None:
             ran = pod.spec.node_name and not _is_rejected(raw_object)
@@ -86,7 +86,7 @@ class PodReader:
         """Return the number of known forms."""
         return len(self._reader)
 
-    def _pod_scheduled(self, pod: wire.Pod) -> Condition | None:
+    def _pod_scheduled(self, pod: Pod) -> Condition | None:
         for each in pod.status.conditions or ():
             if each.type == SCHEDULED and each.status != "True":
                 # Pods of one group usually have the same message.

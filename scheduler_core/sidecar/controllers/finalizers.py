@@ -10,9 +10,9 @@ import collections
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from kubeapi.groups import PROTECTION_FINALIZERS, Group
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.writes import AddFinalizer, Ref, RemoveFinalizer, Write
-from validators.model.group import PROTECTION_FINALIZERS, Group
 from validators.model.objects import namespace_of
 
 Key = tuple[str, str]

@@ -14,6 +14,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
+from kubeapi.groups import Group
+from kubeapi.meta import Condition as GroupCondition
 from kubeapi.versions.releases import FIRST_WITH_COMPOSITE_CONDITIONS, TODAY
 from scheduler_core.causes.pre_enqueue import GroupViolations, InvalidTree
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
@@ -26,8 +28,6 @@ from scheduler_core.sidecar.writes import Condition, RecordEvent, Ref, SetCondit
 from scheduler_core.wording.pre_enqueue_words import INVALID, pre_enqueue_words
 from scheduler_core.wording.truncation import LONGEST, listed_within
 from validators.gates import Gates
-from validators.model.group import Condition as GroupCondition
-from validators.model.group import Group
 
 VALID = "muster.dev/Valid"
 """Our own condition type, used if the API's condition must not be changed."""

@@ -10,6 +10,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 
+from kubeapi.workloads import MAX_DEPTH
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.names import Name as Root
 from scheduler_core.queueing.creation_time import Age, age
@@ -19,7 +20,6 @@ from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod, pinned_hostname
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Ref
-from validators.model.workload import MAX_DEPTH
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

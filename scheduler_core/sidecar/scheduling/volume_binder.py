@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kubeapi.selectors import NodeSelector
 from scheduler_core.loading.gather import Name
 from scheduler_core.model import selectors
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.volumes import Claim, Volume
-from scheduler_core.model.wire import NodeSelector
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.root_status import OurPods

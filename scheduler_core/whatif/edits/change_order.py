@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from kubeapi.nodes import Taint
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
 from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.nouns import level
-from scheduler_core.model.wire import Taint
 
 _ORDER: tuple[type[Change], ...] = (
     changes.AddedDevices,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from kubeapi.affinity import Affinity, NodeAffinity, PodAffinity
+from kubeapi.nodes import Taint
+from kubeapi.pods import Toleration
 from scheduler_core.causes.changes import DroppedPodRules, DroppedSelectors, Relaxation, RemovedGates, ToleratedTaint
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodShape
-from scheduler_core.model.wire import Affinity, NodeAffinity, PodAffinity, Taint, Toleration
 from scheduler_core.whatif.edits.edited_objects import pod_of
 from scheduler_core.whatif.edits.edits import RELAXED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, section

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kubeapi.groups import Group
+from kubeapi.workloads import TopologyConstraint
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Column
 from scheduler_core.model.pods import PodRecord
@@ -16,8 +18,6 @@ from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, Widened
 from scheduler_core.whatif.edits.node_templates import is_of_machine
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.trial.subject import Subject
-from validators.model.group import Group
-from validators.model.workload import TopologyConstraint
 
 _TAINTS = 4
 """Maximum number of taints to try, those on the most nodes first."""

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubeapi.nodes import Taint
 from scheduler_core.cluster.cluster import Key
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, PoolDevice
@@ -13,7 +14,6 @@ from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Alternative, Request
 from scheduler_core.model.nodes import Ints, NodeTable
 from scheduler_core.model.pods import PodShape
-from scheduler_core.model.wire import Taint
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import tolerated
 from scheduler_core.whatif.edits.device_edits import ClaimSource, LikeDevice, more_devices

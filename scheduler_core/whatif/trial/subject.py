@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 
+from kubeapi.workloads import Workload
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -12,7 +13,6 @@ from scheduler_core.queueing.trees import Trees, minimum, name_of
 from validators.hierarchy.tree import GroupNode
 from validators.model.objects import namespace_of
 from validators.model.templates import Templates
-from validators.model.workload import Workload
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

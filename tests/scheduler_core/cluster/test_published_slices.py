@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from kubeapi.devices import DeviceTaintRuleSpec, ResourceSlice
 from scheduler_core.cluster import published_slices
 from scheduler_core.cluster.published_slices import PublishedSlices
-from scheduler_core.model.wire_devices import DeviceTaintRuleSpec, ResourceSlice
 
 SELECTORS = {
     "one pool": ({"driver": "gpu.example.com", "pool": "p3"}, ["s3"]),

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from kubeapi.decode import ENCODER
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.devices import MOST_CONSUMERS, Allocation
 from scheduler_core.model.status import Status
-from scheduler_core.model.wire import ENCODER
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, leaf, message_of, node, reasons_of
 from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, resource_claim, template, wanting

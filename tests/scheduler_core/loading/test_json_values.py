@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi import decode
 from scheduler_core.loading.gather import gather
 from scheduler_core.loading.json_values import is_doubtful, refusal, split
-from scheduler_core.model import wire
 
 ONE, TWO = {"a": '}{"\\ \n', "b": [{}, {"c": "}\n{"}]}, {"kind": "List", "items": [{"x": 1}, {"y": "\\\\"}]}
 
@@ -80,7 +80,7 @@ LONG = b"7" * 5000
 @pytest.mark.parametrize("value", [b'"caf\xe9"', b'{"\xff":1}', b'"\xed\xb0\x80"', LONG, b"-" + LONG, b"[1, " + LONG + b"]"])
 def test_what_only_a_full_decoding_refuses_is_refused_at_first(value):
     text = b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"},"odd":%b}' % value
-    assert bytes(wire.VALUE.decode(text)) == text
+    assert bytes(decode.VALUE.decode(text)) == text
     assert refusal(text).startswith("is not JSON: ")
     kinds, problems = gather([b'{"apiVersion":"v1","kind":"NodeList","items":[%b,{"metadata":{"name":"b"}}]}' % text])
     assert (["Node a"], 1) == ([each.object for each in problems], len(kinds["Node"]))
@@ -97,17 +97,17 @@ def test_a_byte_that_is_not_utf_8_is_named(value, byte):
 def test_what_can_be_decoded_in_full_is_not_refused(value):
     text = b'{"x":%b}' % value
     assert "" == refusal(text)
-    wire.WHOLE.decode(text)
+    decode.WHOLE.decode(text)
 
 
 @given(st.lists(st.binary(max_size=8) | st.sampled_from([LONG, b"1e400", b'"', b"{", b'":'])).map(b"".join))
 def test_a_text_that_is_not_refused_is_decoded_in_full(inside):
     try:
-        wire.VALUE.decode(inside)
+        decode.VALUE.decode(inside)
     except ValueError:
         return
     if not refusal(inside):
-        wire.WHOLE.decode(inside)
+        decode.WHOLE.decode(inside)
 
 
 def test_digits_that_are_far_apart_are_not_doubtful():

@@ -2,8 +2,12 @@
 
 import pytest
 
+from kubeapi.decode import ENCODER
+from kubeapi.nodes import Taint
+from kubeapi.pods import Pod
+from kubeapi.selectors import LabelSelector, Requirement
 from scheduler_core.loading import object_errors
-from scheduler_core.model.wire import DECODERS, ENCODER, LabelSelector, Pod, Requirement, Taint
+from scheduler_core.model.decoders import DECODERS
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.selectors import LabelSelector
 from scheduler_core.cluster.load import load
 from scheduler_core.model.snapshot import DisruptionBudget
-from scheduler_core.model.wire import LabelSelector
 from tests.scheduler_core.loading.manifests import budget, group, node, pod, priority_class, problem_lines
 from validators.model.objects import Named
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kubeapi.nodes import Taint
 from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, NodeTable
 from scheduler_core.model.resource_names import BUILT_IN
-from scheduler_core.model.wire import Taint
 from tests.scheduler_core.builders import table
 
 NODES = table([{"zone": "b", "rack": "r1"}, {"zone": "a"}, {}, {"zone": "b", "rack": ""}])

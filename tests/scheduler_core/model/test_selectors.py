@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi.affinity import PreferredSchedulingTerm
+from kubeapi.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.model import selectors
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.selector_clause import parse_integer
-from scheduler_core.model.wire import LabelSelector, NodeSelector, NodeSelectorTerm, PreferredNodes, Requirement
 
 
 def table(labels: list[dict[str, str]], first: int = 0) -> NodeTable:
@@ -165,10 +166,10 @@ def test_simple_mask(pairs: tuple[tuple[str, str], ...], want: str) -> None:
 
 def test_preferred_scores_are_the_sums_of_the_weights_that_match() -> None:
     terms = [
-        PreferredNodes(10, node_term(expression("zone In", "a"))),
-        PreferredNodes(1, node_term(expression("rank Exists"))),
-        PreferredNodes(50, node_term()),
-        PreferredNodes(70, node_term(expression("zone In"))),
+        PreferredSchedulingTerm(10, node_term(expression("zone In", "a"))),
+        PreferredSchedulingTerm(1, node_term(expression("rank Exists"))),
+        PreferredSchedulingTerm(50, node_term()),
+        PreferredSchedulingTerm(70, node_term(expression("zone In"))),
     ]
 
     assert [11, 11, 1, 1, 0] == selectors.preferred_scores(terms, table(NODES)).tolist()

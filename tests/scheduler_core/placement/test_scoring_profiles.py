@@ -10,12 +10,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeapi.nodes import Taint
 from scheduler_core.cluster.node_table import scored_rows
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import MOST_ALLOCATED, SchedulerProfile, ScoringStrategy
-from scheduler_core.model.wire import Taint
 from scheduler_core.placement.greedy import Greedy, assigned
 from scheduler_core.placement.placement_request import Signatures
 from tests.sampling import sampled

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kubeapi.affinity import PodAffinityTerm
+from kubeapi.pods import TopologySpreadConstraint
+from kubeapi.selectors import LabelSelector, NodeSelectorTerm, Requirement
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.wire import LabelSelector, NodeSelectorTerm, PodAffinityTerm, Requirement, TopologySpreadConstraint
 
 Cluster = Sequence[tuple[PodRecord, int]]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from kubeapi.devices import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.status import Status
-from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
 from scheduler_core.plugins.devices.consumable_capacity import CapacityError, consumed_capacity, is_allowed
 from tests.scheduler_core.builders import GPU, Json, leaf, message_of, node, placed, pod, reasons_of
 from tests.scheduler_core.plugins.device_objects import (
@@ -188,42 +188,42 @@ def test_a_device_without_the_requested_capacity_is_left_out():
     assert {"pod/p/g": ["gpu=n1/b"]} == given(decision)
 
 
-TENS = CapacityRange(min="10", max="50", step="10")
+TENS = CapacityRequestPolicyRange(min="10", max="50", step="10")
 
 
 @pytest.mark.parametrize(
     ("policy", "requested", "consumed", "allowed"),
     [
         pytest.param(None, None, 80, True, id="nothing requested: all"),
-        pytest.param(CapacityPolicy(default="20"), None, 20, True, id="the default"),
-        pytest.param(CapacityPolicy(default="20", valid_range=TENS), 5, 10, True, id="at least the minimum"),
-        pytest.param(CapacityPolicy(default="20", valid_range=TENS), 21, 30, True, id="the next step"),
-        pytest.param(CapacityPolicy(default="20", valid_range=TENS), 30, 30, True, id="a step"),
-        pytest.param(CapacityPolicy(default="20", valid_range=TENS), 51, 60, False, id="above the maximum"),
-        pytest.param(CapacityPolicy(default="20", valid_values=("20", "40")), 30, 40, True, id="the next value"),
-        pytest.param(CapacityPolicy(default="20", valid_values=("20", "40")), 41, 41, False, id="above all values"),
+        pytest.param(CapacityRequestPolicy(default="20"), None, 20, True, id="the default"),
+        pytest.param(CapacityRequestPolicy(default="20", valid_range=TENS), 5, 10, True, id="at least the minimum"),
+        pytest.param(CapacityRequestPolicy(default="20", valid_range=TENS), 21, 30, True, id="the next step"),
+        pytest.param(CapacityRequestPolicy(default="20", valid_range=TENS), 30, 30, True, id="a step"),
+        pytest.param(CapacityRequestPolicy(default="20", valid_range=TENS), 51, 60, False, id="above the maximum"),
+        pytest.param(CapacityRequestPolicy(default="20", valid_values=("20", "40")), 30, 40, True, id="the next value"),
+        pytest.param(CapacityRequestPolicy(default="20", valid_values=("20", "40")), 41, 41, False, id="above all values"),
         pytest.param(
-            CapacityPolicy(default="1", valid_range=CapacityRange(min="500m", step="250m")),
+            CapacityRequestPolicy(default="1", valid_range=CapacityRequestPolicyRange(min="500m", step="250m")),
             Decimal("0.6"),
             Decimal("0.75"),
             True,
             id="parts",
         ),
-        pytest.param(CapacityPolicy(default="2"), 3, 3, True, id="another amount than the default"),
+        pytest.param(CapacityRequestPolicy(default="2"), 3, 3, True, id="another amount than the default"),
     ],
 )
 def test_consumed_capacity(policy, requested, consumed, allowed):
     wanted = {} if requested is None else {"memory": Decimal(requested)}
-    assert {"memory": Decimal(consumed)} == consumed_capacity(wanted, {"memory": Capacity("80", policy)})
+    assert {"memory": Decimal(consumed)} == consumed_capacity(wanted, {"memory": DeviceCapacity("80", policy)})
     assert allowed == is_allowed(Decimal(consumed), policy)
 
 
 def test_amounts_that_cannot_be_represented_are_errors():
-    steps = CapacityPolicy(default="1", valid_range=CapacityRange(min="1", step="2"))
+    steps = CapacityRequestPolicy(default="1", valid_range=CapacityRequestPolicyRange(min="1", step="2"))
     with pytest.raises(CapacityError, match="cannot be represented"):
-        consumed_capacity({"memory": Decimal(2) ** 63}, {"memory": Capacity("80", steps)})
+        consumed_capacity({"memory": Decimal(2) ** 63}, {"memory": DeviceCapacity("80", steps)})
     with pytest.raises(CapacityError, match="negative"):
-        consumed_capacity({"memory": Decimal(-1)}, {"memory": Capacity("80")})
+        consumed_capacity({"memory": Decimal(-1)}, {"memory": DeviceCapacity("80")})
     decision = greedy(
         [*BASE, device_slice("n1", shareable("a", default="1", validRange={"min": "1", "step": "2"})), part("9Ei"), wanting("p", "g:t")]
     )
@@ -232,13 +232,13 @@ def test_amounts_that_cannot_be_represented_are_errors():
 
 @pytest.mark.parametrize("step", ["1", "1m", "1n"])
 def test_amounts_of_more_than_64_bits_are_errors_or_not_allowed(step):
-    policy = CapacityPolicy(default="1", valid_range=CapacityRange(min="1", max="1e40", step=step))
+    policy = CapacityRequestPolicy(default="1", valid_range=CapacityRequestPolicyRange(min="1", max="1e40", step=step))
     with pytest.raises(CapacityError, match="cannot be represented"):
-        consumed_capacity({"memory": Decimal("1e40")}, {"memory": Capacity("80", policy)})
+        consumed_capacity({"memory": Decimal("1e40")}, {"memory": DeviceCapacity("80", policy)})
     huge = device_slice("n1", shareable("a", default="1", validRange={"min": "1", "step": step}))
     decision = greedy([*BASE, huge, part("1e999"), wanting("p", "g:t")])
     assert decision.status is Status.ERROR
-    assert not is_allowed(Decimal("1e40"), CapacityPolicy(valid_range=CapacityRange(min="1", step="500m")))
+    assert not is_allowed(Decimal("1e40"), CapacityRequestPolicy(valid_range=CapacityRequestPolicyRange(min="1", step="500m")))
 
 
 def sliced(content: Json, **more: Any) -> Json:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.affinity import Affinity, PodAffinityTerm
+from kubeapi.selectors import LabelSelector
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.wire import Affinity, LabelSelector, PodAffinityTerm
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from tests.scheduler_core.plugins.world import (

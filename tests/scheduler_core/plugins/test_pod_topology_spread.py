@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.affinity import Affinity, NodeAffinity
+from kubeapi.nodes import Taint
+from kubeapi.pods import Toleration, TopologySpreadConstraint
+from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.wire import (
-    Affinity,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorTerm,
-    Requirement,
-    Taint,
-    Toleration,
-    TopologySpreadConstraint,
-)
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from tests.scheduler_core.plugins.world import HOST, ZONE, pod, shape, snapshot, spread, table, zones

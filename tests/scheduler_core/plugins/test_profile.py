@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from kubeapi.affinity import Affinity, NodeAffinity, PreferredSchedulingTerm
+from kubeapi.nodes import Taint
+from kubeapi.pods import Toleration
+from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.cluster.load import load
-from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, PreferredNodes, Requirement, Taint, Toleration
 from scheduler_core.plugins.node_affinity import NODE_AFFINITY
 from scheduler_core.plugins.node_affinity import NodeAffinity as NodeAffinityPlugin
 from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
@@ -30,7 +33,7 @@ ZONE_A = NodeSelectorTerm(match_expressions=(Requirement("zone", "In", ("a",)),)
 NODES = table([{"disk": "ssd", "zone": "a"}, {"disk": "hdd", "zone": "a"}, {"disk": "ssd"}, {}])
 
 
-def wanting(*terms: NodeSelectorTerm, preferred: tuple[PreferredNodes, ...] | None = None) -> Affinity:
+def wanting(*terms: NodeSelectorTerm, preferred: tuple[PreferredSchedulingTerm, ...] | None = None) -> Affinity:
     return Affinity(NodeAffinity(NodeSelector(terms) if terms else None, preferred))
 
 
@@ -101,7 +104,7 @@ def test_of_several_numbers_one_suffices():
         pytest.param(shape(affinity=wanting(SSD, ZONE_A)), [True, True, True, False], id="one of the terms"),
         pytest.param(shape(affinity=wanting(SSD), node_selector=(("zone", "a"),)), [True, False, False, False], id="both"),
         pytest.param(shape(affinity=Affinity(NodeAffinity(NodeSelector(())))), [False] * 4, id="no term matches nothing"),
-        pytest.param(shape(affinity=wanting(preferred=(PreferredNodes(5, SSD),))), [], id="a preference keeps nobody away"),
+        pytest.param(shape(affinity=wanting(preferred=(PreferredSchedulingTerm(5, SSD),))), [], id="a preference keeps nobody away"),
     ],
 )
 def test_selectors_and_required_affinity_choose_nodes(what, want):
@@ -167,7 +170,7 @@ def test_fields_that_are_not_modelled_refuse_a_pod_by_name(ignore, refused):
 
 def test_preferences_and_soft_taints_are_counted_by_node():
     nodes = table([{"disk": "ssd"}, {"zone": "a", "disk": "ssd"}, {}], taints=[(SOFT, Taint("older", "PreferNoSchedule")), (SOFT,), ()])
-    terms = (PreferredNodes(7, SSD), PreferredNodes(5, ZONE_A), PreferredNodes(9, NodeSelectorTerm()))
+    terms = (PreferredSchedulingTerm(7, SSD), PreferredSchedulingTerm(5, ZONE_A), PreferredSchedulingTerm(9, NodeSelectorTerm()))
     result = Profile(nodes).compile(shape(affinity=wanting(preferred=terms), tolerations=(Toleration("older", "Exists"),)))
 
     assert ([1, 1, 0], [7, 12, 0]) == (untolerated(result), preferred(result))

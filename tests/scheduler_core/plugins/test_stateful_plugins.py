@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kubeapi.affinity import Affinity
+from kubeapi.selectors import LabelSelector, Requirement
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.wire import (
-    Affinity,
-    LabelSelector,
-    Requirement,
-)
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD

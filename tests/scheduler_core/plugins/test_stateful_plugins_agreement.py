@@ -8,22 +8,12 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubeapi.affinity import Affinity, NodeAffinity, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from kubeapi.nodes import Taint
+from kubeapi.pods import Toleration, TopologySpreadConstraint
+from kubeapi.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.wire import (
-    Affinity,
-    LabelSelector,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorTerm,
-    PodAffinity,
-    PodAffinityTerm,
-    Requirement,
-    Taint,
-    Toleration,
-    TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
-)
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins

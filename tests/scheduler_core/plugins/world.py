@@ -7,19 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.affinity import Affinity, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from kubeapi.nodes import Taint
+from kubeapi.pods import TopologySpreadConstraint
+from kubeapi.selectors import LabelSelector, Requirement
 from scheduler_core.model.nodes import Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.model.wire import (
-    Affinity,
-    LabelSelector,
-    PodAffinity,
-    PodAffinityTerm,
-    Requirement,
-    Taint,
-    TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
-)
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from validators.lookup import KnownObjects

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from kubeapi.groups import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
 from kubeapi.meta import Empty, ObjectMeta, replaced
+from kubeapi.selectors import LabelSelector
+from kubeapi.workloads import DisruptionMode
 from scheduler_core.causes.attempts import Feasibility
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
@@ -21,11 +24,8 @@ from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Topology
-from scheduler_core.model.wire import LabelSelector
 from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.units.preemption_units import Units
-from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
-from validators.model.workload import DisruptionMode
 
 CASES = json.loads((Path(__file__).parents[2] / "cases" / "preemption.json").read_text(encoding="utf-8"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.selectors import LabelSelector, Requirement
 from scheduler_core.model.snapshot import DisruptionBudget
-from scheduler_core.model.wire import LabelSelector, Requirement
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from tests.scheduler_core.preemption.scene import budget, cases, pod, units_of
 

@@ -12,7 +12,7 @@ from scheduler_core.queueing.trees import Trees
 from scheduler_core.wording.pre_enqueue_words import pre_enqueue_words
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
 from validators.gates import Gates
-from validators.model import decode
+from validators.model import objects
 from validators.model.objects import Named
 
 ALL = {"all": {}}
@@ -24,7 +24,7 @@ def workload(name: str, *leaves: str, gang: int = 2):
     policy = {"gang": {"minCount": gang}} if gang else {"basic": {}}
     below = [{"name": each, "schedulingPolicy": policy} for each in leaves]
     root = {"name": "root", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": below}
-    return decode.decode("Workload", {"metadata": {"name": name}, "spec": {"compositePodGroupTemplates": [root]}})
+    return objects.decode_kind("Workload", {"metadata": {"name": name}, "spec": {"compositePodGroupTemplates": [root]}})
 
 
 def violated_rules(groups, pods=(), others=(), gates=None) -> dict[str, list[str]]:

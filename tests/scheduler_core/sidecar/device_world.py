@@ -218,6 +218,6 @@ def allocated(claim: Json) -> list[Json]:
 def to_selector(selector: Json) -> Any:
     import msgspec
 
-    from scheduler_core.model.wire import NodeSelector
+    from kubeapi.selectors import NodeSelector
 
     return msgspec.json.decode(json.dumps(selector), type=NodeSelector)

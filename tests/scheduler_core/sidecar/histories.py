@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from kubeapi.decode import ENCODER
 from kubeapi.meta import replaced
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.model.wire import ENCODER
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, Reads
 

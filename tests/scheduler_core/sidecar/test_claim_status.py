@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
+from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.model.devices import Allocation, GivenDevice
-from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.sidecar.client.claim_status import FINALIZER, changed_claim, claim_outcome, needs_finalizer
 from scheduler_core.sidecar.writes import AllocateClaim, Ref, ReleaseClaim, WriteOutcome
 

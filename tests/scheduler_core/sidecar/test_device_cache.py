@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubeapi.decode import ENCODER
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.devices import Allocation, GivenDevice
-from scheduler_core.model.wire import ENCODER
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.scheduling.decide import decide
 from scheduler_core.sidecar.writes import AllocateClaim, Ref

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from kubeapi.selectors import LabelSelector
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.live import EvictionRefused, EvictionsBlocked, ExceededBudget
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import DisruptionBudget
-from scheduler_core.model.wire import LabelSelector
 from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption, blocked_preemption
 from scheduler_core.sidecar.writes import Evict, EvictionMethod, RecordEvent, SetCondition, WriteOutcome
 from scheduler_core.wording.changes import remedy_text

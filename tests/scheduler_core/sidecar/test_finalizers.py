@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.groups import PROTECTION_FINALIZERS
 from scheduler_core.sidecar.controllers.finalizers import Finalizers
 from scheduler_core.sidecar.controllers.pending_writes import RETRY_SECONDS
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer
-from validators.model.decode import decode
-from validators.model.group import PROTECTION_FINALIZERS
+from validators.model.objects import decode_kind
 
 LEAF, INNER = PROTECTION_FINALIZERS["PodGroup"], PROTECTION_FINALIZERS["CompositePodGroup"]
 
@@ -31,7 +31,7 @@ def group(name, *, kind="PodGroup", finalizers=(), deleting=False, parent=None, 
     spec = {"schedulingPolicy": {"basic": {}}}
     if parent:
         spec["parentCompositePodGroupName"] = parent
-    return decode(kind, {"metadata": metadata, "spec": spec})
+    return decode_kind(kind, {"metadata": metadata, "spec": spec})
 
 
 def wanted(*groups, pods=None, protection=None, now=0.0):

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeapi.affinity import Affinity, PodAffinity, PodAffinityTerm
+from kubeapi.selectors import LabelSelector
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.model.wire import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from scheduler_core.sidecar.cache import pod_affinity as module
 from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
 from tests.sampling import sampled

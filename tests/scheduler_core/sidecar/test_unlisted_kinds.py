@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from kubeapi.controllers import CONTROLLERS
 from scheduler_core.causes.live import ObjectsAwaited, Unlisted, UnlistedReason
 from scheduler_core.model.names import Name
-from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Reads

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from scheduler_core.model.wire import Taint
+from kubeapi.nodes import Taint
 
 _PLAIN: Mapping[type, tuple[Any, ...]] = {
     str: ("x", ""),

@@ -8,12 +8,12 @@ import typing
 
 import pytest
 
+from kubeapi.nodes import Taint
 from scheduler_core.causes import changes, constraints
 from scheduler_core.causes.changes import Change, SearchLimit
 from scheduler_core.causes.constraints import Constraint
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.model.wire import Taint
 from scheduler_core.whatif.edits.change_order import order_key
 from scheduler_core.wording.changes import change_text, limit_text, remedy_text, searched_text
 from scheduler_core.wording.constraints import constraint_text

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from kubeapi.nodes import Taint
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.changes import DroppedSelectors, ToleratedTaint, UncordonedNodes
 from scheduler_core.causes.device_refusals import InsufficientDevices
@@ -26,7 +27,6 @@ from scheduler_core.causes.pre_enqueue import ClaimMissing, MembersGated, Quorum
 from scheduler_core.causes.resources import ComparedNodes, InsufficientResource, RequestTooLarge
 from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, SelectorLiteral
 from scheduler_core.model.names import Domain, Name, NamedClaim
-from scheduler_core.model.wire import Taint
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.verdict_line import verdict_line
 

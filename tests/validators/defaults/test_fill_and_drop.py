@@ -8,7 +8,7 @@ import pytest
 
 from validators.defaults import drop, fill
 from validators.gates import CLAIMS, COMPOSITE, GENERIC_WORKLOAD, PREEMPTION_POLICY, TOPOLOGY, WITH_JOB, Gates
-from validators.model import decode
+from validators.model import objects
 
 
 def group(**spec: Any) -> dict[str, Any]:
@@ -29,9 +29,9 @@ def group(**spec: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("gates", [Gates(), Gates(frozenset({PREEMPTION_POLICY}))], ids=["gates on", "gate off"])
 def test_json_and_typed_objects_are_filled_alike(kind: str, spec: dict[str, Any], gates: Gates) -> None:
     content = group(**spec)
-    typed = decode.decode(kind, content)
+    typed = objects.decode_kind(kind, content)
 
-    assert fill.fill(typed, gates) == decode.decode(kind, fill.apply(kind, content, gates))
+    assert fill.fill(typed, gates) == objects.decode_kind(kind, fill.apply(kind, content, gates))
 
 
 def test_filling_in_leaves_what_it_is_given_as_it_was() -> None:
@@ -61,7 +61,7 @@ def test_a_class_is_filled_in() -> None:
     ],
 )
 def test_a_field_whose_gate_is_off_is_dropped_unless_it_is_in_use(kind: str, new: dict[str, Any], gate: str, want: str) -> None:
-    typed, gates = decode.decode(kind, new), Gates(frozenset({gate}))
+    typed, gates = objects.decode_kind(kind, new), Gates(frozenset({gate}))
     remaining, nothing = drop.drop_disabled_fields(typed, typed, gates)
     changed, dropped = drop.drop_disabled_fields(typed, None, gates)
 
@@ -71,12 +71,12 @@ def test_a_field_whose_gate_is_off_is_dropped_unless_it_is_in_use(kind: str, new
 
 
 def test_with_all_gates_on_the_object_is_left_as_it_is() -> None:
-    typed = decode.decode("PodGroup", group(preemptionPolicy="Never"))
+    typed = objects.decode_kind("PodGroup", group(preemptionPolicy="Never"))
 
     assert typed is drop.drop_disabled_fields(typed, None, Gates())[0]
 
 
 def test_a_composites_constraints_have_no_gate_of_their_own() -> None:
-    typed = decode.decode("CompositePodGroup", group(schedulingConstraints={}))
+    typed = objects.decode_kind("CompositePodGroup", group(schedulingConstraints={}))
 
     assert drop.drop_disabled_fields(typed, None, Gates(frozenset({TOPOLOGY, COMPOSITE})))[1] == []

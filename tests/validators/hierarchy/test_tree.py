@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
+from kubeapi.groups import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
 from kubeapi.meta import ObjectMeta
+from kubeapi.workloads import Workload
 from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.lookup import KnownObjects
-from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
-from validators.model.workload import Workload
 from validators.rules import parent_acyclic
 
 

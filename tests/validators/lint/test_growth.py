@@ -22,8 +22,7 @@ from validators.lint.documents import Document, Unreadable
 from validators.lint.examination import findings_of, subject_of
 from validators.lint.finding import LONGEST_NAME, LONGEST_TEXT, Finding
 from validators.lint.places import LONGEST_EXCERPT, Lines
-from validators.model.decode import decode
-from validators.model.objects import Object
+from validators.model.objects import Object, decode_kind
 from validators.pipeline import examine
 from validators.rules.base import Settings
 
@@ -230,7 +229,7 @@ def test_of_many_pods_of_a_group_only_those_are_read_that_are_used() -> None:
     spec = {"schedulingGroup": {"podGroupName": "g"}, "containers": [{"name": "main", "image": "train"}]}
     index = known_index.ObjectIndex()
     for number in range(9):
-        index.append((b"", number), decode("Pod", {"metadata": {"name": f"p{number}"}, "spec": spec}))
+        index.append((b"", number), decode_kind("Pod", {"metadata": {"name": f"p{number}"}, "spec": spec}))
     key = ("children", "Pod", "default", "g")
     index._objects[key] = entries = CountedEntries(index._objects[key])
     pods = known_index.RecordingLookup(index).children(*key[1:])

@@ -9,8 +9,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeapi.groups import PodGroup
 from kubeapi.meta import replaced
 from kubeapi.versions import v1alpha1, v1alpha2
+from kubeapi.workloads import Basic, PodGroupTemplate, Workload
 from tests.sampling import sampled
 from tests.validators.migrate import written_by_people as written
 from tests.validators.migrate.migrating import findings, migrate, objects_in, text_of
@@ -18,9 +20,7 @@ from validators import pipeline
 from validators.lint.examination import subject_of
 from validators.migrate.change import Remove, applied
 from validators.migrate.outcome import Migration
-from validators.model.group import PodGroup
 from validators.model.objects import Object
-from validators.model.workload import Basic, PodGroupTemplate, Workload
 from validators.rules.base import Profile
 
 ONE = st.lists(written.RETIRED, min_size=1, max_size=3)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from kubeapi.field_path import FieldPath
+from kubeapi.workloads import CompositePodGroupTemplate, PodGroupTemplate, Policy, Template, Workload, WorkloadSpec
 from validators.model import templates as templates_module
 from validators.model.templates import Templates, TemplatesByName
-from validators.model.workload import CompositePodGroupTemplate, PodGroupTemplate, Policy, Template, Workload, WorkloadSpec
 
 
 def leaf(name: str, **fields: object) -> PodGroupTemplate:

@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 import yaml
 
+from kubeapi.groups import CompositePodGroup, PodGroup
 from muster.commands.device_selectors import CompiledSelectors
 from validators import pipeline, rules
 from validators.gates import Gates
@@ -14,7 +15,6 @@ from validators.hierarchy.tree import GroupTree
 from validators.lint import documents, fixes, lint_files
 from validators.lint.finding import Finding
 from validators.lookup import KnownObjects
-from validators.model.group import CompositePodGroup, PodGroup
 from validators.rules.base import About, Example, Operation, Rule, Settings
 
 JUDGED_HERE = [rule for rule in rules.ALL.values() if rule.about is not About.FILE]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.decode import Json
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.known_objects import Known

@@ -9,10 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.grove import grove_pods
 from workloadbuilder.adapters.grove.grove_pods import Clique
 from workloadbuilder.adapters.grove.grove_topology import Levels

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.decode import Json
 from validators import field
-from validators.model.decode import Json
 from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions
 from workloadbuilder.adapters.shared.fields import Fields

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from validators.model.decode import Json
+from kubeapi.decode import Json
 from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared.adapter_result import Loss
 from workloadbuilder.adapters.shared.fields import Fields

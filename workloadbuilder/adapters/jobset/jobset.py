@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.jobset import jobset_policies, replicated_jobs, startup_order
 from workloadbuilder.adapters.jobset.jobset_objects import JobSetObjects
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template

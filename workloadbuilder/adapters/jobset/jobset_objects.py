@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 
-from validators.model.decode import Json
+from kubeapi.decode import Json
 from workloadbuilder import workload_owner
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import suggest

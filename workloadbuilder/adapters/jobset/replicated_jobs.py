@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations
 from workloadbuilder.adapters.shared.adapter_result import Loss, with_minimum

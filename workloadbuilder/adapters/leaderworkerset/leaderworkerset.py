@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.leaderworkerset import lws_pods, lws_subgroups
 from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape
 from workloadbuilder.adapters.leaderworkerset.lws_subgroups import Part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from validators.model.decode import Json
+from kubeapi.decode import Json
 from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions
 from workloadbuilder.adapters.shared.fields import Fields

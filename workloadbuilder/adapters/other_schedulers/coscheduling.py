@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading

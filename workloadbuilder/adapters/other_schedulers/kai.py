@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
+from kubeapi.workloads import MAX_DEPTH
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
-from validators.model.workload import MAX_DEPTH
 from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, walk

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from kubeapi.decode import Json
+from kubeapi.priority import SYSTEM_CLASSES
 from validators import content, field
 from validators.field import FieldError
-from validators.model.cluster import SYSTEM_CLASSES
-from validators.model.decode import Json
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Positions
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known

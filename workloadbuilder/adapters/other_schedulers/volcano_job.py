@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading

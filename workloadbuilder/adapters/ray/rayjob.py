@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.decode import Json
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.ray import raycluster
 from workloadbuilder.adapters.shared import object_identity, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading

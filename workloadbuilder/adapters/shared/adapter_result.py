@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.workload_item import Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, WorkloadItem
 
 ALL_POLICIES = frozenset(PolicyKind)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.shapes import MOST
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from validators.rules import checks
 from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.fields import Fields

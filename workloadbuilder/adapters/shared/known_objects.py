@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-from validators.model.decode import Json
+from kubeapi.decode import Json
 
 
 class Known:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from validators.model.decode import Json
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.workload_item import WHOLE
 

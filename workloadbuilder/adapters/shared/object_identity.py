@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.workload_item import WHOLE, Owner

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
-from validators.model.decode import Json
+from kubeapi.decode import Json
 from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known

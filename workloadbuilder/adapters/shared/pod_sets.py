@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.object_identity import Subject

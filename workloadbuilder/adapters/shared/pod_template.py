@@ -6,11 +6,11 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
+from kubeapi.priority import SYSTEM_CLASSES
 from validators import field
 from validators.field import FieldError
-from validators.model.cluster import SYSTEM_CLASSES
-from validators.model.decode import Json
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.blueprint import copied
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from validators.model.decode import Json
+from kubeapi.decode import Json
 from workloadbuilder.adapters.other_schedulers.scheduler_groups import HARD
 from workloadbuilder.adapters.shared.adapter_result import Loss
 from workloadbuilder.adapters.shared.fields import Fields

@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from kubeapi.decode import Json
 from validators import field
-from validators.model.decode import Json
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import suggest
 from workloadbuilder.blueprint import copied

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions.served import hub_of
 from validators import field
 from validators.field import FieldError
-from validators.model.decode import Json
 from workloadbuilder.adapters.jobset import jobset
 from workloadbuilder.adapters.shared import kueue_annotations, object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.priority import SYSTEM_CLASSES
 from muster.commands.simulate.admission import limit_ranges, pod_defaults, validation
 from muster.commands.simulate.admission.limit_ranges import LimitRanges, items, section
 from muster.commands.simulate.admission.service_accounts import account_refusals
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
-from validators.model.cluster import SYSTEM_CLASSES
 
 Content = dict[str, Any]
 QUOTAS = "ResourceQuota"

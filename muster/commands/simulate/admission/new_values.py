@@ -9,15 +9,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi import decode
+from kubeapi.decode import Json
 from muster.commands.simulate.admission import validation
 from muster.commands.simulate.admission.quota_charges import is_new
 from scheduler_core.loading.gather import left_out, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, StoredObjects, Unusable, content_of
-from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
 from validators.field import ErrorType, FieldError
-from validators.model import decode
-from validators.model.decode import Json
 from validators.model.objects import CLUSTER_SCOPED
 
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup", "Workload", "PriorityClass"})
@@ -63,7 +62,7 @@ def _is_invalid(gathered: GatheredObjects, problems: list[Problem]) -> bool:
 def _errors_of_group(gathered: GatheredObjects) -> tuple[FieldError, ...]:
     content = gathered.content()
     # Most groups differ only in their names.
-    return _errors_of_content(wire.ENCODER.encode({**content, "metadata": {"name": "group"}}))
+    return _errors_of_content(decode.ENCODER.encode({**content, "metadata": {"name": "group"}}))
 
 
 @functools.lru_cache(maxsize=_CACHED)
@@ -72,12 +71,12 @@ def _errors_of_content(text: bytes) -> tuple[FieldError, ...]:
     return tuple(each for each in validation.errors_of_object(content) if _is_of_value(each, content))
 
 
-def _errors_of_pod(text: wire.Text) -> tuple[FieldError, ...]:
+def _errors_of_pod(text: decode.Text) -> tuple[FieldError, ...]:
     whole = bytes(text)
     if not any(mark in whole for mark in _MARKS):
         return ()
     try:
-        spec = wire.FIELDS.decode(wire.FIELDS.decode(text)["spec"])
+        spec = decode.FIELDS.decode(decode.FIELDS.decode(text)["spec"])
     except (ValueError, KeyError, RecursionError):
         return ()
     names = (*_OF_PODS, *((_CONTAINERS,) if b'"hostPort"' in whole else ()))

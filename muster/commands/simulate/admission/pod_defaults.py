@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PriorityClass
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from validators import pipeline
-from validators.model.cluster import PREEMPT_LOWER_PRIORITY, PriorityClass
 
 
 class _Default(NamedTuple):

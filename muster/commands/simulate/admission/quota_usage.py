@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubeapi import quantity
+from kubeapi import decode, quantity
+from kubeapi.pods import Pod
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from scheduler_core.loading.pod_requests import demand
-from scheduler_core.model import wire
+from scheduler_core.model.decoders import DECODERS
 from scheduler_core.model.resource_names import OF_DEVICE_CLASS, OF_STORAGE_CLASS, is_extended, size
-from validators.model import decode
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 PODS, REQUESTS, LIMITS, COUNT = "pods", "requests.", "limits.", "count/"
@@ -112,7 +112,7 @@ def _add_pod(total: Counter[str], pod: Content) -> None:
     if section(pod, "status").get("phase") in _TERMINAL:
         return
     total[PODS] += 1
-    total.update(_amounts(wire.ENCODER.encode({**pod, "metadata": {"name": "pod"}})))
+    total.update(_amounts(decode.ENCODER.encode({**pod, "metadata": {"name": "pod"}})))
 
 
 @functools.lru_cache(maxsize=_CACHED)
@@ -133,7 +133,7 @@ def _amounts(text: bytes) -> Mapping[str, int]:
 def _requests(pod: Content) -> dict[str, int]:
     """Return the effective requests; none if they cannot be read, which the reader of the pod reports."""
     try:
-        return dict(demand(wire.DECODERS[wire.Pod].decode(wire.ENCODER.encode(pod))).requests)
+        return dict(demand(DECODERS[Pod].decode(decode.ENCODER.encode(pod))).requests)
     except (ValueError, RecursionError):
         return {}
 

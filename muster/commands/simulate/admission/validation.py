@@ -6,13 +6,12 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kubeapi import decode
 from kubeapi.field_path import FieldPath
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
-from scheduler_core.model import wire
 from validators import lookup, pipeline
 from validators.built_in import names, security, shapes, volumes, whole_objects
 from validators.field import ErrorType, FieldError
-from validators.model import decode
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters.shared.known_objects import group_of
 
@@ -92,7 +91,7 @@ def errors_of_pod(pod: Content, *, created: bool = False) -> Iterator[FieldError
     spec = pod.get("spec")
     if created and isinstance(spec, dict) and not all(each.get("name") for each in items(spec, "volumes")):
         spec = _without_volumes(spec)
-    yield from errors_of_spec(wire.ENCODER.encode(spec))
+    yield from errors_of_spec(decode.ENCODER.encode(spec))
 
 
 def described(error: FieldError) -> str:

@@ -1,16 +1,16 @@
-"""Services and controllers of pods as the API encodes them: their selectors (core/v1, apps/v1).  Decoding is typed as in ``wire``."""
+"""Services and controllers of pods, with their selectors."""
 
 from __future__ import annotations
 
-from kubeapi.meta import Struct
-from scheduler_core.model.wire import LabelSelector
+from kubeapi.meta import NamespacedName, Struct
+from kubeapi.selectors import LabelSelector
 
-
-class SelectingMeta(Struct, frozen=True, gc=False):
-    """``metadata`` of an object that selects pods."""
-
-    name: str = ""
-    namespace: str = ""
+CONTROLLERS = {
+    "ReplicationController": "v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+}
+"""apiVersion of the controllers whose selectors are used, by kind."""
 
 
 class LabelsSpec(Struct, frozen=True, gc=False):
@@ -22,7 +22,7 @@ class LabelsSpec(Struct, frozen=True, gc=False):
 class Service(Struct, frozen=True, gc=False):
     """core/v1 Service."""
 
-    metadata: SelectingMeta = SelectingMeta()
+    metadata: NamespacedName = NamespacedName()
     spec: LabelsSpec = LabelsSpec()
 
 
@@ -39,7 +39,7 @@ class SelectorSpec(Struct, frozen=True, gc=False):
 class ReplicaSet(Struct, frozen=True, gc=False):
     """apps/v1 ReplicaSet."""
 
-    metadata: SelectingMeta = SelectingMeta()
+    metadata: NamespacedName = NamespacedName()
     spec: SelectorSpec = SelectorSpec()
 
 

@@ -1,84 +1,12 @@
-"""Pod and Job, with the fields that rules read."""
+"""Jobs, with their scheduling (KEP-6089, Job Integration)."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from kubeapi.meta import Empty, Int32, ObjectMeta, Struct
-from validators.model.workload import Constraints, DisruptionMode, ResourceClaim
-
-DEFAULT_SCHEDULER = "default-scheduler"
-
-
-class SchedulingGroup(Struct, frozen=True, gc=False):
-    """Union with one member so far: the PodGroup of the pod."""
-
-    pod_group_name: str | None = None
-
-
-class PodWorkloadRef(Struct, frozen=True, gc=False):
-    """Reference of v1alpha1 from a pod to a group of a Workload (KEP-4671, Associating Pod into PodGroups)."""
-
-    name: str = ""
-    pod_group: str = ""
-    pod_group_replica_key: str = ""
-
-
-class EvictionResponder(Struct, frozen=True, gc=False):
-    """Entry of ``evictionResponders``; its presence excludes a scheduling group."""
-
-
-class ContainerClaim(Struct, frozen=True, gc=False):
-    """Entry of the pod's ``resourceClaims`` that a container uses: all its devices, or those of one request."""
-
-    name: str = ""
-    request: str = ""
-
-
-class ContainerResources(Struct, frozen=True, gc=False):
-    """``resources`` of a container."""
-
-    claims: tuple[ContainerClaim, ...] | None = None
-
-
-class Container(Struct, frozen=True, gc=False):
-    """Container of a pod."""
-
-    resources: ContainerResources | None = None
-
-
-class PodSpec(Struct, frozen=True, gc=False):
-    """``spec`` of a pod or of a pod template."""
-
-    scheduling_group: SchedulingGroup | None = None
-    workload_ref: PodWorkloadRef | None = None
-    scheduler_name: str = ""
-    priority_class_name: str = ""
-    priority: Int32 | None = None
-    preemption_policy: str | None = None
-    eviction_responders: tuple[EvictionResponder, ...] | None = None
-    resource_claims: tuple[ResourceClaim, ...] | None = None
-    containers: tuple[Container, ...] | None = None
-    init_containers: tuple[Container, ...] | None = None
-
-    @property
-    def group(self) -> str:
-        """The name of the pod's PodGroup; empty if none."""
-        return (self.scheduling_group.pod_group_name if self.scheduling_group else None) or ""
-
-
-class Pod(Struct, frozen=True, gc=False):
-    """core/v1 Pod."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    spec: PodSpec = PodSpec()
-    kind: ClassVar[str] = "Pod"
-
-
-class PodTemplate(Struct, frozen=True, gc=False):
-    """Pod template of a controller."""
-
-    spec: PodSpec = PodSpec()
+from kubeapi.pods import PodResourceClaim, PodTemplateSpec
+from kubeapi.workloads import Constraints, DisruptionMode
 
 
 class JobGang(Struct, frozen=True, gc=False):
@@ -100,7 +28,7 @@ class JobScheduling(Struct, frozen=True, gc=False):
     scheduling_policy: JobPolicy | None = None
     scheduling_constraints: Constraints | None = None
     disruption_mode: DisruptionMode | None = None
-    resource_claims: tuple[ResourceClaim, ...] | None = None
+    resource_claims: tuple[PodResourceClaim, ...] | None = None
 
 
 class JobSpec(Struct, frozen=True, gc=False):
@@ -109,7 +37,7 @@ class JobSpec(Struct, frozen=True, gc=False):
     parallelism: Int32 | None = None
     completions: Int32 | None = None
     scheduling: JobScheduling | None = None
-    template: PodTemplate = PodTemplate()
+    template: PodTemplateSpec = PodTemplateSpec()
 
 
 class JobStatus(Struct, frozen=True, gc=False):

@@ -1,27 +1,24 @@
-"""Devices, their classes and taints as the API encodes them, as far as placement reads them (resource.k8s.io).
+"""Published devices, their classes and taints (resource.k8s.io).
 
-The structs have the fields of v1; v1beta1 nests the content of a device in ``basic``, which is read too.  Decoding is typed as in ``wire``.
+The structs have the fields of v1.  v1beta1 has the fields of a device in ``basic``, which is read too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import ClassVar
+
 import msgspec
 
-from kubeapi.meta import Struct
+from kubeapi.meta import DatedName, Int64, Struct
 from kubeapi.quantity import Amount
-from scheduler_core.model.wire import Int64, NodeSelector
+from kubeapi.selectors import NodeSelector
+
+TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
 
 
-class ObjectName(Struct, frozen=True, gc=False):
-    """``metadata`` of an object of which only the name and the age are read."""
-
-    name: str = ""
-    namespace: str = ""
-    creation_timestamp: str | None = None
-
-
-class Attribute(Struct, frozen=True, gc=False):
-    """Value of a device attribute; exactly one field is set."""
+class DeviceAttribute(Struct, frozen=True, gc=False):
+    """Value of an attribute of a device; one field is set."""
 
     integer: Int64 | None = msgspec.field(default=None, name="int")
     boolean: bool | None = msgspec.field(default=None, name="bool")
@@ -29,7 +26,7 @@ class Attribute(Struct, frozen=True, gc=False):
     version: str | None = None
 
 
-class CapacityRange(Struct, frozen=True, gc=False):
+class CapacityRequestPolicyRange(Struct, frozen=True, gc=False):
     """Amounts of a capacity that can be requested."""
 
     min: Amount | None = None
@@ -37,19 +34,19 @@ class CapacityRange(Struct, frozen=True, gc=False):
     step: Amount | None = None
 
 
-class CapacityPolicy(Struct, frozen=True, gc=False):
+class CapacityRequestPolicy(Struct, frozen=True, gc=False):
     """``requestPolicy`` of a capacity."""
 
     default: Amount | None = None
     valid_values: tuple[Amount, ...] | None = None
-    valid_range: CapacityRange | None = None
+    valid_range: CapacityRequestPolicyRange | None = None
 
 
-class Capacity(Struct, frozen=True, gc=False):
+class DeviceCapacity(Struct, frozen=True, gc=False):
     """Capacity of a device."""
 
     value: Amount
-    request_policy: CapacityPolicy | None = None
+    request_policy: CapacityRequestPolicy | None = None
 
 
 class Counter(Struct, frozen=True, gc=False):
@@ -65,7 +62,7 @@ class CounterSet(Struct, frozen=True, gc=False):
     counters: dict[str, Counter] | None = None
 
 
-class CounterUse(Struct, frozen=True, gc=False):
+class DeviceCounterConsumption(Struct, frozen=True, gc=False):
     """Amounts of counters that a device consumes."""
 
     counter_set: str
@@ -81,21 +78,12 @@ class DeviceTaint(Struct, frozen=True, gc=False):
     value: str = ""
 
 
-class DeviceToleration(Struct, frozen=True, gc=False):
-    """Toleration of a request."""
-
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-
-
 class DeviceContent(Struct, frozen=True, gc=False):
     """A device without its name."""
 
-    attributes: dict[str, Attribute] | None = None
-    capacity: dict[str, Capacity] | None = None
-    consumes_counters: tuple[CounterUse, ...] | None = None
+    attributes: dict[str, DeviceAttribute] | None = None
+    capacity: dict[str, DeviceCapacity] | None = None
+    consumes_counters: tuple[DeviceCounterConsumption, ...] | None = None
     node_name: str | None = None
     node_selector: NodeSelector | None = None
     all_nodes: bool = False
@@ -112,20 +100,25 @@ class Device(DeviceContent, frozen=True, gc=False, kw_only=True):
     name: str
     basic: DeviceContent | None = None
 
+    @property
+    def content(self) -> DeviceContent:
+        """Return the content, in whichever form it is written."""
+        return self.basic or self
+
 
 def with_taints(content: DeviceContent, taints: tuple[DeviceTaint, ...]) -> DeviceContent:
     """Return *content* with more taints."""
     return msgspec.structs.replace(content, taints=(*(content.taints or ()), *taints))
 
 
-def unnamed(content: DeviceContent, attributes: dict[str, Attribute]) -> DeviceContent:
+def unnamed(content: DeviceContent, attributes: dict[str, DeviceAttribute]) -> DeviceContent:
     """Return *content* without the name of the device, and with *attributes* only."""
     if isinstance(content, Device):
         return msgspec.structs.replace(content, name="", attributes=attributes)
     return msgspec.structs.replace(content, attributes=attributes)
 
 
-class Pool(Struct, frozen=True, gc=False):
+class ResourcePool(Struct, frozen=True, gc=False):
     """``pool`` of a ResourceSlice."""
 
     name: str
@@ -137,7 +130,7 @@ class ResourceSliceSpec(Struct, frozen=True, gc=False):
     """``spec`` of a ResourceSlice."""
 
     driver: str
-    pool: Pool
+    pool: ResourcePool
     node_name: str = ""
     node_selector: NodeSelector | None = None
     all_nodes: bool = False
@@ -145,16 +138,22 @@ class ResourceSliceSpec(Struct, frozen=True, gc=False):
     per_device_node_selection: bool = False
     shared_counters: tuple[CounterSet, ...] | None = None
 
+    def attribute_names(self) -> Iterator[str]:
+        """Yield the attributes of each device with their domain, which is the driver if none is written."""
+        for device in self.devices or ():
+            yield from (name if "/" in name else f"{self.driver}/{name}" for name in device.content.attributes or ())
+
 
 class ResourceSlice(Struct, frozen=True, gc=False):
     """resource.k8s.io ResourceSlice."""
 
     spec: ResourceSliceSpec
-    metadata: ObjectName = ObjectName()
+    metadata: DatedName = DatedName()
+    kind: ClassVar[str] = "ResourceSlice"
 
 
 class CelSelector(Struct, frozen=True, gc=False):
-    """Selector in the Common Expression Language."""
+    """CELDeviceSelector: a selector in the Common Expression Language."""
 
     expression: str = ""
 
@@ -176,12 +175,13 @@ class DeviceClassSpec(Struct, frozen=True, gc=False):
 class DeviceClass(Struct, frozen=True, gc=False):
     """resource.k8s.io DeviceClass."""
 
-    metadata: ObjectName = ObjectName()
+    metadata: DatedName = DatedName()
     spec: DeviceClassSpec = DeviceClassSpec()
+    kind: ClassVar[str] = "DeviceClass"
 
 
-class TaintedDevices(Struct, frozen=True, gc=False):
-    """Selector of a DeviceTaintRule; a field that is absent matches everything."""
+class DeviceTaintSelector(Struct, frozen=True, gc=False):
+    """Selector of a DeviceTaintRule; an absent field matches everything."""
 
     driver: str | None = None
     pool: str | None = None
@@ -192,11 +192,12 @@ class DeviceTaintRuleSpec(Struct, frozen=True, gc=False):
     """``spec`` of a DeviceTaintRule."""
 
     taint: DeviceTaint
-    device_selector: TaintedDevices | None = None
+    device_selector: DeviceTaintSelector | None = None
 
 
 class DeviceTaintRule(Struct, frozen=True, gc=False):
     """resource.k8s.io DeviceTaintRule."""
 
     spec: DeviceTaintRuleSpec
-    metadata: ObjectName = ObjectName()
+    metadata: DatedName = DatedName()
+    kind: ClassVar[str] = "DeviceTaintRule"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kubeapi.meta import Empty, Int32, ObjectMeta, Struct
+from kubeapi.pods import PodResourceClaim
 
 MAX_TEMPLATES = 8
 """Maximum items in one list of templates (KEP-6012, Notes/Constraints)."""
@@ -72,14 +73,6 @@ class Constraints(Struct, frozen=True, gc=False):
     topology: tuple[TopologyConstraint, ...] | None = None
 
 
-class ResourceClaim(Struct, frozen=True, gc=False):
-    """Resource claim that the pods of a leaf share: an existing one, or one created from a template."""
-
-    name: str = ""
-    resource_claim_name: str | None = None
-    resource_claim_template_name: str | None = None
-
-
 class Shape(Struct, frozen=True, gc=False):
     """Fields that a template and its groups share, on every level."""
 
@@ -94,7 +87,7 @@ class LeafShape(Shape, frozen=True, gc=False):
     """Fields that a leaf template and its PodGroups share."""
 
     scheduling_policy: Policy = Policy()
-    resource_claims: tuple[ResourceClaim, ...] | None = None
+    resource_claims: tuple[PodResourceClaim, ...] | None = None
 
 
 class CompositeShape(Shape, frozen=True, gc=False):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kubeapi.meta import Int64, ObjectMeta, Struct
-from validators.model.workload import CompositeShape, LeafShape
+from kubeapi.meta import Condition, ObjectMeta, Struct
+from kubeapi.pods import PodResourceClaimStatus
+from kubeapi.workloads import CompositeShape, LeafShape
 
 PROTECTION_FINALIZERS = {
     "PodGroup": "scheduling.k8s.io/podgroup-protection",
@@ -35,29 +36,11 @@ class CompositePodGroupSpec(CompositeShape, frozen=True, gc=False):
     workload_ref: WorkloadRef | None = None
 
 
-class Condition(Struct, frozen=True, gc=False):
-    """metav1.Condition."""
-
-    type: str = ""
-    status: str = ""
-    observed_generation: Int64 = 0
-    last_transition_time: str | None = None
-    reason: str = ""
-    message: str = ""
-
-
-class ResourceClaimStatus(Struct, frozen=True, gc=False):
-    """ResourceClaim that was created for an entry of ``spec.resourceClaims``."""
-
-    name: str = ""
-    resource_claim_name: str | None = None
-
-
 class GroupStatus(Struct, frozen=True, gc=False):
     """``status`` of a group; only PodGroups have ``resource_claim_statuses``."""
 
     conditions: tuple[Condition, ...] | None = None
-    resource_claim_statuses: tuple[ResourceClaimStatus, ...] | None = None
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
 
 
 class PodGroup(Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""JobSet of ``jobset.x-k8s.io``, with the fields that rules read: scheduling in both options of KEP-6089.
+"""JobSet of ``jobset.x-k8s.io``: scheduling in both options of KEP-6089.
 
 JobSet has not published these fields yet.  Their names follow the KEP and the field names of Kubernetes 1.37.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kubeapi.jobs import JobScheduling
 from kubeapi.meta import Empty, Int32, ObjectMeta, Struct
-from validators.model.pod import JobScheduling, PodTemplate
-from validators.model.workload import Constraints, DisruptionMode
+from kubeapi.pods import PodTemplateSpec
+from kubeapi.workloads import Constraints, DisruptionMode
 
 
 class JobSetGang(Struct, frozen=True, gc=False):
@@ -46,7 +47,7 @@ class JobTemplateSpec(Struct, frozen=True, gc=False):
     parallelism: Int32 | None = None
     completions: Int32 | None = None
     scheduling: JobScheduling | None = None
-    template: PodTemplate = PodTemplate()
+    template: PodTemplateSpec = PodTemplateSpec()
 
     @property
     def largest_pod_count(self) -> int:

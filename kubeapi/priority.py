@@ -1,4 +1,4 @@
-"""PriorityClass and Node: cluster-scoped objects that groups refer to."""
+"""Priority classes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,6 @@ class PriorityClass(Struct, frozen=True, gc=False):
     global_default: bool = False
     preemption_policy: str | None = None
     kind: ClassVar[str] = "PriorityClass"
-
-
-class Node(Struct, frozen=True, gc=False):
-    """core/v1 Node with its labels; nothing else is read here."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    kind: ClassVar[str] = "Node"
 
 
 def _system(name: str, value: int) -> PriorityClass:

@@ -1,0 +1,53 @@
+"""Affinity of pods to nodes and to other pods."""
+
+from __future__ import annotations
+
+from kubeapi.meta import Int32, Struct
+from kubeapi.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
+
+
+class PreferredSchedulingTerm(Struct, frozen=True, gc=False):
+    """core/v1 PreferredSchedulingTerm: matching nodes score *weight* more."""
+
+    weight: Int32
+    preference: NodeSelectorTerm
+
+
+class NodeAffinity(Struct, frozen=True, gc=False):
+    """core/v1 NodeAffinity."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] | None = None
+
+
+class PodAffinityTerm(Struct, frozen=True, gc=False):
+    """core/v1 PodAffinityTerm: pods selected by label and namespace, in the same value of a node label."""
+
+    topology_key: str
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] | None = None
+    mismatch_label_keys: tuple[str, ...] | None = None
+
+
+class WeightedPodAffinityTerm(Struct, frozen=True, gc=False):
+    """core/v1 WeightedPodAffinityTerm: a preferred term."""
+
+    weight: Int32
+    pod_affinity_term: PodAffinityTerm
+
+
+class PodAffinity(Struct, frozen=True, gc=False):
+    """core/v1 PodAffinity and PodAntiAffinity, which have the same fields."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] | None = None
+
+
+class Affinity(Struct, frozen=True, gc=False):
+    """core/v1 Affinity."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None

@@ -1,0 +1,130 @@
+"""JSON text, parsed JSON, and structs.
+
+Decoding validates only JSON types and the range of integers.  Null means absent, and a whole number is an integer
+however it is written (``3.0`` in YAML reaches the API server as 3).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kubeapi.meta import S
+
+Json = Any
+"""A parsed JSON value."""
+Text = bytes | bytearray | memoryview | msgspec.Raw
+"""JSON text."""
+Source = Text | Mapping[str, Json]
+"""An object as JSON text or as parsed JSON."""
+ValidationError = msgspec.ValidationError
+
+
+class WrongShapeError(ValueError):
+    """A value of the object has the wrong type.  ``content`` is the parsed JSON."""
+
+    def __init__(self, message: str, content: Json) -> None:
+        super().__init__(message)
+        self.content = content
+
+
+class NotJson(ValueError):
+    """The source is not JSON."""
+
+
+class Decoders(dict[type, msgspec.json.Decoder[Any]]):
+    """Decoder of each struct, created on first use.  With *view*, it is that of the view of the struct."""
+
+    def __init__(self, view: Callable[[type], type] | None = None) -> None:
+        super().__init__()
+        self._view = view
+
+    def __missing__(self, model: type) -> msgspec.json.Decoder[Any]:
+        with _creating:
+            decoder = self[model] = msgspec.json.Decoder(model if self._view is None else self._view(model))
+        return decoder
+
+
+_creating = threading.Lock()
+"""The process crashes if two threads have msgspec inspect a type for the first time at once."""
+
+
+def decode(source: Source, decoder: msgspec.json.Decoder[S]) -> S:
+    """Return the struct of *decoder*.
+
+    Raises:
+        WrongShapeError: a value has the wrong JSON type, or an integer does not fit.
+        NotJson: *source* is not JSON.
+        RecursionError: *source* is nested too deeply to be read.
+    """
+    try:
+        # isinstance with an abstract class is slow.
+        if isinstance(source, dict) or (not isinstance(source, bytes) and isinstance(source, Mapping)):
+            decoded: S = msgspec.convert(source, decoder.type)
+        else:
+            decoded = decoder.decode(source)
+    except ValidationError:
+        # The object may still be valid: null is permitted where the struct does not admit None.  Decode again without nulls.
+        return _convert(parse(source), decoder)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotJson(str(error)) from None
+    return decoded
+
+
+def parse(source: Source) -> Json:
+    """Return the JSON value of *source*, untyped.
+
+    Raises:
+        NotJson: *source* is not JSON.
+    """
+    if isinstance(source, Mapping):
+        return source
+    try:
+        return msgspec.json.decode(source)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotJson(str(error)) from None
+
+
+def plain(value: Json) -> Json:
+    """Return the value without null fields and with whole floats as integers; list items keep their places."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def convert(content: Json, decoder: msgspec.json.Decoder[S]) -> S:
+    """Return parsed JSON without null fields (see ``plain``) as a struct.  Raises ValidationError."""
+    return msgspec.convert(content, decoder.type)
+
+
+def _convert(content: Json, decoder: msgspec.json.Decoder[S]) -> S:
+    try:
+        return convert(plain(content), decoder)
+    except ValidationError as error:
+        raise WrongShapeError(str(error), content) from None
+
+
+def encode(value: Json) -> bytes:
+    """Return a JSON value as text."""
+    return msgspec.json.encode(value)
+
+
+def _float(text: str) -> float | str:
+    """Return the number of *text*; the text itself if it is too large for a double, so that a typed decoder refuses it."""
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+WHOLE: Final = msgspec.json.Decoder(float_hook=_float)
+"""Decoder of any value, with all values in it."""
+VALUE: Final = msgspec.json.Decoder(msgspec.Raw)
+ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+"""Encoder with sorted keys."""

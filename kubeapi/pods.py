@@ -1,0 +1,236 @@
+"""Pods and pod templates."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from kubeapi.affinity import Affinity
+from kubeapi.meta import Condition, Int32, ObjectMeta, OwnerReference, Struct
+from kubeapi.quantity import Amounts
+from kubeapi.selectors import LabelSelector
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+class PodResourceClaim(Struct, frozen=True, gc=False):
+    """core/v1 PodResourceClaim: a resource claim of a pod or of a PodGroup, an existing one or one created from a template."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodResourceClaimStatus(Struct, frozen=True, gc=False):
+    """core/v1 PodResourceClaimStatus: the claim that was created for an entry of ``spec.resourceClaims`` of a pod or of a PodGroup."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class PodSchedulingGroup(Struct, frozen=True, gc=False):
+    """core/v1 PodSchedulingGroup.  Union with one member so far: the PodGroup of the pod."""
+
+    pod_group_name: str | None = None
+
+
+class PodWorkloadRef(Struct, frozen=True, gc=False):
+    """Reference of v1alpha1 from a pod to a group of a Workload (KEP-4671, Associating Pod into PodGroups)."""
+
+    name: str = ""
+    pod_group: str = ""
+    pod_group_replica_key: str = ""
+
+
+class EvictionResponder(Struct, frozen=True, gc=False):
+    """core/v1 EvictionResponder; its presence excludes a scheduling group."""
+
+
+class PodSchedulingGate(Struct, frozen=True, gc=False):
+    """core/v1 PodSchedulingGate."""
+
+    name: str = ""
+
+
+class Toleration(Struct, frozen=True, gc=False):
+    """core/v1 Toleration; an empty key with ``Exists`` tolerates every taint, an empty effect every effect."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class TopologySpreadConstraint(Struct, frozen=True, gc=False):
+    """core/v1 TopologySpreadConstraint."""
+
+    max_skew: Int32
+    topology_key: str
+    when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] | None = None
+
+
+class ContainerPort(Struct, frozen=True, gc=False):
+    """core/v1 ContainerPort; constrains a node only if it uses a host port."""
+
+    container_port: Int32 = 0
+    host_port: Int32 = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = ""
+
+
+class ContainerClaim(Struct, frozen=True, gc=False):
+    """core/v1 ResourceClaim: entry of the pod's ``resourceClaims`` that a container uses; all its devices, or those of one request."""
+
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(Struct, frozen=True, gc=False):
+    """core/v1 ResourceRequirements, of a container or of a pod."""
+
+    requests: Amounts | None = None
+    limits: Amounts | None = None
+    claims: tuple[ContainerClaim, ...] | None = None
+
+
+class VolumeMount(Struct, frozen=True, gc=False, omit_defaults=True):
+    """core/v1 VolumeMount."""
+
+    bind_mount_options: tuple[str, ...] | None = None
+
+
+class ContainerRestartRule(Struct, frozen=True, gc=False):
+    """core/v1 ContainerRestartRule."""
+
+    action: str = ""
+
+
+class EphemeralContainer(Struct, frozen=True, gc=False):
+    """core/v1 EphemeralContainer."""
+
+    volume_mounts: tuple[VolumeMount, ...] | None = None
+
+
+class Container(Struct, frozen=True, gc=False):
+    """core/v1 Container: a container, an init container, or a sidecar (an init container with ``restartPolicy: Always``)."""
+
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] | None = None
+    restart_policy: str | None = None
+    restart_policy_rules: tuple[ContainerRestartRule, ...] | None = None
+    volume_mounts: tuple[VolumeMount, ...] | None = None
+
+
+class ImageVolumeSource(Struct, frozen=True, gc=False):
+    """core/v1 ImageVolumeSource."""
+
+    reference: str = ""
+
+
+class Volume(Struct, frozen=True, gc=False):
+    """core/v1 Volume: sources that can exclude a node, and images; other kinds constrain nothing."""
+
+    name: str = ""
+    image: ImageVolumeSource | None = None
+    persistent_volume_claim: dict[str, object] | None = None
+    ephemeral: dict[str, object] | None = None
+    csi: dict[str, object] | None = None
+    aws_elastic_block_store: dict[str, object] | None = None
+    gce_persistent_disk: dict[str, object] | None = None
+    azure_disk: dict[str, object] | None = None
+    azure_file: dict[str, object] | None = None
+    cinder: dict[str, object] | None = None
+    portworx_volume: dict[str, object] | None = None
+    vsphere_volume: dict[str, object] | None = None
+    iscsi: dict[str, object] | None = None
+    rbd: dict[str, object] | None = None
+
+
+class PodSpec(Struct, frozen=True, gc=False):
+    """core/v1 PodSpec, of a pod or of a pod template."""
+
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    scheduling_gates: tuple[PodSchedulingGate, ...] | None = None
+    scheduling_group: PodSchedulingGroup | None = None
+    workload_ref: PodWorkloadRef | None = None
+    eviction_responders: tuple[EvictionResponder, ...] | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] | None = None
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] | None = None
+    containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
+    ephemeral_containers: tuple[EphemeralContainer, ...] | None = None
+    overhead: Amounts | None = None
+    resources: ResourceRequirements | None = None
+    volumes: tuple[Volume, ...] | None = None
+    resource_claims: tuple[PodResourceClaim, ...] | None = None
+    host_network: bool = False
+    host_users: bool | None = None
+
+    @property
+    def group(self) -> str:
+        """The name of the pod's PodGroup; empty if none."""
+        return (self.scheduling_group.pod_group_name if self.scheduling_group else None) or ""
+
+
+class ContainerStatus(Struct, frozen=True, gc=False):
+    """core/v1 ContainerStatus: resources that the node allocates to a container, and those it has (KEP-1287, in-place resize)."""
+
+    name: str = ""
+    allocated_resources: Amounts | None = None
+    resources: ResourceRequirements | None = None
+
+
+class PodStatus(Struct, frozen=True, gc=False):
+    """core/v1 PodStatus."""
+
+    phase: str = ""
+    start_time: str | None = None
+    nominated_node_name: str = ""
+    conditions: tuple[Condition, ...] | None = None
+    container_statuses: tuple[ContainerStatus, ...] | None = None
+    init_container_statuses: tuple[ContainerStatus, ...] | None = None
+    allocated_resources: Amounts | None = None
+    resources: ResourceRequirements | None = None
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
+    extended_resource_claim_status: dict[str, object] | None = None
+
+
+class PodMeta(ObjectMeta, frozen=True, gc=False):
+    """``metadata`` of a pod."""
+
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+
+class Pod(Struct, frozen=True, gc=False):
+    """core/v1 Pod."""
+
+    metadata: PodMeta = PodMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+    kind: ClassVar[str] = "Pod"
+
+
+class PodTemplateSpec(Struct, frozen=True, gc=False):
+    """core/v1 PodTemplateSpec, of which only the spec is read."""
+
+    spec: PodSpec = PodSpec()
+
+
+def has_tag(image: str) -> bool:
+    """Return whether the name of an image has a tag or a digest; kube-scheduler adds ``:latest`` to other names in pods, but not in nodes."""
+    return image.rfind(":") > image.rfind("/")
