@@ -22,18 +22,19 @@ from scheduler_core.causes.attempts import AttemptResult, Feasibility
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.claims import DevicesExchanged, SharedClaims
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter, NodeCause, PodRule
-from scheduler_core.causes.filter_reasons import DeviceError, UnmodelledField
+from scheduler_core.causes.filter_reasons import ReasonValue
 from scheduler_core.causes.groups import ChildrenInDomain
 from scheduler_core.causes.live import Awaited, BudgetConflict, EvictionRefused
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.causes.node_count import Amount, NodeCount
+from scheduler_core.causes.plugin_failures import PluginFailure
 from scheduler_core.causes.pre_enqueue import GroupViolations, TreeViolation
 from scheduler_core.causes.searches import AttemptNote
 from scheduler_core.causes.volume_causes import StorageShortage
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.resource_names import exact_size
 from scheduler_core.model.selector_clause import SelectorClause
-from scheduler_core.wording.filter_words import filter_words
+from scheduler_core.wording.filter_words import failure_words, filter_words
 from scheduler_core.wording.titles import titled
 
 _WORDS: Mapping[type, str] = {
@@ -63,8 +64,8 @@ _PAIRS: Mapping[str, tuple[str, str]] = {
 _AMOUNTS = frozenset({"free", "needed", "largest"})
 """Fields of a cause about a resource that are amounts of it."""
 _BYTES = frozenset({"InsufficientStorage.needed", "StorageShortage.needed", "StorageOffer.size", "NoFreeVolume.size"})
-_OBJECT, _CAUSES = "object", "causes"
-_KEYS = {"path": _OBJECT, "group": _OBJECT, "root": _OBJECT, **dict.fromkeys(("reason", "text", "error", "detail"), "message")}
+_OBJECT, _CAUSES, _MESSAGE = "object", "causes", "message"
+_KEYS = {"path": _OBJECT, "group": _OBJECT, "root": _OBJECT, **dict.fromkeys(("reason", "text", "error", "detail"), _MESSAGE)}
 """Keys of fields with another name; a message is a text of kube-scheduler, a plugin, a rule or the API server."""
 _TOGETHER = {"DeviceShortage.together": ("free", "needed", "nodes")}
 """Keys of the parts of one tuple, by class and field."""
@@ -92,6 +93,7 @@ def meanings() -> dict[str, tuple[str, tuple[str, ...]]]:
         else:
             hints = typing.get_type_hints(kind).items()
             keys = tuple(json_key(name) for name, hint in hints if name == "path" or _json_type(hint, amount=False) or hint is NodeCount)
+            keys += (_MESSAGE,) if PluginFailure in dict(hints).values() else ()
             about = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0]
             found[_word_of(kind)] = about, keys
     return found
@@ -165,6 +167,8 @@ def _entries(owner: object, name: str, value: object) -> Iterator[tuple[str, obj
     key = json_key(name, of_cause=isinstance(owner, cause_types()))
     if isinstance(value, NodeCount):
         yield from (("nodes", value.count), ("ofNodes", value.total))
+    elif isinstance(value, PluginFailure):
+        yield from ((_MESSAGE, failure_words(value)), (key, _value(value, "")))
     elif isinstance(owner, SelectorClause) and name == "bound" and owner.operator not in {"Gt", "Lt"}:
         return
     elif isinstance(value, int) and not isinstance(value, bool):
@@ -185,7 +189,7 @@ def _value(value: object, where: str) -> object:  # noqa: C901, PLR0911 - one ca
             return {"key": value.key, "value": value.value} if value.key or value.value else {}
         case Amount():
             return {"resource": value.resource, "amount": exact_size(value.resource, value.value)}
-        case UnmodelledField() | DeviceError():
+        case _ if isinstance(value, ReasonValue):
             return filter_words(value)
         case enum.Enum():
             return value.value

@@ -16,11 +16,12 @@ from muster.commands.schema.report_schemas import report_schema
 from muster.render import cause_json
 from scheduler_core.causes.attempts import FitError
 from scheduler_core.causes.domains import DomainCause
-from scheduler_core.causes.filter_reasons import DeviceAdvice, DeviceError, UnmodelledField
+from scheduler_core.causes.filter_reasons import DeviceAdvice, DeviceError, SearchUnfinished, UnmodelledField
 from scheduler_core.causes.groups import PodDemand, PodsDoNotFit
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.causes.node_states import NodesRefused, UntoleratedTaint
 from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule
+from scheduler_core.causes.plugin_failures import FilterFailed, PlacementMethod, PlacementPluginRaised, PluginFailed, WrongResult
 from scheduler_core.causes.resources import InsufficientResource
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.selector_clause import SelectorClause
@@ -139,6 +140,36 @@ def test_a_reason_of_a_filter_that_is_a_value_is_a_message():
     assert [{"message": text, "nodes": 2}, {"message": "no such key: model (correct the expression)", "nodes": 1}] == encoded["reasons"]
     assert "no such key: model (correct the expression)" == refused["message"]
     assert {"reason": "UnmodelledField", "fields": ["spec.a[0]", "spec.b"]} == field
+
+
+@pytest.mark.parametrize(
+    ("failure", "message", "fields"),
+    [
+        pytest.param(
+            FilterFailed("DynamicResources", SearchUnfinished(9)),
+            'running "DynamicResources" filter plugin: timed out trying to allocate devices: 9 were tried; request fewer devices in one claim',
+            {
+                "plugin": "DynamicResources",
+                "error": "timed out trying to allocate devices: 9 were tried; request fewer devices in one claim",
+            },
+            id="a filter",
+        ),
+        pytest.param(
+            PlacementPluginRaised("Mine", PlacementMethod.CHECK, "KeyError: 'x'", "mine.py", 7),
+            "placement plugin Mine.check failed: KeyError: 'x' (mine.py:7)",
+            {"plugin": "Mine", "method": "check", "error": "KeyError: 'x'", "file": "mine.py", "line": 7},
+            id="an exception",
+        ),
+        pytest.param(
+            WrongResult("Mine", PlacementMethod.SCORE, "str"),
+            "placement plugin Mine.score failed: TypeError: it returned str, not a number",
+            {"plugin": "Mine", "method": "score", "returned": "str"},
+            id="a result",
+        ),
+    ],
+)
+def test_a_failure_of_a_plugin_has_its_words_and_its_fields(failure, message, fields):
+    assert [{"reason": "PluginFailed", "message": message, "failure": fields}] == cause_json.causes_json([PluginFailed(failure)])
 
 
 def test_a_selector_has_a_bound_only_where_it_compares_with_one():
