@@ -209,7 +209,7 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
                 "scheduler_core/queueing/a.py": "from scheduler_core.wording import changes",
                 "scheduler_core/wording/changes.py": "from scheduler_core.causes import changes\nfrom scheduler_core.whatif import edits",
                 "scheduler_core/wording/constraints.py": "from scheduler_core.wording import changes\nfrom scheduler_core.exact.packing import a",
-                "scheduler_core/causes/changes.py": "from scheduler_core.exact.packing import a\nfrom kubeapi.versions import served",
+                "scheduler_core/causes/changes.py": "from scheduler_core.exact.packing import a\nfrom validators import field",
                 "scheduler_core/wording/live_words.py": "from kubeapi.versions import served\nfrom validators import field",
                 "scheduler_core/exact/packing/a.py": "",
                 "scheduler_core/whatif/edits.py": "from scheduler_core.wording.changes import remedy_text",
@@ -218,7 +218,7 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
             },
             [
                 "scheduler_core/causes/changes.py:1: causes must not import exact",
-                "scheduler_core/causes/changes.py:2: causes must not import kubeapi",
+                "scheduler_core/causes/changes.py:2: causes must not import validators",
                 "scheduler_core/queueing/a.py:1: queueing must not import wording: it has values, which are worded for people only",
                 "scheduler_core/whatif/edits.py:1: whatif must not import wording: it has values, which are worded for people only",
                 "scheduler_core/wording/changes.py:2: wording must not import whatif",

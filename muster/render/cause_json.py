@@ -11,13 +11,14 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from muster.render.cause_keys import CAUSES, INLINED, MARKERS, CauseField, fields, member_word, word_of
+from muster.render.cause_keys import CAUSES, INLINED, MARKERS, MESSAGE, CauseField, fields, member_word, word_of
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.filter_reasons import DeviceError, UnmodelledField
+from scheduler_core.causes.filter_reasons import ReasonValue
+from scheduler_core.causes.plugin_failures import PluginFailure
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.resource_names import exact_size
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass, row_of
-from scheduler_core.wording.filter_words import filter_words
+from scheduler_core.wording.filter_words import failure_words, filter_words
 from scheduler_core.wording.titles import titled
 
 
@@ -54,6 +55,8 @@ def _entries(owner: object, field: CauseField) -> Iterator[tuple[str, object]]:
         return
     if isinstance(value, AttachableVolumes | VolumesOfClass):
         yield field.key, value.resource
+    if isinstance(value, PluginFailure):
+        yield MESSAGE, failure_words(value)
     if isinstance(value, INLINED):
         yield from _object(value).items()
         return
@@ -72,7 +75,7 @@ def _value(value: object) -> object:  # noqa: C901, PLR0911 - one case for each 
             return titled(value)
         case Domain(key="", value=""):
             return {}
-        case UnmodelledField() | DeviceError():
+        case _ if isinstance(value, ReasonValue):
             return filter_words(value)
         case enum.Enum():
             return value.value

@@ -19,7 +19,7 @@ from scheduler_core.causes.attempts import AttemptResult, Feasibility
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.claims import DevicesExchanged, SharedClaims
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter, NodeCause, PodRule
-from scheduler_core.causes.filter_reasons import DeviceError, UnmodelledField
+from scheduler_core.causes.filter_reasons import ReasonValue
 from scheduler_core.causes.groups import ChildrenInDomain
 from scheduler_core.causes.live import Awaited, BudgetConflict, EvictionRefused, Unlisted
 from scheduler_core.causes.missed_placements import GreedyLimit
@@ -30,11 +30,13 @@ from scheduler_core.causes.volume_causes import StorageShortage
 from scheduler_core.model.names import Domain, NamedClaim
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass
 
-OBJECT, CAUSES = "object", "causes"
+OBJECT, CAUSES, MESSAGE = "object", "causes", "message"
 MARKERS = (AttemptResult, AttemptNote, Awaited, PodRule)
 """Causes without fields; the reason is the name of the member."""
 INLINED = (NodeCount, NamedClaim, AttachableVolumes, VolumesOfClass, Unlisted)
 """Values whose fields are keys of the value that has them."""
+REASONS = frozenset(typing.get_args(ReasonValue))
+"""Values that are worded where a text can stand in their place."""
 _WORDS: Mapping[type, str] = {
     Feasibility: "MinimumNotMet",
     DomainCause: "DomainTooSmall",
@@ -44,7 +46,7 @@ _WORDS: Mapping[type, str] = {
 """Reasons that do not have the name of their class."""
 _KEYS = {
     **dict.fromkeys(("path", "group", "root"), OBJECT),
-    **dict.fromkeys(("reason", "text", "error", "detail"), "message"),
+    **dict.fromkeys(("reason", "text", "error", "detail"), MESSAGE),
     "NodeCount.count": "nodes",
     "NodeCount.total": "ofNodes",
     "NamedClaim.label": "claim",
@@ -124,7 +126,7 @@ def _fields(kind: type) -> Iterator[CauseField]:
         arguments = typing.get_args(hints[name])
         given = tuple(each for each in arguments if each is not types.NoneType)
         hint: Any = hints[name] if given == arguments else typing.Union[given]  # noqa: UP007 - of a tuple
-        if str in given and (UnmodelledField in given or DeviceError in given):
+        if str in given and not REASONS.isdisjoint(given):
             # A reason of a filter is a message, also if it is a value.
             hint = str
         unit = hint.__metadata__[0] if typing.get_origin(hint) is typing.Annotated else ""

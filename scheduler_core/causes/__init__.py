@@ -13,6 +13,7 @@ device_refusals    devices and the claims to them
 domains            pods that a domain holds, why not more, and the filter that keeps them out
 groups             groups with their domains and children; single pods, as kube-scheduler reports them
 filter_reasons     reasons of filters that are more than a text; advice about devices
+plugin_failures    plugins that fail, so that an attempt ends
 attempts           results of attempts and preemptions in kube-scheduler's terms
 pre_enqueue        gates, missing members and parents, trees that break a rule
 claims             consumers, reservations and allocations of claims to devices

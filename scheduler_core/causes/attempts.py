@@ -7,6 +7,7 @@ import enum
 from typing import NamedTuple
 
 from scheduler_core.causes.filter_reasons import FilterReason
+from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.model.status import Status
 
 
@@ -91,7 +92,7 @@ class MembersApart:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginReason:
-    """Text of a plugin that rejects a placement, or fails."""
+    """Text of a plugin that rejects a placement."""
 
     text: str
 
@@ -104,7 +105,9 @@ class PlacementsUnavailable:
     first: AttemptReason | None
 
 
-AttemptReason = Feasibility | AttemptResult | MembersMissing | NodeWithoutKey | MembersApart | PluginReason | PlacementsUnavailable
+AttemptReason = (
+    Feasibility | AttemptResult | MembersMissing | NodeWithoutKey | MembersApart | PluginReason | PluginFailed | PlacementsUnavailable
+)
 """Why an attempt to place a group fails."""
 
 

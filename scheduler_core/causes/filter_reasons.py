@@ -40,6 +40,25 @@ class DeviceError:
     error: str
     advice: DeviceAdvice
 
+    @property
+    def key(self) -> str:
+        """Return the text by which the filter is known."""
+        return self.error
 
-FilterReason = str | UnmodelledField | DeviceError
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SearchUnfinished:
+    """Search for devices that ended after *tried* of them; None if the pod requests too many devices to search for."""
+
+    tried: int | None
+
+    @property
+    def key(self) -> str:
+        """Return the text by which the filter is known."""
+        return "too-many-devices" if self.tried is None else "timed-out"
+
+
+ReasonValue = UnmodelledField | DeviceError | SearchUnfinished
+"""Reasons that are more than the text by which the filter is known, their *key*."""
+FilterReason = str | ReasonValue
 """Why a filter refuses nodes; a text is that of kube-scheduler or of a plugin."""

@@ -9,8 +9,8 @@ import dataclasses
 
 from scheduler_core.causes.attempts import AttemptReason, FitError
 from scheduler_core.causes.domains import AttemptFailed, DomainCause
-from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.causes.node_count import Amount
+from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.causes.volume_causes import StorageShortage, VolumeElsewhere
 from scheduler_core.model.names import Domain, Name
 
@@ -227,25 +227,6 @@ class AttemptError:
 
     path: Path
     reason: AttemptReason
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttemptEnded:
-    """Error about devices with which kube-scheduler 1.37.1 ends the attempt for all pods.
-
-    *others_usable* is True if other nodes or devices can be used; *advice* is how to avoid the error, None if that is not known.
-    """
-
-    others_usable: bool
-    advice: DeviceAdvice | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PluginFailed:
-    """Plugin that failed, so that the attempt ended; *reason* is its text, *ended* what that means if it is about devices."""
-
-    reason: str
-    ended: AttemptEnded | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from scheduler_core import diagnosis
-from scheduler_core.causes.attempts import AttemptResult, PluginReason
+from scheduler_core.causes.attempts import AttemptResult
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.claims import ClaimFull, DevicesAwaited
-from scheduler_core.causes.groups import PluginFailed
+from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
 from scheduler_core.cycle.device_decisions import attempt_ended, devices_beyond_requests, with_devices
@@ -107,9 +107,10 @@ class Decider:
         except PluginFailedError as error:
             self._ledger.rewind(mark)
             stateful.rewind(counted)
-            outcome = PlacementOutcome(Status.ERROR, self._greedy.state.topology.root, 0, PluginReason(str(error)))
-            pods = dict.fromkeys((pod.key for leaf in entity.leaves() for pod in leaf.waiting), PluginFailed(str(error)))
-            why = Diagnosis(PluginFailed(str(error), attempt_ended(stateful.plugins)), pods=pods)
+            failed = PluginFailed(error.failure)
+            outcome = PlacementOutcome(Status.ERROR, self._greedy.state.topology.root, 0, failed)
+            pods = dict.fromkeys((pod.key for leaf in entity.leaves() for pod in leaf.waiting), failed)
+            why = Diagnosis(PluginFailed(error.failure, attempt_ended(stateful.plugins)), pods=pods)
             return self._not_placed(self._greedy.request(entity), outcome, None, why, self._greedy.search)
 
     def _decide(self, entity: Entity) -> Decision:

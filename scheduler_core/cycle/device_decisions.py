@@ -18,7 +18,7 @@ from scheduler_core.causes.claims import (
     SharedClaims,
     WaitingPod,
 )
-from scheduler_core.causes.groups import AttemptEnded
+from scheduler_core.causes.plugin_failures import AttemptEnded
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, lacks_members, only
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed, claim_of

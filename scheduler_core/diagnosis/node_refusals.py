@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from scheduler_core.causes.attempts import FitError, ReasonCount
-from scheduler_core.causes.filter_reasons import DeviceError, UnmodelledField
+from scheduler_core.causes.filter_reasons import ReasonValue, UnmodelledField
 from scheduler_core.diagnosis import device_causes
 from scheduler_core.diagnosis.device_causes import DeviceCause
 from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, UNAVAILABLE
@@ -61,7 +61,7 @@ class NodeRefusals:
     pre_filter: tuple[str, str] = ("", "")
     filters: tuple[NamedFilter, ...] = ()
     devices: Mapping[str, tuple[DeviceCause, ...]] = dataclasses.field(default_factory=dict)
-    values: Mapping[str, UnmodelledField | DeviceError] = dataclasses.field(default_factory=dict)
+    values: Mapping[str, ReasonValue] = dataclasses.field(default_factory=dict)
 
     def plugin_of(self, reason: str) -> str:
         """Return the name of the plugin whose filter has *reason*."""
@@ -172,11 +172,11 @@ def _static(state: PlacementState, pod: PodRecord, unmodelled: UnmodelledField |
     return [*no_node, *state.profile.filters_by_plugin(pod.shape, last=False)]
 
 
-def _values(state: PlacementState, unmodelled: Iterable[UnmodelledField | None]) -> dict[str, UnmodelledField | DeviceError]:
+def _values(state: PlacementState, unmodelled: Iterable[UnmodelledField | None]) -> dict[str, ReasonValue]:
     """Return the reasons that are values, by the text of their filter, after the nodes were filtered."""
     plugin = device_causes.device_plugin(state)
-    errors = {each.error: each for each in plugin.errors()} if plugin is not None else {}
-    return {**errors, **{each.key: each for each in unmodelled if each is not None}}
+    errors = plugin.errors() if plugin is not None else ()
+    return {each.key: each for each in (*errors, *unmodelled) if each is not None}
 
 
 def _first_rejections(filters: Iterable[NamedFilter], remaining: Bools) -> dict[str, Bools]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from scheduler_core.causes.plugin_failures import PlacementMethod, PlacementPluginRaised, PluginFailure, WrongResult
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord
@@ -23,7 +24,15 @@ Assigned = Sequence[tuple[PodRecord, int]]
 
 
 class PluginFailedError(Exception):
-    """A plugin raised an exception, or returned a value of the wrong type; the root that was being placed gets the status Error."""
+    """A plugin failed, as *failure* says; the root that was being placed gets the status Error."""
+
+    def __init__(self, failure: PluginFailure) -> None:
+        super().__init__(failure)
+        self.failure = failure
+
+
+class _WrongTypeError(TypeError):
+    """A plugin returned a value of a wrong type; the text of the exception is the name of that type."""
 
 
 class PlacementGenerator(Protocol):
@@ -65,7 +74,7 @@ class Plugins:
             PluginFailedError: a generator raised an exception, or returned no placements.
 
         """
-        return [_call(each, "generate", _placements, entity, parent, nodes) for each in self.generators]
+        return [_call(each, PlacementMethod.GENERATE, _placements, entity, parent, nodes) for each in self.generators]
 
     def score(self, entity: Entity, placement: Nodes, assigned: Assigned, nodes: NodeTable) -> int:
         """Return the sum of the scores of a feasible placement.
@@ -74,7 +83,7 @@ class Plugins:
             PluginFailedError: a scorer raised an exception, or returned no number.
 
         """
-        return sum(_call(each, "score", _number, entity, placement, assigned, nodes) for each in self.scorers)
+        return sum(_call(each, PlacementMethod.SCORE, _number, entity, placement, assigned, nodes) for each in self.scorers)
 
     def refusal(self, entity: Entity, assigned: Assigned, nodes: NodeTable) -> str:
         """Return the reason of the first check that rejects the placement; empty if none does.
@@ -83,43 +92,45 @@ class Plugins:
             PluginFailedError: a check raised an exception, or returned no text.
 
         """
-        reasons = (_call(each, "check", _text, entity, assigned, nodes) for each in self.checks)
+        reasons = (_call(each, PlacementMethod.CHECK, _text, entity, assigned, nodes) for each in self.checks)
         return next(filter(None, reasons), "")
 
 
-def _call(plugin: object, method: str, read: Callable[[Any], T], *arguments: object) -> T:
+def _call(plugin: object, method: PlacementMethod, read: Callable[[Any], T], *arguments: object) -> T:
     """Call *method* and *read* its result, which raises an exception unless it has the type that the interface demands."""
     try:
         return read(getattr(plugin, method)(*arguments))
+    except _WrongTypeError as error:
+        raise PluginFailedError(WrongResult(type(plugin).__name__, method, str(error))) from error
     except Exception as error:
-        what = f"placement plugin {type(plugin).__name__}.{method} failed: {type(error).__name__}: {error}"
-        raise PluginFailedError(f"{what}{_location(plugin, error)}") from error
+        text = f"{type(error).__name__}: {error}"
+        raise PluginFailedError(PlacementPluginRaised(type(plugin).__name__, method, text, *_location(plugin, error))) from error
 
 
 def _placements(result: Any) -> dict[str, Nodes] | None:
     if result is None:
         return None
     if not isinstance(result, Mapping) or not all(isinstance(name, str) for name in result):
-        raise TypeError(f"it returned {type(result).__name__}, not placements by name")
+        raise _WrongTypeError(type(result).__name__)
     return {name: np.asarray(nodes, dtype=np.int64) for name, nodes in result.items()}
 
 
 def _number(result: Any) -> int:
     if not isinstance(result, int | float | np.number):
-        raise TypeError(f"it returned {type(result).__name__}, not a number")
+        raise _WrongTypeError(type(result).__name__)
     return int(result)
 
 
 def _text(result: Any) -> str:
     if not isinstance(result, str | None):
-        raise TypeError(f"it returned {type(result).__name__}, not a reason in words")
+        raise _WrongTypeError(type(result).__name__)
     return result or ""
 
 
-def _location(plugin: object, error: Exception) -> str:
-    """Return `` (FILE:LINE)``, the line of the plugin's package where *error* was raised, or where it called the library that raised it.
+def _location(plugin: object, error: Exception) -> tuple[str, int | None]:
+    """Return file and number of the line of the plugin's package where *error* was raised, or where it called the library that raised it.
 
-    If no frame belongs to that package, the last frame outside our packages is used.  The result is empty if there is none: the method is
+    If no frame belongs to that package, the last frame outside our packages is used.  The file is empty if there is none: the method is
     missing, or written in C.
     """
     frames = [
@@ -128,8 +139,8 @@ def _location(plugin: object, error: Exception) -> str:
     others = [each for each in frames if each[0] not in _OURS]
     package = type(plugin).__module__.partition(".")[0]
     for _, frame, line in ([each for each in others if each[0] == package] or others)[-1:]:
-        return f" ({frame.f_code.co_filename}:{line})"
-    return ""
+        return frame.f_code.co_filename, line
+    return "", None
 
 
 _OURS = frozenset({"scheduler_core", "validators"})

@@ -65,7 +65,7 @@ class PodByPod:
             left = able.nonzero()[0]
             if len(left):
                 able[left], failure = self._stateful.passing(pod, self._nodes[left])
-                if failure:
+                if failure is not None:
                     raise PluginFailedError(failure)
         return able
 

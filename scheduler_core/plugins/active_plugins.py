@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from scheduler_core.causes.plugin_failures import FilterFailed
 from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.plugins.base import Filters, NamedFilter, StatefulPlugin
@@ -48,15 +49,15 @@ class ActivePlugins:
             found += [(plugin.name, *each) for each in _filters(plugin, pod, nodes, [mask for _, _, mask in found], within)]
         return found
 
-    def passing(self, pod: PodRecord, nodes: Nodes) -> tuple[Bools, str]:
+    def passing(self, pod: PodRecord, nodes: Nodes) -> tuple[Bools, FilterFailed | None]:
         """Return the same as ``StatefulPlugins.passing``."""
         able: Bools = np.ones(len(nodes), dtype=bool)
         for plugin in filtering(self.plugins, pod):
             for _, mask in _filters(plugin, pod, nodes, [able]):
                 able = able & mask
-            if failure := plugin.failure(pod):
+            if (failure := plugin.failure(pod)) is not None:
                 return able, failure
-        return able, ""
+        return able, None
 
     def move(self, pod: PodRecord, node: int, amount: int) -> None:
         """Add *pod* on *node*, or (*amount* -1) remove it."""

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scheduler_core.causes.plugin_failures import FilterFailed
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import Ledger
@@ -236,9 +237,9 @@ class StatefulPlugin(Plugin):
         *within* are the nodes (ascending) whose pods and domains are counted; None for all nodes, as kube-scheduler.
         """
 
-    def failure(self, pod: PodRecord) -> str:  # noqa: ARG002 - for DynamicResources
-        """Return the error that ends the attempt to place *pod* on the nodes filtered last; empty if there is none."""
-        return ""
+    def failure(self, pod: PodRecord) -> FilterFailed | None:  # noqa: ARG002 - for DynamicResources
+        """Return the error that ends the attempt to place *pod* on the nodes filtered last; None if there is none."""
+        return None
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - if it only filters
         """Return the raw scores of *nodes*; called only if the plugin has a weight.  Arguments as for ``filters``."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scheduler_core.causes.claims import SelectorNotEvaluated
-from scheduler_core.causes.filter_reasons import DeviceError
-from scheduler_core.causes.groups import AttemptEnded
+from scheduler_core.causes.filter_reasons import DeviceError, SearchUnfinished
+from scheduler_core.causes.plugin_failures import AttemptEnded, FilterFailed
 from scheduler_core.model import selectors
 from scheduler_core.model.device_claims import DeviceClaim, DeviceLack, DeviceShortage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE, Allocation
@@ -109,21 +109,23 @@ class DeviceAllocation(StatefulPlugin):
         found = dict.fromkeys(filter(None, reasons))
         return [(reason, np.array([each != reason for each in reasons], dtype=bool)) for reason in found]
 
-    def failure(self, pod: PodRecord) -> str:
-        """Return the error that ends the attempt to place *pod* on the nodes filtered last; empty if there is none."""
+    def failure(self, pod: PodRecord) -> FilterFailed | None:
+        """Return the error that ends the attempt to place *pod* on the nodes filtered last; None if there is none."""
         error = self.claims.error if self.claims is not None and self.touches(pod) else None
-        return f'running "{NAME}" filter plugin: {error}' if error is not None else ""
+        return FilterFailed(NAME, error.error) if error is not None else None
 
     def attempt_ended(self) -> AttemptEnded | None:
         """Return what ``failure``, which ended an attempt, means; None if it was not the cause."""
         error = self.claims.error if self.claims is not None else None
         return None if error is None else AttemptEnded(not error.everywhere, error.advice)
 
-    def errors(self) -> Iterator[DeviceError]:
-        """Yield the errors with advice among the reasons of the nodes filtered last; they did not end the attempt."""
-        for failed in self.claims.refusing if self.claims is not None else ():
-            if failed.advice is not None:
-                yield DeviceError(failed.message, failed.advice)
+    def errors(self) -> Iterator[DeviceError | SearchUnfinished]:
+        """Yield the errors that are values among the reasons of the nodes filtered last; with advice only if they do not end an attempt."""
+        for failed in self.claims.failed if self.claims is not None else ():
+            if isinstance(failed.error, SearchUnfinished):
+                yield failed.error
+            elif failed.advice is not None and self.sparing:
+                yield DeviceError(failed.error, failed.advice)
 
     def unevaluated(self, pod: PodRecord) -> Iterator[SelectorNotEvaluated]:
         """Yield the selectors of the claims of *pod* that could not be evaluated for a device, which was left out."""

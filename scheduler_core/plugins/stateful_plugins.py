@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
+from scheduler_core.causes.plugin_failures import FilterFailed
 from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -198,10 +199,10 @@ class StatefulPlugins:
         active.counts.kind(pod)
         return active.filters(pod, nodes, within)
 
-    def passing(self, pod: PodRecord, nodes: Nodes) -> tuple[Bools, str]:
-        """Return those of *nodes* that pass all filters for *pod*, as a mask; and the error that ends the attempt, empty if none."""
+    def passing(self, pod: PodRecord, nodes: Nodes) -> tuple[Bools, FilterFailed | None]:
+        """Return those of *nodes* that pass all filters for *pod*, as a mask; and the error that ends the attempt, None if none."""
         if not self.touches(pod):
-            return np.ones(len(nodes), dtype=bool), ""
+            return np.ones(len(nodes), dtype=bool), None
         active = self._activated()
         active.counts.kind(pod)
         return active.passing(pod, nodes)

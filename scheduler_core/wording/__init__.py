@@ -13,7 +13,7 @@ node_words        causes why nodes refuse a pod
 domain_words      causes in one domain, and of several domains
 group_words       causes of groups
 greedy_words      reasons why greedy may have missed a placement
-filter_words      reasons of filters, errors about devices, and advice
+filter_words      reasons of filters, failures of plugins, errors about devices, and advice
 kube_scheduler    results of attempts and preemptions, in the words of kube-scheduler
 pre_enqueue_words causes that keep a root out of the queue
 claim_words       causes about claims to devices

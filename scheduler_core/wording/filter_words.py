@@ -1,11 +1,18 @@
-"""Wording of the reasons of filters, of errors about devices, and of what to do about them."""
+"""Wording of the reasons of filters, of failures of plugins, of errors about devices, and of what to do about them."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from scheduler_core.causes.filter_reasons import DeviceAdvice, DeviceError, FilterReason, UnmodelledField
-from scheduler_core.causes.groups import AttemptEnded
+from scheduler_core.causes.filter_reasons import DeviceAdvice, DeviceError, FilterReason, SearchUnfinished, UnmodelledField
+from scheduler_core.causes.plugin_failures import (
+    AttemptEnded,
+    FilterFailed,
+    PlacementMethod,
+    PlacementPluginRaised,
+    PluginFailure,
+    WrongResult,
+)
 from scheduler_core.model.options import without_indices
 
 ADVICE = {
@@ -17,6 +24,12 @@ ADVICE = {
     ),
     DeviceAdvice.DROP_CONSTRAINT: "request a number of devices instead of all, or drop the constraint",
 }
+_RESULTS = {
+    PlacementMethod.GENERATE: "placements by name",
+    PlacementMethod.SCORE: "a number",
+    PlacementMethod.CHECK: "a reason in words",
+}
+"""Results that the methods of placement plugins must return."""
 
 
 def filter_words(reason: FilterReason) -> str:
@@ -30,7 +43,28 @@ def filter_words(reason: FilterReason) -> str:
             return f"{fields} can exclude nodes and is not modelled (muster simulate --ignore {ignored} places it anyway)"
         case DeviceError():
             return f"{reason.error} ({ADVICE[reason.advice]})"
+        case SearchUnfinished(tried=None):
+            return "the pod requests too many devices to search for; request fewer"
+        case SearchUnfinished():
+            return f"timed out trying to allocate devices: {reason.tried} were tried; request fewer devices in one claim"
     assert_never(reason)
+
+
+def failure_words(failure: PluginFailure) -> str:
+    """Return how a plugin failed."""
+    match failure:
+        case FilterFailed():
+            return f'running "{failure.plugin}" filter plugin: {filter_words(failure.error)}'
+        case PlacementPluginRaised():
+            where = f" ({failure.file}:{failure.line})" if failure.file else ""
+            return f"{_call(failure)} failed: {failure.error}{where}"
+        case WrongResult():
+            return f"{_call(failure)} failed: TypeError: it returned {failure.returned}, not {_RESULTS[failure.method]}"
+    assert_never(failure)
+
+
+def _call(failure: PlacementPluginRaised | WrongResult) -> str:
+    return f"placement plugin {failure.plugin}.{failure.method.value}"
 
 
 def attempt_ended_words(cause: AttemptEnded) -> str:

@@ -21,7 +21,6 @@ from scheduler_core.causes.groups import (
     NotTried,
     PartlyPlaced,
     Path,
-    PluginFailed,
     PodDemand,
     PodsDoNotFit,
     PodsLeftOver,
@@ -31,10 +30,11 @@ from scheduler_core.causes.groups import (
     VictimsAwaited,
 )
 from scheduler_core.causes.node_count import Amount
+from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.model.nouns import SHOWN, counted, level, listed
 from scheduler_core.wording import phrases, volume_words
 from scheduler_core.wording.domain_words import domain_clauses, domains_words
-from scheduler_core.wording.filter_words import attempt_ended_words
+from scheduler_core.wording.filter_words import attempt_ended_words, failure_words
 from scheduler_core.wording.kube_scheduler import STORAGE_EXCEEDED, VICTIMS_AWAITED, attempt_words
 from scheduler_core.wording.sentences import Clause, Sentence
 from scheduler_core.wording.titles import domain_text
@@ -62,7 +62,7 @@ def sentences(cause: GroupCause) -> list[Sentence]:
             return [*_first_domain(cause), _by_domain(cause)]
         case PluginFailed():
             ended = [] if cause.ended is None else [Sentence(attempt_ended_words(cause.ended))]
-            return [Sentence(cause.reason), *ended]
+            return [Sentence(failure_words(cause.failure)), *ended]
         case PodsDoNotFit():
             return [Sentence(f"{_subject(cause.path)} {_head(cause)}", tuple(_domains(cause)))]
         case PodsLeftOver():

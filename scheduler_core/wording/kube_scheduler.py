@@ -18,9 +18,10 @@ from scheduler_core.causes.attempts import (
     PreemptionResult,
     VictimsFound,
 )
+from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.status import Status
-from scheduler_core.wording.filter_words import filter_words
+from scheduler_core.wording.filter_words import failure_words, filter_words
 
 BARE = "pod group is unschedulable"
 """Prefix of every message with reason Unschedulable; the whole message of a root that could place no new pod."""
@@ -69,6 +70,8 @@ def attempt_words(reason: AttemptReason | None) -> str:  # noqa: PLR0911 - one c
             return f"members run in {reason.number} domains of {reason.key!r}: {where}; a group must be in one"
         case PluginReason():
             return reason.text
+        case PluginFailed():
+            return failure_words(reason.failure)
         case PlacementsUnavailable():
             return f"0/{reason.tried} placements are available, first placement status: {attempt_words(reason.first)}"
     assert_never(reason)

@@ -119,7 +119,7 @@ IMPURE_MODULES = frozenset(
 IMPURE_CALLS = frozenset({"open", "print", "input", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"})
 
 VALUES: dict[str, tuple[str, ...]] = {
-    "causes": ("scheduler_core.model.",),
+    "causes": ("scheduler_core.model.", "kubeapi."),
     "wording": ("scheduler_core.model.", "scheduler_core.causes.", "kubeapi."),
 }
 """Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts and packages that it may import."""

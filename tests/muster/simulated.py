@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from muster.render.tree_rows import Kinship
-from scheduler_core.causes.attempts import VictimsFound
-from scheduler_core.causes.groups import GroupUnschedulable, PluginFailed
+from scheduler_core.causes.attempts import PluginReason, VictimsFound
+from scheduler_core.causes.groups import GroupUnschedulable
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.status import Status
@@ -39,7 +39,7 @@ def kinship(parents=(), **groups):
 
 def stated(*texts):
     """Causes with these messages, each one whole sentence."""
-    return tuple(PluginFailed(text) for text in texts if text)
+    return tuple(PluginReason(text) for text in texts if text)
 
 
 def told(name, status=Status.SUCCESS, message="", domain="", key=RACK, reason=None):

@@ -23,11 +23,12 @@ from scheduler_core.causes.attempts import FitError, ReasonCount
 from scheduler_core.causes.claims import ClaimsDeallocated
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import DomainCause
-from scheduler_core.causes.filter_reasons import DeviceAdvice, DeviceError, UnmodelledField
+from scheduler_core.causes.filter_reasons import DeviceAdvice, DeviceError, SearchUnfinished, UnmodelledField
 from scheduler_core.causes.groups import PodDemand, PodsDoNotFit
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.causes.node_states import NodeAffinityMismatch, NodesRefused, UntoleratedTaint
 from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule
+from scheduler_core.causes.plugin_failures import FilterFailed, PlacementMethod, PlacementPluginRaised, PluginFailed, WrongResult
 from scheduler_core.causes.resources import InsufficientOnNodes, InsufficientResource, NoneFree
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
@@ -314,6 +315,36 @@ def test_a_reason_of_a_filter_that_is_a_value_is_a_message():
     assert [{"message": text, "nodes": 2}, {"message": "no such key: model (correct the expression)", "nodes": 1}] == encoded["reasons"]
     assert "no such key: model (correct the expression)" == refused["message"]
     assert {"reason": "UnmodelledField", "fields": ["spec.a[0]", "spec.b"]} == field
+
+
+@pytest.mark.parametrize(
+    ("failure", "message", "fields"),
+    [
+        pytest.param(
+            FilterFailed("DynamicResources", SearchUnfinished(9)),
+            'running "DynamicResources" filter plugin: timed out trying to allocate devices: 9 were tried; request fewer devices in one claim',
+            {
+                "plugin": "DynamicResources",
+                "error": "timed out trying to allocate devices: 9 were tried; request fewer devices in one claim",
+            },
+            id="a filter",
+        ),
+        pytest.param(
+            PlacementPluginRaised("Mine", PlacementMethod.CHECK, "KeyError: 'x'", "mine.py", 7),
+            "placement plugin Mine.check failed: KeyError: 'x' (mine.py:7)",
+            {"plugin": "Mine", "method": "check", "error": "KeyError: 'x'", "file": "mine.py", "line": 7},
+            id="an exception",
+        ),
+        pytest.param(
+            WrongResult("Mine", PlacementMethod.SCORE, "str"),
+            "placement plugin Mine.score failed: TypeError: it returned str, not a number",
+            {"plugin": "Mine", "method": "score", "returned": "str"},
+            id="a result",
+        ),
+    ],
+)
+def test_a_failure_of_a_plugin_has_its_words_and_its_fields(failure, message, fields):
+    assert [{"reason": "PluginFailed", "message": message, "failure": fields}] == causes_json([PluginFailed(failure)])
 
 
 def test_a_selector_has_values_only_where_it_compares_with_some():

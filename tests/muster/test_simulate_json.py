@@ -23,7 +23,7 @@ def test_shape_of_a_whole_answer():
 
     assert list(answer) == ["version", "decisions", "pending", "problems", "summary"]
     assert answer["version"] == 1
-    assert answer["pending"] == [{"pod": "default/lonely", "reason": "why", "causes": [{"reason": "PluginFailed", "message": "why"}]}]
+    assert answer["pending"] == [{"pod": "default/lonely", "reason": "why", "causes": [{"reason": "PluginReason", "message": "why"}]}]
     assert answer["problems"] == [{"object": "Node n", "message": "told", "reason": "ObjectLeftOut"}]
     assert answer["summary"] == {"roots": 1, "placed": 1, "pods": 4}
 
@@ -116,4 +116,4 @@ def test_each_pod_has_its_own_causes_and_pods_with_the_same_causes_share_them():
     assert [("default/g-0", "no placement"), ("default/g-1", "0/3 nodes"), ("default/g-2", "0/3 nodes")] == [
         (each["pod"], each["reason"]) for each in pending
     ]
-    assert all(each["causes"] == [{"reason": "PluginFailed", "message": each["reason"]}] for each in pending)
+    assert all(each["causes"] == [{"reason": "PluginReason", "message": each["reason"]}] for each in pending)

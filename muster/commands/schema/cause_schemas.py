@@ -12,10 +12,12 @@ import typing
 from collections.abc import Iterable
 from typing import Any
 
-from muster.render.cause_keys import CAUSES, INLINED, MARKERS, CauseField, fields, kinds_by_word
+from muster.render.cause_keys import CAUSES, INLINED, MARKERS, MESSAGE, CauseField, fields, kinds_by_word
+from scheduler_core.causes.plugin_failures import PluginFailure
 from scheduler_core.model.names import Name
 
 Schema = dict[str, object]
+PLUGIN_FAILURES = frozenset(typing.get_args(PluginFailure))
 
 _CAUSE: Schema = {"$ref": "#/$defs/cause"}
 _TYPES: dict[object, Schema] = {
@@ -85,8 +87,10 @@ def _keys(field: CauseField, found: dict[str, Schema]) -> tuple[dict[str, Schema
     properties = {key: schema for part in parts for key, schema in part["properties"].items()}
     if len(members) == len(_members(field.type)):
         return properties, parts[0]["required"]
+    if PLUGIN_FAILURES.issuperset(_members(field.type)):
+        properties[MESSAGE] = {"type": "string"}
     plain = {"type": "string"} if field.unit or members or field.name == "path" else _of_type(field.type, found)
-    return {field.key: plain, **properties}, [field.key]
+    return {field.key: plain, **properties}, [field.key, *(each for each in properties if each == MESSAGE)]
 
 
 def _members(hint: Any) -> tuple[Any, ...]:

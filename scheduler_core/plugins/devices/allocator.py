@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 
-from scheduler_core.causes.filter_reasons import DeviceAdvice
+from scheduler_core.causes.filter_reasons import DeviceAdvice, SearchUnfinished
 from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, MOST_DEVICES, Alternative
@@ -103,7 +103,7 @@ class Allocator:
         except _TooManyDevices:
             found = False
         except RecursionError:
-            raise UnfinishedSearchError("the pod requests too many devices to search for; request fewer") from None
+            raise UnfinishedSearchError(SearchUnfinished(None)) from None
         if found:
             return tuple(map(tuple, self._chosen.of_claim))
         return INVALID_POOLS if any(pool.invalid for pool in self._views) else CANNOT_ALLOCATE
@@ -247,9 +247,7 @@ class Allocator:
         """
         self.tried += 1
         if self.tried > _MOST_TRIED:
-            raise UnfinishedSearchError(
-                f"timed out trying to allocate devices: {_MOST_TRIED} were tried; request fewer devices in one claim"
-            )
+            raise UnfinishedSearchError(SearchUnfinished(_MOST_TRIED))
 
     def _is_candidate(self, wanted: Wanted, device: PoolDevice) -> bool:
         chosen = self._chosen

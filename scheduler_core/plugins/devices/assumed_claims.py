@@ -72,8 +72,7 @@ class AssumedClaims:
     Attributes:
         planned: devices that a search has chosen, by key of the claim.
         found: results of the search for devices.
-        error: the first error on the nodes that were filtered last; None if there was none.
-        refusing: errors that refuse nodes that were filtered last, and do not end the attempt; none if *exact*.
+        failed: errors on the nodes that were filtered last.
 
     """
 
@@ -81,8 +80,7 @@ class AssumedClaims:
         self._nodes = nodes
         self._objects = objects
         self._exact = exact
-        self.error: Failed | None = None
-        self.refusing: tuple[Failed, ...] = ()
+        self.failed: tuple[Failed, ...] = ()
         self.planned: Mapping[str, Allocation] = {}
         self.found = NodeAllocations(nodes, objects, exact=exact)
         self._counted = None if nodes.device_rows is None else CountedClaims(nodes.device_rows, self.found)
@@ -95,20 +93,19 @@ class AssumedClaims:
 
     def reasons(self, pod: PodRecord, nodes: Nodes) -> list[str]:
         """Return for each of *nodes* the reason that excludes it; empty if none does."""
-        plan, self.error = self._plan(pod), None
+        plan, self.failed = self._plan(pod), ()
         if plan.refusal:
             return [plan.refusal] * len(nodes)
         usable = self._usable(plan, nodes)
         results = self._results(pod, plan, nodes)
-        failed = dict.fromkeys(each for each in results if isinstance(each, Failed))
-        if self._exact:
-            self.error = next(iter(failed), None)
-        else:
-            self.refusing = tuple(failed)
-        return [
-            str(result) if isinstance(result, str | Failed) else "" if able else UNAVAILABLE
-            for result, able in zip(results, usable, strict=True)
-        ]
+        self.failed = tuple(dict.fromkeys(each for each in results if isinstance(each, Failed)))
+        reasons = (each.key if isinstance(each, Failed) else each for each in results)
+        return [reason if isinstance(reason, str) else "" if able else UNAVAILABLE for reason, able in zip(reasons, usable, strict=True)]
+
+    @property
+    def error(self) -> Failed | None:
+        """Error that ends the attempt, on the nodes that were filtered last; None if there is none."""
+        return self.failed[0] if self._exact and self.failed else None
 
     def score(self, pod: PodRecord, node: int) -> int:
         """Return the preference of the alternatives that *pod* gets on *node*: more for earlier ones."""

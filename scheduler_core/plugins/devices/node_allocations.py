@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.claims import SelectorNotEvaluated
-from scheduler_core.causes.filter_reasons import DeviceAdvice
+from scheduler_core.causes.filter_reasons import DeviceAdvice, SearchUnfinished
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.devices import Allocation, Alternative, DeviceId, GivenDevice
@@ -26,9 +26,9 @@ from scheduler_core.plugins.devices.selection import AllocationError, Selection
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Failed:
-    """Error that ends the attempt to place a pod; *claim*, *advice* and *everywhere* as in ``AllocationError``."""
+    """Error that ends the attempt to place a pod; fields as in ``AllocationError``."""
 
-    message: str
+    error: str | SearchUnfinished
     claim: int | None = None
     advice: DeviceAdvice | None = None
     everywhere: bool = False
@@ -36,10 +36,12 @@ class Failed:
     @classmethod
     def from_error(cls, error: AllocationError) -> Failed:
         """Return *error* as a value."""
-        return cls(str(error), error.claim, error.advice, error.everywhere)
+        return cls(error.error, error.claim, error.advice, error.everywhere)
 
-    def __str__(self) -> str:
-        return self.message
+    @property
+    def key(self) -> str:
+        """Return the text by which the filter is known, if the error is the reason of a node."""
+        return self.error if isinstance(self.error, str) else self.error.key
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +200,9 @@ class NodeAllocations:
     def _failed(self, error: AllocationError) -> Failed:
         """Return *error*; with its first line only if it is the reason of a node, and does not end the attempt."""
         failed = Failed.from_error(error)
-        return failed if self._kinds is None else dataclasses.replace(failed, message=failed.message.partition("\n")[0])
+        if self._kinds is None or not isinstance(failed.error, str):
+            return failed
+        return dataclasses.replace(failed, error=failed.error.partition("\n")[0])
 
     def allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
         """Return the allocation of *chosen* devices on *node*."""
@@ -222,7 +226,7 @@ class NodeAllocations:
 def _named(result: Result, claims: FreshClaims) -> Result:
     """Return *result*; an error with the name of its claim, as pods of one shape have claims of different names."""
     if isinstance(result, Failed) and result.claim is not None:
-        return dataclasses.replace(result, message=f"claim {claims.specs[result.claim].name}{result.message}", claim=None)
+        return dataclasses.replace(result, error=f"claim {claims.specs[result.claim].name}{result.error}", claim=None)
     return result
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kubeapi.devices import DeviceAttribute
 from scheduler_core.causes.claims import SelectorNotEvaluated
-from scheduler_core.causes.filter_reasons import DeviceAdvice
+from scheduler_core.causes.filter_reasons import DeviceAdvice, SearchUnfinished
 from scheduler_core.cel.selector import AttributeValue, CompileError, Device, Selector, SelectorError, Version, compile_selector
 from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.devices import Alternative, selector_error
@@ -16,14 +16,18 @@ class AllocationError(Exception):
     """Error with which kube-scheduler ends the attempt to place a pod, also if other nodes fit.
 
     Attributes:
-        claim: index of the claim that *message* is about, and whose name is to be put before it; None if there is none.
+        error: the text of kube-scheduler, or why the search did not finish.
+        claim: index of the claim that the text is about, and whose name is to be put before it; None if there is none.
         advice: what to change; None if it is not known.
         everywhere: True if no other device or node can be used.
 
     """
 
-    def __init__(self, message: str, claim: int | None = None, advice: DeviceAdvice | None = None, *, everywhere: bool = False) -> None:
-        super().__init__(message)
+    def __init__(
+        self, error: str | SearchUnfinished, claim: int | None = None, advice: DeviceAdvice | None = None, *, everywhere: bool = False
+    ) -> None:
+        super().__init__(error)
+        self.error = error
         self.claim = claim
         self.advice = advice
         self.everywhere = everywhere

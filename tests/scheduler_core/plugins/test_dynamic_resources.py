@@ -7,10 +7,27 @@ from typing import Any
 import pytest
 
 from scheduler_core.cluster.load import load
+from scheduler_core.diagnosis import node_refusals
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.devices import allocator
-from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, placed, pod, racks, reasons_of, run
+from scheduler_core.wording.kube_scheduler import fit_error
+from tests.scheduler_core.builders import (
+    Json,
+    composite,
+    decided,
+    entities,
+    leaf,
+    message_of,
+    node,
+    placed,
+    pod,
+    racks,
+    reasons_of,
+    run,
+    state,
+)
 from tests.scheduler_core.plugins.device_objects import (
     API,
     CLASS,
@@ -171,24 +188,52 @@ def test_an_error_on_a_node_ends_the_attempt_only_if_the_node_passes_the_other_f
     assert ("but resource pool gpu.example/x is currently being updated" in message_of(decision)) == (on == "n1")
 
 
-def test_a_search_that_tries_too_many_devices_is_an_error(monkeypatch):
-    monkeypatch.setattr(allocator, "_MOST_TRIED", 1000)
-    published = device_slice("n1", *(f"d{number}" for number in range(40)), device("n", {"kind": "nic"}))
+def searching_long(*requests: Json) -> list[Json]:
+    """Return a node with devices that a selector tells apart, a device in use that *requests* can need, and a pod with them."""
+    distinct = (device(f"d{number}", {"number": str(number)}) for number in range(40))
+    published = device_slice("n1", *distinct, device("n", {"kind": "nic"}))
     of_kind = {"cel": {"expression": f"device.attributes['{DRIVER}'].?kind.orValue('') == 'nic'"}}
     objects = [*BASE, published, device_class("nic", selectors=[of_kind]), resource_claim("used", devices=["gpu=n1/n"])]
-    nic = {"name": "nic", "firstAvailable": [{"name": "only", "deviceClassName": "nic"}]}
-    decision = greedy([*objects, template("t", request(count=8), nic), wanting("p", "g:t")])
-    assert decision.status is Status.ERROR
-    assert "timed out trying to allocate devices: 1000 were tried" in message_of(decision)
-    assert {"p": "n1"} == placed(greedy([*objects, template("t", request(count=8)), wanting("p", "g:t")]))
+    return [*objects, template("t", *requests), wanting("p", "g:t")]
 
 
-def test_a_pod_with_too_many_devices_to_search_for_is_an_error():
-    entries = [f"c{number}:t" for number in range(50)]
-    published = device_slice("n1", *(f"d{number}" for number in range(1600)))
-    decision = greedy([*BASE, published, template("t", request(count=32)), wanting("p", *entries)])
+NUMBERED = {"cel": {"expression": f"device.attributes['{DRIVER}'].?number.orValue('') != 'x'"}}
+NIC = {"name": "nic", "firstAvailable": [{"name": "only", "deviceClassName": "nic"}]}
+LONG = searching_long(request(count=8, selectors=[NUMBERED]), NIC)
+DEEP = [
+    *BASE,
+    device_slice("n1", *(device(f"d{number}", {"number": str(number)}) for number in range(1600))),
+    template("t", request(count=32, selectors=[NUMBERED])),
+    wanting("p", *(f"c{number}:t" for number in range(50))),
+]
+UNFINISHED = [
+    pytest.param(LONG, "timed out trying to allocate devices: 1000 were tried; request fewer devices in one claim", id="too long"),
+    pytest.param(DEEP, "the pod requests too many devices to search for; request fewer", id="too deep"),
+]
+
+
+@pytest.mark.parametrize(("objects", "words"), UNFINISHED)
+def test_a_search_that_does_not_finish_is_an_error(objects, words, monkeypatch):
+    monkeypatch.setattr(allocator, "_MOST_TRIED", 1000 if objects is LONG else allocator._MOST_TRIED)
+    decision = greedy(objects)
     assert decision.status is Status.ERROR
-    assert "too many devices" in message_of(decision)
+    assert f'running "DynamicResources" filter plugin: {words}' == reasons_of(decision)["default/p"]
+    assert f'running "DynamicResources" filter plugin: {words}. kube-scheduler 1.37.1 ends the attempt ' in message_of(decision)
+
+
+def test_a_search_with_fewer_requests_finishes(monkeypatch):
+    monkeypatch.setattr(allocator, "_MOST_TRIED", 1000)
+    assert {"p": "n1"} == placed(greedy(searching_long(request(count=8, selectors=[NUMBERED]))))
+
+
+@pytest.mark.parametrize("sparing", [False, True])
+@pytest.mark.parametrize(("objects", "words"), UNFINISHED)
+def test_a_search_that_does_not_finish_is_the_reason_of_a_node(objects, words, sparing, monkeypatch):
+    monkeypatch.setattr(allocator, "_MOST_TRIED", 1000 if objects is LONG else allocator._MOST_TRIED)
+    here = state(objects, PlacingOptions(sparing=sparing))
+    (waiting,) = entities(objects)["p"].waiting
+    refusals = node_refusals.examine_nodes(here, waiting, here.nodes.everything)
+    assert f"0/1 nodes are available: 1 {words}." == fit_error(node_refusals.fit_error(here, refusals))
 
 
 def test_a_negative_count_cannot_be_used():

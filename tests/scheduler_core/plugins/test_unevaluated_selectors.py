@@ -8,7 +8,7 @@ import pytest
 
 from scheduler_core.causes.claims import SelectorNotEvaluated, SelectorsNotEvaluated
 from scheduler_core.causes.filter_reasons import DeviceAdvice
-from scheduler_core.causes.groups import AttemptEnded, PluginFailed
+from scheduler_core.causes.plugin_failures import AttemptEnded, PluginFailed
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import NamedClaim
 from scheduler_core.model.status import Status

@@ -15,6 +15,7 @@ from scheduler_core.model.nodes import Nodes, NodeTable, Rows
 from scheduler_core.model.status import Status
 from scheduler_core.placement.extension_points import Assigned, PluginFailedError, Plugins
 from scheduler_core.sidecar.writes import Bind, SetCondition
+from scheduler_core.wording.filter_words import failure_words
 from tests.scheduler_core.builders import leaf, message_of, node, pod, pods
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, gang, nodes_of, of, told
 
@@ -163,7 +164,7 @@ def failure_of(check: object) -> PluginFailedError:
 def test_an_exception_of_a_plugin_keeps_its_cause():
     failure = failure_of(Fails("x"))
 
-    assert f"placement plugin Fails.check {FAILED}" == str(failure)
+    assert f"placement plugin Fails.check {FAILED}" == failure_words(failure.failure)
     assert isinstance(failure.__cause__, RuntimeError)
 
 
@@ -192,14 +193,16 @@ class AsksALibrary:
     ],
 )
 def test_a_failure_names_the_line_of_the_plugin(plugin, check, words):
-    message = str(failure_of(plugin))
+    message = failure_words(failure_of(plugin).failure)
 
     assert words in message
     assert message.endswith(f" ({__file__}:{check.__code__.co_firstlineno + 1})")
 
 
 def test_a_plugin_without_the_method_has_no_line():
-    assert "placement plugin Likes.check failed: AttributeError: 'Likes' object has no attribute 'check'" == str(failure_of(Likes("n1")))
+    assert "placement plugin Likes.check failed: AttributeError: 'Likes' object has no attribute 'check'" == failure_words(
+        failure_of(Likes("n1")).failure
+    )
 
 
 @pytest.mark.parametrize(

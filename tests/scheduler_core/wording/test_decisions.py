@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core import facade
-from scheduler_core.causes.attempts import VictimsFound
+from scheduler_core.causes.attempts import PluginReason, VictimsFound
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.claims import (
     DevicesAwaited,
@@ -16,7 +16,7 @@ from scheduler_core.causes.claims import (
     SelectorsNotEvaluated,
 )
 from scheduler_core.causes.filter_reasons import DeviceAdvice
-from scheduler_core.causes.groups import PartlyPlaced, PluginFailed, TooFewMembers
+from scheduler_core.causes.groups import PartlyPlaced, TooFewMembers
 from scheduler_core.causes.pre_enqueue import (
     MembersGated,
     MembersWithoutClaims,
@@ -82,7 +82,7 @@ def test_the_library_returns_the_causes_in_words(strategy):
 
 
 UNEVALUATED = SelectorNotEvaluated(NamedClaim("default/c", None), "", 0, "d/p/a", "no such key: model", DeviceAdvice.TEST_ATTRIBUTE)
-FEW, OTHER = TooFewMembers((GROUP,), 1, 2), PluginFailed("down")
+FEW, OTHER = TooFewMembers((GROUP,), 1, 2), PluginReason("down")
 GATED, SHORT = SchedulingGated(("x",)), QuorumShortage(GROUP, 2, 1)
 AWAITED, REFUSED = PodsAwaitDevices((("default/p", "n1"),)), ReservationRefused(claim_of("default/c"), too_many=False)
 
@@ -113,7 +113,7 @@ def test_a_sentence_has_one_point_at_its_end():
     assert "0/1 nodes are available: 1 Insufficient cpu" == reasons_of(decided([node("n", "1"), pod("p", cpu="2")]))["default/p"].rstrip(
         "."
     )
-    assert "down. down" == causes_words((PluginFailed("down."), OTHER))
+    assert "down. down" == causes_words((PluginReason("down."), OTHER))
 
 
 def test_of_many_violations_as_many_are_listed_as_fit():

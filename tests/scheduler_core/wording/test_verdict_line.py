@@ -16,7 +16,6 @@ from scheduler_core.causes.groups import (
     ChildrenDoNotFit,
     ChildrenInDomain,
     PartlyPlaced,
-    PluginFailed,
     PodDemand,
     PodsDoNotFit,
     TooFewMembers,
@@ -191,4 +190,4 @@ def test_causes_of_one_sentence_are_its_clauses():
 
 
 def test_a_line_that_cannot_be_cut_at_clauses_is_cut():
-    assert len(verdict_line((PluginFailed("x" * 5000),))) <= 600
+    assert len(verdict_line((PluginReason("x" * 5000),))) <= 600
