@@ -19,6 +19,7 @@ class Dependency(enum.StrEnum):
     SHARED_VOLUMES = "shared-volumes"
     ANTI_AFFINITY = "pod-anti-affinity"
     OTHER_ANTI_AFFINITY = "anti-affinity-of-other-pods"
+    OTHER_PLUGIN = "other-plugin"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

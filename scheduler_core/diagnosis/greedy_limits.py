@@ -34,6 +34,8 @@ from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, pods_with_nodes
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.state import PlacementState, free_of
+from scheduler_core.plugins import registry
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 
 _DOMAINS = 64
 """Maximum number of domains examined for a composite."""
@@ -88,8 +90,11 @@ def _dependencies(state: PlacementState, request: PlacementRequest) -> tuple[Dep
     for pod in _distinct_pods(request):
         rules += [Dependency.TAKEN_VOLUMES] if pod.shape.picks_volumes else []
         rules += [Dependency.TAKEN_DEVICES] if pod.shape.picks_devices else []
-        if state.stateful.touches(pod) and state.stateful.filter(pod, state.nodes.everything[:1]):
-            rules += _rules(pod) or ([] if pod.shape.picks_volumes or pod.shape.devices else [Dependency.OTHER_ANTI_AFFINITY])
+        if state.stateful.touches(pod) and (filters := state.stateful.filters_by_plugin(pod, state.nodes.everything[:1])):
+            named = _rules(pod)
+            if not named and any(plugin == InterPodAffinity.name for plugin, _, _ in filters):
+                named = [Dependency.OTHER_ANTI_AFFINITY]
+            rules += named + [Dependency.OTHER_PLUGIN] * any(not registry.is_of_kube_scheduler(plugin) for plugin, _, _ in filters)
     return tuple(dict.fromkeys(rules))
 
 

@@ -27,6 +27,7 @@ _DEPENDENCIES = {
     Dependency.SHARED_VOLUMES: "volumes that they share",
     Dependency.ANTI_AFFINITY: "pod anti-affinity",
     Dependency.OTHER_ANTI_AFFINITY: "the anti-affinity of other pods",
+    Dependency.OTHER_PLUGIN: "a plugin that kube-scheduler does not have",
 }
 
 
