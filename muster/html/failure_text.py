@@ -77,22 +77,22 @@ def _need(need: Need, figure: Figure, most: int) -> Gauge:
 
 
 def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Sequence[Stroke]) -> Gauge:
-    size = size_text(figure.resource, row.free)
+    size = size_text(figure.resource, row.amounts.free)
     over = sum(segment.over for segment in row.segments)
     note = f"{size} free"
-    if figure.unit and over >= figure.unit and row.free:
-        part = "all of it" if over == row.free else f"{size_text(figure.resource, over)} of it"
+    if figure.unit and over >= figure.unit and row.amounts.free:
+        part = "all of it" if over == row.amounts.free else f"{size_text(figure.resource, over)} of it"
         note += f", {part} in parts too small for a pod"
-    if row.closed:
-        note += f"; {size_text(figure.resource, row.closed)} more on {', '.join(map(closed_nodes, row.why))}"
+    if row.amounts.closed:
+        note += f"; {size_text(figure.resource, row.amounts.closed)} more on {', '.join(map(closed_nodes, row.amounts.why))}"
     if row.represented > 1:
         note = f"each: {note}"
-    area, need = areas.get(row.nodes.tobytes()) if row.represented == 1 else None, figure.needs[0]
-    if row.capacity is None:
-        return Gauge(row.title, area, tuple(strokes), note, enough=row.free >= need.amount)
+    area, need = areas.get(row.amounts.nodes.tobytes()) if row.represented == 1 else None, figure.needs[0]
+    if row.amounts.capacity is None:
+        return Gauge(row.title, area, tuple(strokes), note, enough=row.amounts.free >= need.amount)
     if len(figure.needs) > 1:
-        return Gauge(row.title, area, tuple(strokes), f"capacity for {counted(row.capacity, 'pod')}", note=note)
-    fitting = min(row.capacity, need.pods)
+        return Gauge(row.title, area, tuple(strokes), f"capacity for {counted(row.amounts.capacity, 'pod')}", note=note)
+    fitting = min(row.amounts.capacity, need.pods)
     pips = "●" * fitting + "○" * (need.pods - fitting) if need.pods <= _PIPS else ""
     return Gauge(
         row.title, area, tuple(strokes), f"capacity for {fitting:,} of {counted(need.pods, 'pod')}", pips, note, fitting == need.pods

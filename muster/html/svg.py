@@ -10,8 +10,9 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
-from muster.html.failure_figure import Need, Segment
+from muster.html.failure_figure import Need
 from muster.html.placed_pods import State
+from scheduler_core.diagnosis.domain_amounts import NodeAmounts
 
 GAUGE_WIDTH, GAUGE_HEIGHT = 600, 22
 SQUARE, SQUARE_STEP = 12, 15
@@ -51,7 +52,7 @@ class Amounts:
         return max(0, self.whole - sum(self.taken.get(state, 0) for state in _ORDER))
 
 
-def scale(needs: Iterable[Need], rows: Iterable[Sequence[Segment]]) -> int:
+def scale(needs: Iterable[Need], rows: Iterable[Sequence[NodeAmounts]]) -> int:
     """Return the scale of a gauge: the largest demand and the largest domain, but not much more than the demand."""
     need = max((each.amount for each in needs), default=0)
     largest = max((sum(one.fit + one.over + one.closed for one in row) for row in rows), default=0)
@@ -69,7 +70,7 @@ def demand(need: Need, unit: int, most: int) -> list[Stroke]:
     return [Stroke("need", _blocks(0, need.amount, unit, most))]
 
 
-def gauge(row: Sequence[Segment], unit: int, most: int, need: int) -> list[Stroke]:
+def gauge(row: Sequence[NodeAmounts], unit: int, most: int, need: int) -> list[Stroke]:
     """Draw the free capacity of a domain by node: usable, remainder, not usable; below it a line for each node.
 
     If it is less than *need*, the missing amount is drawn too.

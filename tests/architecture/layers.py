@@ -260,7 +260,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"answer_text"}),
     ),
     "muster.html": (
-        frozenset({"claims", "device_rows", "free_capacity", "placed_pods", "sentences", "topology_areas"}),
+        frozenset({"device_rows", "free_capacity", "placed_pods", "sentences", "topology_areas"}),
         frozenset({"failure_figure", "heat_map", "page_data"}),
         frozenset({"root_index", "svg"}),
         frozenset({"failure_text", "map_parts"}),

@@ -7,9 +7,10 @@ import re
 import pytest
 
 from muster.html import svg
-from muster.html.failure_figure import Need, Segment
+from muster.html.failure_figure import Need
 from muster.html.placed_pods import State
 from muster.html.svg import Amounts
+from scheduler_core.diagnosis.domain_amounts import NodeAmounts
 
 RUNNING, VICTIM, PLACED, NOMINATED = State.RUNNING, State.VICTIM, State.PLACED, State.NOMINATED
 
@@ -68,7 +69,7 @@ def test_demand_is_a_block_a_pod():
 
 
 def test_gauge_is_drawn_to_scale():
-    strokes = svg.gauge([Segment(4, 2, 0), Segment(0, 0, 6)], 4, 16, 16)
+    strokes = svg.gauge([NodeAmounts(4, 2, 0), NodeAmounts(0, 0, 6)], 4, 16, 16)
     width = svg.GAUGE_WIDTH / 16
     assert [(1, 4 * width - 1)] == spans(strokes, "fit")
     assert [(4 * width + 1, 6 * width - 1)] == spans(strokes, "over")
@@ -78,11 +79,11 @@ def test_gauge_is_drawn_to_scale():
 
 
 def test_gauge_of_one_node_has_no_line_below():
-    assert {"fit": 2, "short": 1} == counted(svg.gauge([Segment(8, 0, 0)], 4, 16, 16))
+    assert {"fit": 2, "short": 1} == counted(svg.gauge([NodeAmounts(8, 0, 0)], 4, 16, 16))
 
 
 def test_gauge_that_reaches_beyond_its_scale_says_so():
-    strokes = svg.gauge([Segment(0, 100, 0)], 4, 48, 16)
+    strokes = svg.gauge([NodeAmounts(0, 100, 0)], 4, 48, 16)
     assert {"over": 1, "beyond": 1} == counted(strokes)
     assert [(1, svg.GAUGE_WIDTH)] == spans(strokes, "over")
 
@@ -90,9 +91,9 @@ def test_gauge_that_reaches_beyond_its_scale_says_so():
 @pytest.mark.parametrize(
     ("rows", "want"),
     [
-        pytest.param([[Segment(4, 0, 0)]], 16, id="what is needed"),
-        pytest.param([[Segment(0, 12, 8)], []], 20, id="what is there"),
-        pytest.param([[Segment(0, 999, 0)]], 48, id="not far beyond what is needed"),
+        pytest.param([[NodeAmounts(4, 0, 0)]], 16, id="what is needed"),
+        pytest.param([[NodeAmounts(0, 12, 8)], []], 20, id="what is there"),
+        pytest.param([[NodeAmounts(0, 999, 0)]], 48, id="not far beyond what is needed"),
         pytest.param([], 16, id="no domain"),
     ],
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from muster.html.failure_figure import ROWS, Segment, figures
+from muster.html.failure_figure import ROWS, figures
 from muster.html.free_capacity import attempts
+from scheduler_core.diagnosis.domain_amounts import NodeAmounts
 from scheduler_core.model.topology import Topology
 from scheduler_core.wording.node_words import closed_nodes
 from tests.muster import paged
@@ -43,9 +44,11 @@ def test_a_figure_of_a_gang_and_its_racks():
 
     assert ("rack", GPU, 4, "1 cpu, 4 nvidia.com/gpu") == (figure.level, figure.resource, figure.unit, figure.each)
     assert [(("job",), 4, 16)] == [(need.names, need.pods, need.amount) for need in figure.needs]
-    assert [("rack r1", 2, 8, 0), ("rack r2", 1, 4, 8)] == [(row.title, row.capacity, row.free, row.closed) for row in figure.rows]
-    assert [[], ["1 node with the taint {maintenance: yes}"]] == [[*map(closed_nodes, row.why)] for row in figure.rows]
-    assert [(Segment(8, 0, 0),), (Segment(4, 0, 0), Segment(0, 0, 8))] == [row.segments for row in figure.rows]
+    assert [("rack r1", 2, 8, 0), ("rack r2", 1, 4, 8)] == [
+        (row.title, row.amounts.capacity, row.amounts.free, row.amounts.closed) for row in figure.rows
+    ]
+    assert [[], ["1 node with the taint {maintenance: yes}"]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows]
+    assert [(NodeAmounts(8, 0, 0),), (NodeAmounts(4, 0, 0), NodeAmounts(0, 0, 8))] == [row.segments for row in figure.rows]
     assert (20, 12, 2, 0) == (figure.free, figure.usable, figure.most, figure.others)
 
 
@@ -56,7 +59,7 @@ def test_a_closed_node_has_the_first_cause_only():
             each["spec"]["unschedulable"] = True
     (figure,) = drawn(objects, "job")
 
-    assert [["1 node, cordoned"]] == [[*map(closed_nodes, row.why)] for row in figure.rows if row.closed]
+    assert [["1 node, cordoned"]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows if row.amounts.closed]
 
 
 def test_nodes_too_small_for_a_pod_are_distinguished():
@@ -66,8 +69,8 @@ def test_nodes_too_small_for_a_pod_are_distinguished():
         *gang("job", 4, gpus=3, key=RACK),
     ]
     (figure,) = drawn(objects, "job")
-    assert [(Segment(6, 2, 0), Segment(0, 2, 0), Segment(0, 2, 0))] == [row.segments for row in figure.rows]
-    assert [2] == [row.capacity for row in figure.rows]
+    assert [(NodeAmounts(6, 2, 0), NodeAmounts(0, 2, 0), NodeAmounts(0, 2, 0))] == [row.segments for row in figure.rows]
+    assert [2] == [row.amounts.capacity for row in figure.rows]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_pods_that_are_not_alike_are_summed_up():
     (figure,) = drawn(objects, "job")
     assert (0, "", None) == (figure.unit, figure.each, figure.most)
     assert [(2, 10_000)] == [(need.pods, need.amount) for need in figure.needs]
-    assert [(None, 8_000)] == [(row.capacity, row.free) for row in figure.rows]
+    assert [(None, 8_000)] == [(row.amounts.capacity, row.amounts.free) for row in figure.rows]
 
 
 def test_groups_with_equal_requests_share_a_figure():
@@ -115,7 +118,7 @@ def test_of_many_domains_those_that_are_alike_are_one_row():
     objects = [*racks(*([1] * 30), cpu="2"), member("m", on="r7-1"), *gang("job", 9, key=RACK)]
     (figure,) = drawn(objects, "job")
     assert [("rack r1, rack r2, rack r3 and 26 more", 29, 2), ("rack r7", 1, 1)] == [
-        (row.title, row.represented, row.capacity) for row in figure.rows
+        (row.title, row.represented, row.amounts.capacity) for row in figure.rows
     ]
     assert 0 == figure.others
 
@@ -129,7 +132,7 @@ def test_of_many_unlike_domains_the_roomiest_are_shown():
 
 def test_of_many_nodes_the_sum_is_shown():
     (figure,) = drawn([*racks(40, gpus=3), *gang("job", 60, gpus=2, key=RACK)], "job")
-    assert [(Segment(80, 40, 0),)] == [row.segments for row in figure.rows]
+    assert [(NodeAmounts(80, 40, 0),)] == [row.segments for row in figure.rows]
 
 
 def test_a_key_that_no_node_has_makes_no_figure():

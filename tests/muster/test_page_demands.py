@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from muster.html.claims import claims
+from scheduler_core.diagnosis.domain_amounts import demands
 from tests.muster.paged import RACK, ZONE, gang, member, racks
 from tests.muster.test_page_figure import tree, turn_of
 
 
 def asked(objects, name):
-    """Title, keys of the levels and number of pods of each claim."""
-    return [(claim.title, [link.key for link in claim.chain], claim.pods) for claim in claims(turn_of(objects, name)[1].entity)]
+    """Title, keys of the levels and number of pods of each demand."""
+    return [
+        ("all of " * each.whole + each.group, [link.key for link in each.chain], each.pods)
+        for each in demands(turn_of(objects, name)[1].entity)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -36,17 +39,17 @@ def asked(objects, name):
         ),
     ],
 )
-def test_claims(objects, want):
+def test_demands(objects, want):
     assert want == asked([*racks(1, 1, cpu="2"), *objects], "t")
 
 
 def test_running_pods_are_not_counted_as_needed():
     objects = [*racks(1, 1), *gang("t", 3, key=RACK, cpu="3", minimum=4), member("t-runs", "t", on="r2-1")]
     assert [("t", [RACK], 3)] == asked(objects, "t")
-    (claim,) = claims(turn_of(objects, "t")[1].entity)
-    assert [frozenset({1})] == [link.pinned for link in claim.chain]
+    (demand,) = demands(turn_of(objects, "t")[1].entity)
+    assert [frozenset({1})] == [link.pinned for link in demand.chain]
 
 
-def test_a_claim_is_as_much_as_its_pods_take():
-    (claim,) = claims(turn_of([*racks(1), *gang("t", 3, cpu="3")], "t")[1].entity)
-    assert (3, 9000, 0) == (claim.pods, claim.amount(0), claim.amount(1))
+def test_a_demand_is_as_much_as_its_pods_take():
+    (demand,) = demands(turn_of([*racks(1), *gang("t", 3, cpu="3")], "t")[1].entity)
+    assert (3, 9000, 0) == (demand.pods, demand.amount(0), demand.amount(1))
