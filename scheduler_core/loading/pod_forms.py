@@ -115,10 +115,14 @@ class PodForms:
         spec = pod.spec
         unmodelled = tuple(_unmodelled(spec))
         volumes = tuple(each.image.reference for each in spec.volumes or () if each.image is not None)
-        kept = self._declared.kept_of_pod(pod)
-        key = decode.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes, kept))
+        apart = self._declared.distinguishing(pod)
+        key = decode.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes, apart))
         if (found := self._by_spec.get(key)) is None:
-            found = self._by_spec[key] = self._interned(_form(pod, unmodelled, kept)), _images(spec, volumes), extended_requests(spec)
+            found = self._by_spec[key] = (
+                self._interned(_form(pod, unmodelled, self._declared.kept_of_pod(pod))),
+                _images(spec, volumes),
+                extended_requests(spec),
+            )
         return found
 
     def with_volumes(self, form: PodForm, volumes: FormVolumes) -> PodForm:

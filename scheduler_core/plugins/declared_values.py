@@ -45,12 +45,15 @@ class PodValue(Generic[H]):
         name: its name in ``PodShape.kept``: that of the plugin, or one that begins with it.
         read: returns the value of a pod, which msgspec can encode; it depends on ``spec`` and ``status`` alone.
         default: the value of most pods, which is not kept.
+        of_requests: True if *read* depends on nothing but containers, ``hostNetwork`` and ``hostUsers``, so that it is called only once for pods
+            with the same requests.
 
     """
 
     name: str
     read: Callable[[Pod], H]
     default: H
+    of_requests: bool = False
 
     def of_shape(self, shape: PodShape) -> H:
         """Return the value of the pods of *shape*."""
@@ -64,6 +67,7 @@ class DeclaredValues:
 
     of_nodes: tuple[NodeValue[Any], ...]
     of_pods: tuple[PodValue[Any], ...]
+    _apart: tuple[PodValue[Any], ...]
 
     @classmethod
     def collected(cls, of_nodes: Iterable[NodeValue[Any]], of_pods: Iterable[PodValue[Any]]) -> DeclaredValues:
@@ -72,7 +76,7 @@ class DeclaredValues:
         for values in (of_nodes, of_pods):
             if len({each.name for each in values}) < len(values):
                 raise ValueError(f"two plugins declare a value of one name: {', '.join(each.name for each in values)}")
-        return cls(of_nodes, of_pods)
+        return cls(of_nodes, of_pods, tuple(each for each in of_pods if not each.of_requests))
 
     def kept_of_node(self, node: Node) -> tuple[Hashable, ...]:
         """Return the values of *node*, in order."""
@@ -82,3 +86,7 @@ class DeclaredValues:
         """Return the names and values of *pod* that are not the defaults."""
         values = ((each, each.read(pod)) for each in self.of_pods)
         return tuple((each.name, value) for each, value in values if value != each.default)
+
+    def distinguishing(self, pod: Pod) -> tuple[Hashable, ...]:
+        """Return the values of *pod* that pods with the same requests can differ in."""
+        return tuple(each.read(pod) for each in self._apart) if self._apart else ()

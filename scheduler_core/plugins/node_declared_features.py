@@ -46,7 +46,7 @@ def _required_features(spec: PodSpec) -> Iterator[str]:
 
 DECLARED: NodeValue[frozenset[str]] = NodeValue(NAME, _declared)
 """``status.declaredFeatures``."""
-REQUIRED: PodValue[tuple[str, ...]] = PodValue(NAME, _required, ())
+REQUIRED: PodValue[tuple[str, ...]] = PodValue(NAME, _required, (), of_requests=True)
 """Features that a node must declare, sorted."""
 
 

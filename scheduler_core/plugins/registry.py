@@ -107,10 +107,13 @@ def modelled() -> tuple[type[Plugin], ...]:
 
 def declared() -> DeclaredValues:
     """Return the values that the plugins keep of nodes and pods."""
-    return _declared((*STATIC, *LEDGER, NODE_LOCAL, *STATEFUL))
+    return _declared(STATIC, LEDGER, NODE_LOCAL, STATEFUL)
 
 
 @functools.cache
-def _declared(plugins: tuple[type[Plugin], ...]) -> DeclaredValues:
+def _declared(
+    static: tuple[type[Plugin], ...], ledger: tuple[type[Plugin], ...], local: type[Plugin], stateful: tuple[type[Plugin], ...]
+) -> DeclaredValues:
+    plugins = (*static, *ledger, local, *stateful)
     of_nodes = dict.fromkeys(value for plugin in plugins for value in plugin.node_values)
     return DeclaredValues.collected(of_nodes, dict.fromkeys(value for plugin in plugins for value in plugin.pod_values))
