@@ -18,6 +18,7 @@ pods             pods and pod templates
 priority         priority classes
 quantity         quantities
 record           base of values with named fields
+redaction        marks of fields: what a snapshot of a cluster keeps, and what redaction replaces
 resource_claims  claims to devices, and their templates
 selectors        label selectors and node selectors
 storage          storage classes, CSI drivers, and what they offer on nodes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubeapi.meta import Int32, Struct
+from kubeapi.redaction import Names
 from kubeapi.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 
 
@@ -25,7 +26,7 @@ class PodAffinityTerm(Struct, frozen=True, gc=False):
 
     topology_key: str
     label_selector: LabelSelector | None = None
-    namespaces: tuple[str, ...] | None = None
+    namespaces: Names | None = None
     namespace_selector: LabelSelector | None = None
     match_label_keys: tuple[str, ...] | None = None
     mismatch_label_keys: tuple[str, ...] | None = None

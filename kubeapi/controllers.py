@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubeapi.meta import NamespacedName, Struct
+from kubeapi.redaction import Labels
 from kubeapi.selectors import LabelSelector
 
 CONTROLLERS = {
@@ -16,7 +17,7 @@ CONTROLLERS = {
 class LabelsSpec(Struct, frozen=True, gc=False):
     """``spec`` with a selector that is a map of labels."""
 
-    selector: dict[str, str] | None = None
+    selector: Labels | None = None
 
 
 class Service(Struct, frozen=True, gc=False):

@@ -6,12 +6,13 @@ The structs have the fields of v1.  v1beta1 has the fields of a device in ``basi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from kubeapi.meta import DatedName, Int64, Struct
 from kubeapi.quantity import Amount
+from kubeapi.redaction import UNREAD, Mark, Name, Names
 from kubeapi.selectors import NodeSelector
 
 TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
@@ -22,7 +23,7 @@ class DeviceAttribute(Struct, frozen=True, gc=False):
 
     integer: Int64 | None = msgspec.field(default=None, name="int")
     boolean: bool | None = msgspec.field(default=None, name="bool")
-    string: str | None = None
+    string: Annotated[str, Mark.ATTRIBUTE] | None = None
     version: str | None = None
 
 
@@ -58,16 +59,16 @@ class Counter(Struct, frozen=True, gc=False):
 class CounterSet(Struct, frozen=True, gc=False):
     """Counters that several devices of a pool share."""
 
-    name: str
+    name: Name
     counters: dict[str, Counter] | None = None
 
 
 class DeviceCounterConsumption(Struct, frozen=True, gc=False):
     """Amounts of counters that a device consumes."""
 
-    counter_set: str
+    counter_set: Name
     counters: dict[str, Counter] | None = None
-    compatibility_groups: tuple[str, ...] | None = None
+    compatibility_groups: Names | None = None
 
 
 class DeviceTaint(Struct, frozen=True, gc=False):
@@ -75,7 +76,7 @@ class DeviceTaint(Struct, frozen=True, gc=False):
 
     key: str
     effect: str = ""
-    value: str = ""
+    value: Name = ""
 
 
 class DeviceContent(Struct, frozen=True, gc=False):
@@ -84,7 +85,7 @@ class DeviceContent(Struct, frozen=True, gc=False):
     attributes: dict[str, DeviceAttribute] | None = None
     capacity: dict[str, DeviceCapacity] | None = None
     consumes_counters: tuple[DeviceCounterConsumption, ...] | None = None
-    node_name: str | None = None
+    node_name: Name | None = None
     node_selector: NodeSelector | None = None
     all_nodes: bool = False
     taints: tuple[DeviceTaint, ...] | None = None
@@ -97,7 +98,7 @@ class DeviceContent(Struct, frozen=True, gc=False):
 class Device(DeviceContent, frozen=True, gc=False, kw_only=True):
     """Device of a ResourceSlice."""
 
-    name: str
+    name: Name
     basic: DeviceContent | None = None
 
     @property
@@ -121,7 +122,7 @@ def unnamed(content: DeviceContent, attributes: dict[str, DeviceAttribute]) -> D
 class ResourcePool(Struct, frozen=True, gc=False):
     """``pool`` of a ResourceSlice."""
 
-    name: str
+    name: Name
     generation: Int64 = 0
     resource_slice_count: Int64 = 0
 
@@ -131,7 +132,7 @@ class ResourceSliceSpec(Struct, frozen=True, gc=False):
 
     driver: str
     pool: ResourcePool
-    node_name: str = ""
+    node_name: Name = ""
     node_selector: NodeSelector | None = None
     all_nodes: bool = False
     devices: tuple[Device, ...] | None = None
@@ -155,7 +156,7 @@ class ResourceSlice(Struct, frozen=True, gc=False):
 class CelSelector(Struct, frozen=True, gc=False):
     """CELDeviceSelector: a selector in the Common Expression Language."""
 
-    expression: str = ""
+    expression: Annotated[str, Mark.SELECTOR] = ""
 
 
 class DeviceSelector(Struct, frozen=True, gc=False):
@@ -169,7 +170,7 @@ class DeviceClassSpec(Struct, frozen=True, gc=False):
 
     selectors: tuple[DeviceSelector, ...] | None = None
     extended_resource_name: str | None = None
-    config: tuple[object, ...] | None = None
+    config: Annotated[tuple[object, ...] | None, UNREAD] = None
 
 
 class DeviceClass(Struct, frozen=True, gc=False):
@@ -184,8 +185,8 @@ class DeviceTaintSelector(Struct, frozen=True, gc=False):
     """Selector of a DeviceTaintRule; an absent field matches everything."""
 
     driver: str | None = None
-    pool: str | None = None
-    device: str | None = None
+    pool: Name | None = None
+    device: Name | None = None
 
 
 class DeviceTaintRuleSpec(Struct, frozen=True, gc=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubeapi.meta import Int32, ObjectMeta, Struct
+from kubeapi.redaction import Name
 from kubeapi.selectors import LabelSelector
 
 
@@ -21,7 +22,7 @@ class PodDisruptionBudgetStatus(Struct, frozen=True, gc=False):
     disruptions_allowed: Int32 = 0
     current_healthy: Int32 = 0
     desired_healthy: Int32 = 0
-    disrupted_pods: dict[str, str] | None = None
+    disrupted_pods: dict[Name, str] | None = None
 
 
 class PodDisruptionBudget(Struct, frozen=True, gc=False):

@@ -6,6 +6,8 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from kubeapi.redaction import UNREAD, Labels, Like, Mark, Name, Unread, inner
+
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
@@ -28,8 +30,8 @@ class Empty(Struct, frozen=True, gc=False):
 class NamespacedName(Struct, frozen=True, gc=False):
     """``metadata`` of an object of which only the name is read."""
 
-    name: str = ""
-    namespace: str = ""
+    name: Name = ""
+    namespace: Name = ""
 
 
 class DatedName(NamespacedName, frozen=True, gc=False):
@@ -41,13 +43,13 @@ class DatedName(NamespacedName, frozen=True, gc=False):
 class ObjectMeta(DatedName, frozen=True, gc=False):
     """metav1.ObjectMeta."""
 
-    generate_name: str = ""
-    uid: str = ""
+    generate_name: Unread = ""
+    uid: Unread = ""
     deletion_timestamp: str | None = None
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-    finalizers: tuple[str, ...] | None = None
-    owner_references: Any = None
+    labels: Labels | None = None
+    annotations: Annotated[dict[str, str] | None, UNREAD] = None
+    finalizers: Annotated[tuple[str, ...] | None, UNREAD] = None
+    owner_references: Annotated[Any, Like(tuple[OwnerReference, ...]), inner(uid=UNREAD)] = None
     """Parsed JSON of any shape: only ``controller`` reads it."""
 
     @property
@@ -63,8 +65,8 @@ class OwnerReference(Struct, frozen=True, gc=False):
 
     api_version: str = ""
     kind: str = ""
-    name: str = ""
-    uid: str = ""
+    name: Name = ""
+    uid: Name = ""
     controller: bool | None = None
 
 
@@ -74,9 +76,9 @@ class Condition(Struct, frozen=True, gc=False):
     type: str = ""
     status: str = ""
     observed_generation: Int64 = 0
-    last_transition_time: str | None = None
+    last_transition_time: Unread | None = None
     reason: str = ""
-    message: str = ""
+    message: Annotated[str, Mark.TEXT] = ""
 
 
 def deep_equal(one: object, other: object) -> bool:

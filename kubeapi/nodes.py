@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from kubeapi.meta import Int64, ObjectMeta, Struct
 from kubeapi.quantity import Amounts
+from kubeapi.redaction import Mark, Name
 
 
 class Taint(Struct, frozen=True, gc=False):
@@ -13,7 +14,7 @@ class Taint(Struct, frozen=True, gc=False):
 
     key: str
     effect: str = ""
-    value: str = ""
+    value: Name = ""
 
 
 class NodeSpec(Struct, frozen=True, gc=False):
@@ -26,7 +27,7 @@ class NodeSpec(Struct, frozen=True, gc=False):
 class ContainerImage(Struct, frozen=True, gc=False):
     """core/v1 ContainerImage: an image on a node, with all its names."""
 
-    names: tuple[str, ...] | None = None
+    names: tuple[Annotated[str, Mark.NODE_IMAGE], ...] | None = None
     size_bytes: Int64 = 0
 
 

@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from kubeapi.affinity import Affinity
 from kubeapi.meta import Condition, Int32, ObjectMeta, OwnerReference, Struct
 from kubeapi.quantity import Amounts
+from kubeapi.redaction import UNREAD, Labels, Mark, Name, Only, Unread, WithoutEmpty, inner
 from kubeapi.selectors import LabelSelector
 
 DEFAULT_SCHEDULER = "default-scheduler"
+PodImage = Annotated[str, Mark.POD_IMAGE]
+_READ_CONDITIONS = ("PodResizePending", "Ready", "DisruptionTarget")
 
 
 class PodResourceClaim(Struct, frozen=True, gc=False):
     """core/v1 PodResourceClaim: a resource claim of a pod or of a PodGroup, an existing one or one created from a template."""
 
-    name: str = ""
-    resource_claim_name: str | None = None
-    resource_claim_template_name: str | None = None
+    name: Name = ""
+    resource_claim_name: Name | None = None
+    resource_claim_template_name: Name | None = None
 
 
 class PodResourceClaimStatus(Struct, frozen=True, gc=False):
     """core/v1 PodResourceClaimStatus: the claim that was created for an entry of ``spec.resourceClaims`` of a pod or of a PodGroup."""
 
-    name: str = ""
-    resource_claim_name: str | None = None
+    name: Name = ""
+    resource_claim_name: Name | None = None
 
 
 class PodSchedulingGroup(Struct, frozen=True, gc=False):
     """core/v1 PodSchedulingGroup.  Union with one member so far: the PodGroup of the pod."""
 
-    pod_group_name: str | None = None
+    pod_group_name: Name | None = None
 
 
 class PodWorkloadRef(Struct, frozen=True, gc=False):
     """Reference of v1alpha1 from a pod to a group of a Workload (KEP-4671, Associating Pod into PodGroups)."""
 
-    name: str = ""
-    pod_group: str = ""
-    pod_group_replica_key: str = ""
+    name: Name = ""
+    pod_group: Name = ""
+    pod_group_replica_key: Name = ""
 
 
 class EvictionResponder(Struct, frozen=True, gc=False):
@@ -58,7 +61,7 @@ class Toleration(Struct, frozen=True, gc=False):
 
     key: str = ""
     operator: str = ""
-    value: str = ""
+    value: Name = ""
     effect: str = ""
     toleration_seconds: int | None = None
 
@@ -81,14 +84,14 @@ class ContainerPort(Struct, frozen=True, gc=False):
 
     container_port: Int32 = 0
     host_port: Int32 = 0
-    host_ip: str = msgspec.field(default="", name="hostIP")
+    host_ip: Name = msgspec.field(default="", name="hostIP")
     protocol: str = ""
 
 
 class ContainerClaim(Struct, frozen=True, gc=False):
     """core/v1 ResourceClaim: entry of the pod's ``resourceClaims`` that a container uses; all its devices, or those of one request."""
 
-    name: str = ""
+    name: Name = ""
     request: str = ""
 
 
@@ -106,6 +109,9 @@ class VolumeMount(Struct, frozen=True, gc=False, omit_defaults=True):
     bind_mount_options: tuple[str, ...] | None = None
 
 
+VolumeMounts = Annotated[tuple[VolumeMount, ...] | None, WithoutEmpty()]
+
+
 class ContainerRestartRule(Struct, frozen=True, gc=False):
     """core/v1 ContainerRestartRule."""
 
@@ -115,31 +121,31 @@ class ContainerRestartRule(Struct, frozen=True, gc=False):
 class EphemeralContainer(Struct, frozen=True, gc=False):
     """core/v1 EphemeralContainer."""
 
-    volume_mounts: tuple[VolumeMount, ...] | None = None
+    volume_mounts: VolumeMounts = None
 
 
 class Container(Struct, frozen=True, gc=False):
     """core/v1 Container: a container, an init container, or a sidecar (an init container with ``restartPolicy: Always``)."""
 
-    name: str = ""
-    image: str = ""
+    name: Name = ""
+    image: PodImage = ""
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] | None = None
     restart_policy: str | None = None
     restart_policy_rules: tuple[ContainerRestartRule, ...] | None = None
-    volume_mounts: tuple[VolumeMount, ...] | None = None
+    volume_mounts: VolumeMounts = None
 
 
 class ImageVolumeSource(Struct, frozen=True, gc=False):
     """core/v1 ImageVolumeSource."""
 
-    reference: str = ""
+    reference: PodImage = ""
 
 
 class Volume(Struct, frozen=True, gc=False):
     """core/v1 Volume: sources that can exclude a node, and images; other kinds constrain nothing."""
 
-    name: str = ""
+    name: Unread = ""
     image: ImageVolumeSource | None = None
     persistent_volume_claim: dict[str, object] | None = None
     ephemeral: dict[str, object] | None = None
@@ -158,16 +164,16 @@ class Volume(Struct, frozen=True, gc=False):
 class PodSpec(Struct, frozen=True, gc=False):
     """core/v1 PodSpec, of a pod or of a pod template."""
 
-    node_name: str = ""
+    node_name: Name = ""
     scheduler_name: str = ""
     priority: Int32 | None = None
-    priority_class_name: str = ""
+    priority_class_name: Name = ""
     preemption_policy: str | None = None
     scheduling_gates: tuple[PodSchedulingGate, ...] | None = None
     scheduling_group: PodSchedulingGroup | None = None
     workload_ref: PodWorkloadRef | None = None
     eviction_responders: tuple[EvictionResponder, ...] | None = None
-    node_selector: dict[str, str] | None = None
+    node_selector: Labels | None = None
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] | None = None
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] | None = None
@@ -190,7 +196,7 @@ class PodSpec(Struct, frozen=True, gc=False):
 class ContainerStatus(Struct, frozen=True, gc=False):
     """core/v1 ContainerStatus: resources that the node allocates to a container, and those it has (KEP-1287, in-place resize)."""
 
-    name: str = ""
+    name: Name = ""
     allocated_resources: Amounts | None = None
     resources: ResourceRequirements | None = None
 
@@ -200,20 +206,22 @@ class PodStatus(Struct, frozen=True, gc=False):
 
     phase: str = ""
     start_time: str | None = None
-    nominated_node_name: str = ""
-    conditions: tuple[Condition, ...] | None = None
+    nominated_node_name: Name = ""
+    conditions: Annotated[tuple[Condition, ...] | None, Only(_READ_CONDITIONS), inner(message=UNREAD)] = None
     container_statuses: tuple[ContainerStatus, ...] | None = None
     init_container_statuses: tuple[ContainerStatus, ...] | None = None
     allocated_resources: Amounts | None = None
     resources: ResourceRequirements | None = None
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
-    extended_resource_claim_status: dict[str, object] | None = None
+    extended_resource_claim_status: Annotated[dict[str, object] | None, UNREAD] = None
 
 
 class PodMeta(ObjectMeta, frozen=True, gc=False):
     """``metadata`` of a pod."""
 
-    owner_references: tuple[OwnerReference, ...] | None = None
+    # Claims to devices belong to a pod by uid.
+    uid: Name = ""
+    owner_references: Annotated[tuple[OwnerReference, ...] | None, inner(uid=UNREAD)] = None
 
 
 class Pod(Struct, frozen=True, gc=False):

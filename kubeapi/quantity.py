@@ -11,11 +11,13 @@ import decimal
 import functools
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
+
+from kubeapi.redaction import Mark
 
 Amount = str | int | float
 """A quantity as written: mostly text, a number where YAML has no quotes."""
-Amounts = dict[str, Amount]
+Amounts = dict[Annotated[str, Mark.RESOURCE], Amount]
 """Quantities by the name of a resource."""
 
 LARGEST = 2**63 - 1

@@ -14,6 +14,7 @@ from kubeapi.devices import DeviceSelector
 from kubeapi.field_path import FieldPath
 from kubeapi.meta import DatedName, Int64, NamespacedName, OwnerReference, Struct
 from kubeapi.quantity import Amounts
+from kubeapi.redaction import Name, Unread
 from kubeapi.selectors import NodeSelector
 
 MAX_IN_CLAIM = 32
@@ -27,7 +28,7 @@ class DeviceToleration(Struct, frozen=True, gc=False):
 
     key: str = ""
     operator: str = ""
-    value: str = ""
+    value: Name = ""
     effect: str = ""
 
 
@@ -41,7 +42,7 @@ class DeviceSubRequest(Struct, frozen=True, gc=False):
     """Alternative of a request, or (without a name) an exact request."""
 
     name: str = ""
-    device_class_name: str = ""
+    device_class_name: Name = ""
     selectors: tuple[DeviceSelector, ...] | None = None
     allocation_mode: str = ""
     count: Int64 = 0
@@ -117,12 +118,12 @@ class DeviceRequestAllocationResult(Struct, frozen=True, gc=False):
 
     request: str = ""
     driver: str = ""
-    pool: str = ""
-    device: str = ""
+    pool: Name = ""
+    device: Name = ""
     admin_access: bool = False
     binding_conditions: tuple[str, ...] | None = None
     binding_failure_conditions: tuple[str, ...] | None = None
-    share_id: str | None = msgspec.field(default=None, name="shareID")
+    share_id: Name | None = msgspec.field(default=None, name="shareID")
     consumed_capacity: Amounts | None = None
 
 
@@ -145,8 +146,8 @@ class ResourceClaimConsumerReference(Struct, frozen=True, gc=False):
 
     api_group: str = ""
     resource: str = ""
-    name: str = ""
-    uid: str = ""
+    name: Name = ""
+    uid: Name = ""
 
 
 class DeviceCondition(Struct, frozen=True, gc=False):
@@ -160,9 +161,9 @@ class AllocatedDeviceStatus(Struct, frozen=True, gc=False):
     """Status of an allocated device."""
 
     driver: str = ""
-    pool: str = ""
-    device: str = ""
-    share_id: str | None = msgspec.field(default=None, name="shareID")
+    pool: Name = ""
+    device: Name = ""
+    share_id: Name | None = msgspec.field(default=None, name="shareID")
     conditions: tuple[DeviceCondition, ...] | None = None
 
 
@@ -183,7 +184,7 @@ class ResourceClaimAnnotations(Struct, frozen=True, gc=False):
 class ResourceClaimMeta(NamespacedName, frozen=True, gc=False):
     """``metadata`` of a ResourceClaim."""
 
-    uid: str = ""
+    uid: Unread = ""
     deletion_timestamp: str | None = None
     annotations: ResourceClaimAnnotations = ResourceClaimAnnotations()
     owner_references: tuple[OwnerReference, ...] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubeapi.meta import Struct
+from kubeapi.redaction import Labels, Names
 
 
 class Requirement(Struct, frozen=True, gc=False):
@@ -10,13 +11,13 @@ class Requirement(Struct, frozen=True, gc=False):
 
     key: str
     operator: str
-    values: tuple[str, ...] | None = None
+    values: Names | None = None
 
 
 class LabelSelector(Struct, frozen=True, gc=False):
     """metav1.LabelSelector: all parts must match; an empty selector matches everything, an absent one nothing."""
 
-    match_labels: dict[str, str] | None = None
+    match_labels: Labels | None = None
     match_expressions: tuple[Requirement, ...] | None = None
 
 

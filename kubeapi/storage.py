@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from kubeapi.meta import Int32, NamespacedName, Struct
 from kubeapi.quantity import Amount
+from kubeapi.redaction import KEPT, Name, Names, inner
 from kubeapi.selectors import LabelSelector
 from kubeapi.volumes import VolumeMeta
 
@@ -58,7 +61,7 @@ class CSIDriverSpec(Struct, frozen=True, gc=False):
 class CSIDriver(Struct, frozen=True, gc=False):
     """storage.k8s.io/v1 CSIDriver."""
 
-    metadata: VolumeMeta = VolumeMeta()
+    metadata: Annotated[VolumeMeta, inner(name=KEPT)] = VolumeMeta()
     spec: CSIDriverSpec = CSIDriverSpec()
 
 
@@ -66,7 +69,7 @@ class TopologySelectorLabelRequirement(Struct, frozen=True, gc=False):
     """core/v1 TopologySelectorLabelRequirement."""
 
     key: str
-    values: tuple[str, ...] | None = None
+    values: Names | None = None
 
 
 class TopologySelectorTerm(Struct, frozen=True, gc=False):
@@ -88,7 +91,7 @@ class CSIStorageCapacity(Struct, frozen=True, gc=False):
     """storage.k8s.io/v1 CSIStorageCapacity."""
 
     metadata: VolumeMeta = VolumeMeta()
-    storage_class_name: str = ""
+    storage_class_name: Name = ""
     node_topology: LabelSelector | None = None
     capacity: Amount | None = None
     maximum_volume_size: Amount | None = None
@@ -97,14 +100,14 @@ class CSIStorageCapacity(Struct, frozen=True, gc=False):
 class VolumeAttachmentSource(Struct, frozen=True, gc=False):
     """``source`` of a VolumeAttachment."""
 
-    persistent_volume_name: str | None = None
+    persistent_volume_name: Name | None = None
 
 
 class VolumeAttachmentSpec(Struct, frozen=True, gc=False):
     """``spec`` of a VolumeAttachment."""
 
     attacher: str = ""
-    node_name: str = ""
+    node_name: Name = ""
     source: VolumeAttachmentSource = VolumeAttachmentSource()
 
 

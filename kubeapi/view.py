@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
@@ -17,7 +16,7 @@ import msgspec
 from kubeapi.meta import S, Struct
 from kubeapi.record import Record
 
-_ZERO_VALUES: Final[Mapping[str, object]] = {"str": "", "Amount": 0}
+_ZERO_VALUES: Final[Mapping[str, object]] = {"str": "", "Name": "", "Amount": 0}
 """Zero values of required fields that are not structs, by type."""
 _class_names = re.compile(r"\b[A-Z]\w+").findall
 
@@ -59,7 +58,8 @@ class Views:
         if model not in self._views:
             # A struct that contains itself is whole there.
             self._views[model] = model
-            self._views[model] = self._derived(model)
+            view = self._views[model] = self._derived(model)
+            self._views[view] = view
         return self._views[model]
 
     def _derived(self, model: type) -> type:
@@ -91,7 +91,7 @@ class Views:
         if views.keys().isdisjoint(_class_names(field.hint)):
             # Evaluated only if a decoder is created, in the module of the struct: the command line starts slowly enough.
             return field.hint
-        return eval(field.hint, {**field.scope, **views})  # noqa: S307 - an annotation of ours
+        return eval(field.hint, field.scope, views)  # noqa: S307 - an annotation of ours
 
     def _default(self, field: _Field, views: Mapping[str, type]) -> object:
         is_required = field.default is msgspec.NODEFAULT
@@ -102,8 +102,13 @@ class Views:
         return _ZERO_VALUES[field.hint] if is_required else field.default
 
 
+def types_of(struct: type[Struct]) -> dict[str, Any]:
+    """Return the types of the fields of *struct*, with their marks, by wire name."""
+    return {each.encode_name: each.type for each in msgspec.structs.fields(struct)}
+
+
 def _fields(model: type) -> Iterator[_Field]:
-    structs, struct = [each for each in reversed(model.__mro__) if issubclass(each, Struct)], cast("type[Struct]", model)
+    structs, struct = _structs(model), cast("type[Struct]", model)
     typed = {name: (hint, each) for each in structs for name, hint in vars(each).get("__annotations__", {}).items()}
     scopes = {each: vars(importlib.import_module(each.__module__)) for each in structs}
     required = len(struct.__struct_fields__) - len(struct.__struct_defaults__)
@@ -113,9 +118,13 @@ def _fields(model: type) -> Iterator[_Field]:
         yield _Field(next(each for each in structs if name in each.__struct_fields__), name, wire_name, hint, scopes[typing], default)
 
 
+def _structs(model: type) -> list[type[Struct]]:
+    """Return *model* and its bases, the most general one first."""
+    return [each for each in model.__mro__[::-1] if issubclass(each, Struct) and each is not Struct]
+
+
 def _members(model: type) -> dict[str, Any]:
     """Return the docstring, the methods, the properties and the constants of *model*."""
-    members = {name: value for each in reversed(model.__mro__) for name, value in vars(each).items() if issubclass(each, Struct)}
-    return {"__doc__": model.__doc__} | {
-        name: value for name, value in members.items() if not name.startswith("__") and not isinstance(value, types.MemberDescriptorType)
-    }
+    members = {name: value for struct in _structs(model) for name, value in vars(struct).items() if name[:2] != "__"}
+    fields = cast("type[Struct]", model).__struct_fields__
+    return {"__doc__": model.__doc__} | {name: value for name, value in members.items() if name not in fields}

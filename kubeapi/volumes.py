@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from kubeapi.meta import NamespacedName, OwnerReference, Struct
 from kubeapi.quantity import Amounts
+from kubeapi.redaction import UNREAD, Mark, Name, inner
 from kubeapi.selectors import LabelSelector, NodeSelector
 
 Source = dict[str, object]
@@ -16,17 +19,17 @@ class ClaimAnnotations(Struct, frozen=True, gc=False):
     """Annotations of a PersistentVolumeClaim."""
 
     bind_completed: str | None = msgspec.field(default=None, name="pv.kubernetes.io/bind-completed")
-    storage_class: str | None = msgspec.field(default=None, name="volume.beta.kubernetes.io/storage-class")
-    selected_node: str | None = msgspec.field(default=None, name="volume.kubernetes.io/selected-node")
+    storage_class: Name | None = msgspec.field(default=None, name="volume.beta.kubernetes.io/storage-class")
+    selected_node: Name | None = msgspec.field(default=None, name="volume.kubernetes.io/selected-node")
 
 
 class PersistentVolumeClaimMeta(NamespacedName, frozen=True, gc=False):
     """``metadata`` of a PersistentVolumeClaim."""
 
-    uid: str = ""
+    uid: Name = ""
     deletion_timestamp: str | None = None
     annotations: ClaimAnnotations = ClaimAnnotations()
-    owner_references: tuple[OwnerReference, ...] | None = None
+    owner_references: Annotated[tuple[OwnerReference, ...] | None, inner(apiVersion=UNREAD)] = None
 
 
 class VolumeResourceRequirements(Struct, frozen=True, gc=False):
@@ -38,12 +41,12 @@ class VolumeResourceRequirements(Struct, frozen=True, gc=False):
 class PersistentVolumeClaimSpec(Struct, frozen=True, gc=False):
     """``spec`` of a PersistentVolumeClaim."""
 
-    volume_name: str = ""
-    storage_class_name: str | None = None
+    volume_name: Name = ""
+    storage_class_name: Name | None = None
     access_modes: tuple[str, ...] | None = None
     resources: VolumeResourceRequirements = VolumeResourceRequirements()
     volume_mode: str | None = None
-    volume_attributes_class_name: str | None = None
+    volume_attributes_class_name: Name | None = None
     selector: LabelSelector | None = None
 
 
@@ -93,7 +96,7 @@ def ephemeral_source(source: object) -> EphemeralVolumeSource:
 class VolumeMeta(NamespacedName, frozen=True, gc=False):
     """``metadata`` of a PersistentVolume or of an object about storage."""
 
-    labels: dict[str, str] | None = None
+    labels: dict[str, Annotated[str, Mark.ZONES]] | None = None
     deletion_timestamp: str | None = None
     annotations: ClaimAnnotations = ClaimAnnotations()
 
@@ -107,16 +110,16 @@ class VolumeNodeAffinity(Struct, frozen=True, gc=False):
 class ClaimReference(Struct, frozen=True, gc=False):
     """Reference of a PersistentVolume to its claim."""
 
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
+    namespace: Name = ""
+    name: Name = ""
+    uid: Name = ""
 
 
 class CSIPersistentVolumeSource(Struct, frozen=True, gc=False):
     """Source of a volume of a CSI driver."""
 
     driver: str = ""
-    volume_handle: str = ""
+    volume_handle: Name = ""
 
 
 class AzureDiskVolumeSource(Struct, frozen=True, gc=False):
@@ -138,9 +141,9 @@ class PersistentVolumeSpec(Struct, frozen=True, gc=False):
     csi: CSIPersistentVolumeSource | None = None
     capacity: Amounts | None = None
     access_modes: tuple[str, ...] | None = None
-    storage_class_name: str = ""
+    storage_class_name: Name = ""
     volume_mode: str | None = None
-    volume_attributes_class_name: str | None = None
+    volume_attributes_class_name: Name | None = None
 
 
 class PersistentVolume(Struct, frozen=True, gc=False):

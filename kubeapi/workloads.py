@@ -5,10 +5,11 @@ Sources: KEP-4671 "API", KEP-6012 "Changes to the Workload API", KEP-5732; field
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from kubeapi.meta import Empty, Int32, ObjectMeta, Struct
 from kubeapi.pods import PodResourceClaim
+from kubeapi.redaction import Name, WasScalar
 
 MAX_TEMPLATES = 8
 """Maximum items in one list of templates (KEP-6012, Notes/Constraints)."""
@@ -77,8 +78,8 @@ class Shape(Struct, frozen=True, gc=False):
     """Fields that a template and its groups share, on every level."""
 
     scheduling_constraints: Constraints | None = None
-    disruption_mode: DisruptionMode | None = None
-    priority_class_name: str = ""
+    disruption_mode: Annotated[DisruptionMode | None, WasScalar()] = None
+    priority_class_name: Name = ""
     priority: Int32 | None = None
     preemption_policy: str | None = None
 
@@ -99,13 +100,13 @@ class CompositeShape(Shape, frozen=True, gc=False):
 class PodGroupTemplate(LeafShape, frozen=True, gc=False):
     """Leaf of the template tree."""
 
-    name: str = ""
+    name: Name = ""
 
 
 class CompositePodGroupTemplate(CompositeShape, frozen=True, gc=False):
     """Inner node of the template tree."""
 
-    name: str = ""
+    name: Name = ""
     pod_group_templates: tuple[PodGroupTemplate, ...] | None = None
     composite_pod_group_templates: tuple[CompositePodGroupTemplate, ...] | None = None
 
@@ -118,7 +119,7 @@ class ControllerRef(Struct, frozen=True, gc=False):
 
     api_group: str = ""
     kind: str = ""
-    name: str = ""
+    name: Name = ""
 
 
 class WorkloadSpec(Struct, frozen=True, gc=False):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubeapi.groups import Group
+from kubeapi.groups import INITIALLY_SCHEDULED, Group
 from scheduler_core.model.decision import GroupCondition
 from scheduler_core.model.names import Name
 from validators.model.objects import namespace_of
 
-INITIALLY_SCHEDULED = {"PodGroup": "PodGroupInitiallyScheduled", "CompositePodGroup": "CompositePodGroupInitiallyScheduled"}
-"""Condition type by kind."""
 DISRUPTION_TARGET = "DisruptionTarget"
 WAITING = "Waiting"
 """Reason of a group that is not attempted until its members, parents or gates change."""

@@ -6,8 +6,9 @@ the reason Invalid; here both follow the API documentation.
 
 from __future__ import annotations
 
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.causes.attempts import AttemptResult, PreemptionReason
-from scheduler_core.model.conditions import DISRUPTION_TARGET, INITIALLY_SCHEDULED
+from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision
 from scheduler_core.model.status import Status
 from scheduler_core.wording.decision_words import causes_words

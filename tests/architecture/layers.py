@@ -10,7 +10,9 @@ PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "cause
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "kubeapi": (
-        frozenset({"field_path", "meta", "quantity", "record"}),
+        frozenset({"field_path", "record"}),
+        frozenset({"redaction"}),
+        frozenset({"meta", "quantity"}),
         frozenset({"decode", "object_heads", "priority", "selectors", "versions", "view"}),
         frozenset({"affinity", "controllers", "devices", "disruption", "nodes", "volumes"}),
         frozenset({"pods", "resource_claims", "storage"}),

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RECIPE = (ROOT / "docs/contributing/plugin.md").read_text(encoding="utf-8").partition("## A plugin in the tree")[2]
-BLOCKS = re.findall(r'^```python title="([^"]+)"\n(.*?)^```$', RECIPE, re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r'^```(?:python|text) title="([^"]+)"\n(.*?)^```$', RECIPE, re.MULTILINE | re.DOTALL)
 """Titles and texts: a new file, an import, or lines at the end of a class or a tuple."""
 CHECKS = ("placement", "preemption", "diagnosis", "page", "sidecar", "snapshots", "what_if")
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
+from kubeapi.groups import INITIALLY_SCHEDULED
 from muster import cli, document, reference
-from scheduler_core.model import conditions
+from scheduler_core.model.conditions import DISRUPTION_TARGET, WAITING
 from scheduler_core.sidecar.controllers import validity
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.wording import conditions as wording
@@ -53,7 +54,7 @@ def events_recorded() -> set[str]:
     assert len(tells) > 5
     named = {each.args[2].id for each in tells if isinstance(each.args[2], ast.Name)}
     assert {"WAITING"} == named
-    return {each.args[2].value for each in tells if isinstance(each.args[2], ast.Constant)} | {conditions.WAITING}
+    return {each.args[2].value for each in tells if isinstance(each.args[2], ast.Constant)} | {WAITING}
 
 
 def test_every_event_is_on_the_page() -> None:
@@ -65,11 +66,11 @@ def test_every_event_is_on_the_page() -> None:
 
 def test_every_condition_is_on_the_page() -> None:
     """By the constants that the sidecar takes its types and reasons from."""
-    types = {*conditions.INITIALLY_SCHEDULED.values(), conditions.DISRUPTION_TARGET, validity.VALID, "PodScheduled"}
+    types = {*INITIALLY_SCHEDULED.values(), DISRUPTION_TARGET, validity.VALID, "PodScheduled"}
     groups = {
         *wording._REASONS.values(),
         *validity._OUR_REASONS,
-        conditions.WAITING,
+        WAITING,
         wording.disruption_target("").reason,
         "Scheduled",
     }

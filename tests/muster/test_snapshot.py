@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.commands.snapshot.fields_by_kind import FIELDS
+from muster.commands.snapshot.fields import FIELDS
 from muster.commands.snapshot.prune import pruned
 from tests.muster.simulated import gang, node, pod
 

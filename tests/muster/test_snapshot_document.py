@@ -22,6 +22,7 @@ from kubeapi.meta import Empty
 from kubeapi.nodes import Namespace, Node
 from kubeapi.pods import Pod
 from kubeapi.priority import PriorityClass
+from kubeapi.redaction import Mark
 from kubeapi.resource_claims import ResourceClaim, ResourceClaimTemplate
 from kubeapi.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 from kubeapi.volumes import EphemeralVolumeSource, PersistentVolume, PersistentVolumeClaim
@@ -30,9 +31,9 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.request import SimulationRequest
-from muster.commands.snapshot import fields, lookup_fields
-from muster.commands.snapshot.fields_by_kind import FIELDS
-from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape
+from muster.commands.snapshot import lookup_fields, struct_fields
+from muster.commands.snapshot.fields import FIELDS
+from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from scheduler_core.cluster.load import load
@@ -130,11 +131,11 @@ def test_every_field_that_is_read_is_known(model):
 
 
 def test_every_field_of_a_claim_template_is_known():
-    assert [] == [*absent(EphemeralVolumeSource, fields.EPHEMERAL, "ephemeral")]
+    assert [] == [*absent(EphemeralVolumeSource, struct_fields.fields_of(EphemeralVolumeSource), "ephemeral")]
 
 
 def test_field_that_is_missing_would_be_seen(monkeypatch):
-    monkeypatch.setitem(fields.NODE["spec"], "taints", Each({"key": ScalarShape.KEPT, "effect": ScalarShape.KEPT}))
+    monkeypatch.setitem(FIELDS["Node"]["spec"], "taints", Each({"key": Mark.KEPT, "effect": Mark.KEPT}))
     assert ["Node.spec.taints.value"] == [*absent(Node, FIELDS["Node"], "Node")]
 
 

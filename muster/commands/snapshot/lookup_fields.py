@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from kubeapi.meta import NamespacedName
+from kubeapi.redaction import KEPT, Labels, Mark
 from kubeapi.versions.served import Resource
-from muster.commands.snapshot.fields import CLAIM_TEMPLATE, POD, SCHEDULING
-from muster.commands.snapshot.selector_fields import KEPT, LABELS, NAME, NAMED
+from kubeapi.volumes import PersistentVolumeClaimTemplate
+from kubeapi.workloads import LeafShape
+from muster.commands.snapshot.pod_fields import POD_SPEC
 from muster.commands.snapshot.shapes import Each, Entries, Fields
+from muster.commands.snapshot.struct_fields import fields_of, shape_of
 
+_NAMED = fields_of(NamespacedName)
 _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _KUEUE = "kueue.x-k8s.io/podset-"
 _ANNOTATIONS: Fields = dict.fromkeys(
@@ -18,11 +23,16 @@ _ANNOTATIONS: Fields = dict.fromkeys(
     ),
     KEPT,
 )
-_METADATA: Fields = {"labels": LABELS, "annotations": _ANNOTATIONS}
+_METADATA: Fields = {"labels": shape_of(Labels), "annotations": _ANNOTATIONS}
+# Of a Job and of a JobSet.
+_SCHEDULING: Fields = {
+    **fields_of(LeafShape),
+    "schedulingPolicy": {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}},
+}
 _JOB: Fields = {
     **dict.fromkeys(("parallelism", "completions", "completionMode", "suspend"), KEPT),
-    "scheduling": SCHEDULING,
-    "template": {"metadata": _METADATA, "spec": POD["spec"]},
+    "scheduling": _SCHEDULING,
+    "template": {"metadata": _METADATA, "spec": POD_SPEC},
 }
 # The names of replicated jobs and the labels of their Jobs say which of them a TrainJob changes.
 _REPLICATED_JOB: Fields = {
@@ -33,13 +43,13 @@ _REPLICATED_JOB: Fields = {
 }
 _JOB_SET: Fields = {
     "replicatedJobs": Each(_REPLICATED_JOB),
-    "scheduling": SCHEDULING,
+    "scheduling": _SCHEDULING,
     "startupPolicy": {"startupPolicyOrder": KEPT},
     "suspend": KEPT,
-    "volumeClaimPolicies": Each({"templates": Each({**CLAIM_TEMPLATE, "metadata": {"name": NAME}})}),
+    "volumeClaimPolicies": Each({"templates": Each({**fields_of(PersistentVolumeClaimTemplate), "metadata": {"name": Mark.NAME}})}),
 }
 RUNTIME: Fields = {
-    "metadata": NAMED,
+    "metadata": _NAMED,
     "spec": {
         "mlPolicy": {
             "numNodes": KEPT,
@@ -53,13 +63,13 @@ RUNTIME: Fields = {
         "template": {"metadata": {"annotations": _ANNOTATIONS}, "spec": _JOB_SET},
     },
 }
-TOPOLOGY: Fields = {"metadata": NAMED, "spec": {"levels": Each({"domain": KEPT, "key": KEPT})}}
+TOPOLOGY: Fields = {"metadata": _NAMED, "spec": {"levels": Each({"domain": KEPT, "key": KEPT})}}
 KINDS: tuple[tuple[str, Fields], ...] = (
     ("ClusterTrainingRuntime", RUNTIME),
     ("TrainingRuntime", RUNTIME),
     ("ClusterTopology", TOPOLOGY),
     ("ClusterTopologyBinding", TOPOLOGY),
-    ("ClusterQueue", {"metadata": NAMED}),
+    ("ClusterQueue", {"metadata": _NAMED}),
 )
 """The fields of each kind, in the order in which a snapshot has the kinds."""
 _TRAINER, _GROVE, _QUEUES = "trainer.kubeflow.org", "grove.io", "kueue.x-k8s.io"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muster.commands.snapshot.selector_fields import KEPT, UNREAD
-from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape, Shape, Unread
+from kubeapi.redaction import KEPT, UNREAD, Mark
+from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, Shape, Unread
 
 Json = Any
 _NOTHING = object()
@@ -39,7 +39,7 @@ def hollow(value: Json) -> Json:
 
 def _pruned(value: Json, shape: Shape) -> Json:
     match shape:
-        case ScalarShape():
+        case Mark():
             result = _scalar(value, shape)
         case dict() if isinstance(value, dict):
             result = pruned(value, shape)
@@ -58,7 +58,7 @@ def _pruned(value: Json, shape: Shape) -> Json:
     return result
 
 
-def _scalar(value: Json, leaf: ScalarShape) -> Json:
+def _scalar(value: Json, leaf: Mark) -> Json:
     if leaf is UNREAD:
         return _NOTHING if isinstance(value, str) else hollow(value)
     return hollow(value) if isinstance(value, (dict, list)) else value

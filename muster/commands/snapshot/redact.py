@@ -13,12 +13,14 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubeapi.pods import has_tag
+from kubeapi.pods import Toleration, has_tag
 from kubeapi.priority import SYSTEM_CLASSES
+from kubeapi.redaction import Mark
+from kubeapi.selectors import Requirement
 from muster.commands.snapshot import selector_texts
-from muster.commands.snapshot.fields_by_kind import FIELDS, UNLIKE
-from muster.commands.snapshot.selector_fields import EXPRESSIONS, TOLERATIONS
-from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape, Shape
+from muster.commands.snapshot.fields import FIELDS, UNLIKE
+from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, Shape
+from muster.commands.snapshot.struct_fields import shape_of
 from scheduler_core.loading.gather import DEVICE_KINDS
 from scheduler_core.model.pod_ranks import INDEX_LABELS, is_index
 from scheduler_core.model.resource_names import OF_CLASS, OF_DEVICE_CLASS, OF_STORAGE_CLASS
@@ -31,6 +33,8 @@ _NOT_NAMES = frozenset({"", "0.0.0.0", *SYSTEM_CLASSES})  # noqa: S104 - how cor
 """Values of name fields that are not hashed."""
 _TAG = ":tag"
 """Tag of a hashed image that has a tag."""
+_EXPRESSIONS = shape_of(tuple[Requirement, ...])
+_TOLERATIONS = shape_of(tuple[Toleration, ...])
 _COMPARING = frozenset({"Lt", "Gt"})
 
 
@@ -112,13 +116,11 @@ def _compared(objects: Iterable[Mapping[str, Json]]) -> set[str]:
 def _of_devices(objects: Sequence[Mapping[str, Json]]) -> set[str]:
     """Return drivers, values of attributes of which a selector reads parts, and names of attributes and domains in selectors."""
     leaves = [leaf for each in objects if each["kind"] in DEVICE_KINDS for leaf in _leaves(each, FIELDS[each["kind"]])]
-    selectors = {str(value) for _, value, leaf in leaves if leaf is ScalarShape.SELECTOR}
+    selectors = {str(value) for _, value, leaf in leaves if leaf is Mark.SELECTOR}
     parts = [each for each in selectors if selector_texts.compares_parts(each)]
     words = frozenset().union(*map(selector_texts.words, parts))
     kept = {text for each in parts for text in selector_texts.all_texts(each)}
-    kept |= {
-        str(value) for name, value, leaf in leaves if leaf is ScalarShape.ATTRIBUTE and (name in words or name.rpartition("/")[2] in words)
-    }
+    kept |= {str(value) for name, value, leaf in leaves if leaf is Mark.ATTRIBUTE and (name in words or name.rpartition("/")[2] in words)}
     texts = {text for each in selectors for text in selector_texts.all_texts(each)}
     keys = {key for each in objects if each["kind"] in DEVICE_KINDS for key in _keys(each, FIELDS[each["kind"]])}
     kept |= texts & {part for key in keys for part in (key, *key.split("/"))}
@@ -138,10 +140,10 @@ def _keys(value: Json, shape: Shape) -> Iterator[str]:
                 yield from _keys(each, shape[key])
 
 
-def _leaves(value: Json, shape: Shape, name: str = "") -> Iterator[tuple[str, Json, ScalarShape]]:
+def _leaves(value: Json, shape: Shape, name: str = "") -> Iterator[tuple[str, Json, Mark]]:
     """Yield the scalars of *value*, each with its key; the value of an attribute with the name of the attribute."""
     match shape:
-        case ScalarShape():
+        case Mark():
             yield name, value, shape
         case Each() if isinstance(value, list):
             for each in value:
@@ -151,7 +153,7 @@ def _leaves(value: Json, shape: Shape, name: str = "") -> Iterator[tuple[str, Js
                 yield from _leaves(each, shape.value, key)
         case dict() if isinstance(value, dict):
             for key, each in value.items():
-                yield from _leaves(each, shape[key], name if shape[key] is ScalarShape.ATTRIBUTE else key)
+                yield from _leaves(each, shape[key], name if shape[key] is Mark.ATTRIBUTE else key)
 
 
 def _pairs(node: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
@@ -168,8 +170,8 @@ def _expressions(value: Json, shape: Shape) -> Iterator[tuple[str, str, list[str
     """Yield key, operator and values of every selector expression and every toleration."""
     if isinstance(shape, Each) and isinstance(value, list):
         for each in value:
-            if isinstance(each, dict) and (shape is EXPRESSIONS or shape is TOLERATIONS):
-                texts = each.get("values") if shape is EXPRESSIONS else [each.get("value")]
+            if isinstance(each, dict) and (shape is _EXPRESSIONS or shape is _TOLERATIONS):
+                texts = each.get("values") if shape is _EXPRESSIONS else [each.get("value")]
                 listed = texts if isinstance(texts, list) else ()
                 yield str(each.get("key")), str(each.get("operator")), [text for text in listed if isinstance(text, str)]
             else:
@@ -185,10 +187,10 @@ def _changed(value: Json, shape: Shape, rename: Callable[[str], str]) -> Json:
     if isinstance(shape, IfPresent) and isinstance(value, dict):
         shape = shape.fields_of(value)
     match shape:
-        case ScalarShape():
+        case Mark():
             return _leaf(value, shape, rename)
         case Each() if isinstance(value, list):
-            return [_changed(each, shape.of, _renaming(each, rename) if shape is EXPRESSIONS else rename) for each in value]
+            return [_changed(each, shape.of, _renaming(each, rename) if shape is _EXPRESSIONS else rename) for each in value]
         case Entries() if isinstance(value, dict):
             pairs = ((key, _leaf(key, shape.key, rename), each) for key, each in value.items())
             return {name: each if _is_rank(key, each) else _changed(each, shape.value, rename) for key, name, each in pairs}
@@ -212,23 +214,23 @@ def _renaming(expression: Json, rename: Callable[[str], str]) -> Callable[[str],
     return rename
 
 
-def _leaf(value: Json, leaf: ScalarShape, rename: Callable[[str], str]) -> Json:
+def _leaf(value: Json, leaf: Mark, rename: Callable[[str], str]) -> Json:
     if not isinstance(value, str):
         return value
     match leaf:
-        case ScalarShape.TEXT:
+        case Mark.TEXT:
             result = ""
-        case ScalarShape.SELECTOR:
+        case Mark.SELECTOR:
             result = selector_texts.renamed(value, rename)
-        case ScalarShape.POD_IMAGE:
+        case Mark.POD_IMAGE:
             result = rename(value if has_tag(value) else f"{value}:latest") + _TAG
-        case ScalarShape.NODE_IMAGE:
+        case Mark.NODE_IMAGE:
             result = rename(value) + (_TAG if has_tag(value) else "")
-        case ScalarShape.ZONES:
+        case Mark.ZONES:
             result = "__".join(map(rename, value.split("__")))
-        case ScalarShape.RESOURCE:
+        case Mark.RESOURCE:
             result = _resource(value, rename)
-        case ScalarShape.NAME | ScalarShape.ATTRIBUTE:
+        case Mark.NAME | Mark.ATTRIBUTE:
             result = rename(value)
         case _:
             result = value

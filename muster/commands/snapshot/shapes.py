@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections.abc import Mapping
 
-
-class ScalarShape(enum.Enum):
-    """A scalar."""
-
-    KEPT = "as it is"
-    NAME = "a name, or the value of a label, which is hashed on request"
-    POD_IMAGE = "an image in a pod, which is hashed like a name; without a tag it has the tag latest"
-    NODE_IMAGE = "an image on a node, which is hashed like a name"
-    ZONES = "names separated by __, each hashed on request"
-    ATTRIBUTE = "the value of a device attribute, which is hashed on request"
-    RESOURCE = "the name of a resource; that of a device or storage class in it is hashed on request"
-    SELECTOR = "a device selector, in which the values are hashed on request"
-    TEXT = "prose, left out if names are hashed"
-    UNREAD = "left out; only a value of the wrong type is kept, because it makes the object unusable"
+from kubeapi.redaction import Mark
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,8 +21,8 @@ class Each:
 class Entries:
     """An object with any keys."""
 
-    key: ScalarShape = ScalarShape.KEPT
-    value: Shape = ScalarShape.KEPT
+    key: Mark = Mark.KEPT
+    value: Shape = Mark.KEPT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,13 +47,13 @@ class IfPresent:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unread:
-    """A list or an object of strings that is left out, like ``ScalarShape.UNREAD``."""
+    """A list or an object of strings that is left out, like a scalar that is."""
 
     of: type[list[str] | dict[str, str]]
 
 
 Fields = Mapping[str, "Shape"]
-Shape = ScalarShape | Each | Entries | OrScalar | IfPresent | Unread | Fields
+Shape = Mark | Each | Entries | OrScalar | IfPresent | Unread | Fields
 
 
 def all_kept(schema: object) -> Shape:
@@ -78,4 +64,4 @@ def all_kept(schema: object) -> Shape:
         case list():
             return Each(all_kept(schema[0]))
         case _:
-            return ScalarShape.KEPT
+            return Mark.KEPT

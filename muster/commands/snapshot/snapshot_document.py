@@ -11,7 +11,7 @@ from kubeapi import decode
 from kubeapi.decode import Source
 from muster.commands.progress import Progress
 from muster.commands.snapshot import lookup_fields
-from muster.commands.snapshot.fields_by_kind import FIELDS, UNLIKE
+from muster.commands.snapshot.fields import FIELDS, UNLIKE
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape

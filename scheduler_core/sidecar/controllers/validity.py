@@ -14,11 +14,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
-from kubeapi.groups import Group
+from kubeapi.groups import INITIALLY_SCHEDULED, Group
 from kubeapi.meta import Condition as GroupCondition
 from kubeapi.versions.releases import FIRST_WITH_COMPOSITE_CONDITIONS, TODAY
 from scheduler_core.causes.pre_enqueue import GroupViolations, InvalidTree
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
+from scheduler_core.model.conditions import WAITING
 from scheduler_core.model.names import Name
 from scheduler_core.queueing import tree_violations
 from scheduler_core.queueing.trees import Tree, Trees, name_of

@@ -10,8 +10,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 
+from kubeapi.groups import INITIALLY_SCHEDULED
 from kubeapi.workloads import MAX_DEPTH
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.names import Name as Root
 from scheduler_core.queueing.creation_time import Age, age
 from scheduler_core.queueing.trees import minimum

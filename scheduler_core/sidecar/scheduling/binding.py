@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.model import nouns
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
+from scheduler_core.model.conditions import WAITING
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.status import Status

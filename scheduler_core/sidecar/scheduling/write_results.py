@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.causes.live import UndoReason
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
+from scheduler_core.model.conditions import WAITING
 from scheduler_core.model.names import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.queue.entities import QueuedEntity

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from apiserver.api import TRANSPORT, Api, ReplyError
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.errors import NOT_FOUND, outcome_from_object
 from scheduler_core.sidecar.client.event_recorder import EventRecorder

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.status import Status
 from tests.scheduler_core.sidecar.histories import Json
 

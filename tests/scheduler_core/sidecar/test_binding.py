@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.causes.attempts import PluginReason
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision
 from scheduler_core.model.names import HOSTNAME, Domain, Name
 from scheduler_core.model.status import Status

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.writer.executor import Executor

@@ -17,8 +17,8 @@ from apiserver.api import ReplyError
 from apiserver.discovery import base_path
 from apiserver.election import Election
 from apiserver.lease import Lease
+from kubeapi.groups import INITIALLY_SCHEDULED
 from kubeapi.versions.served import resource
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.client.access_review import Permission
 from scheduler_core.sidecar.client.event_recorder import EventRecorder

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.client.requests import GATE

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.causes.pre_enqueue import PodGroupAwaited
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.cache import Cache

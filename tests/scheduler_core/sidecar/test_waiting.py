@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.writes import Bind, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
 from tests.scheduler_core.builders import composite, leaf, message_of, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json
