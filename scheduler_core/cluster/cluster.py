@@ -87,7 +87,7 @@ class Cluster:
         return fork
 
     def apply(self, *objects: Given) -> None:
-        """Add or replace objects, as parsed JSON or JSON text; kinds that placement does not read are skipped."""
+        """Add or replace objects, as JSON text or parsed JSON, which must not change; kinds that placement does not read are skipped."""
         for each in objects:
             if isinstance(each, dict) and "items" not in each:
                 # Its text is not needed before a snapshot is taken.
@@ -95,7 +95,7 @@ class Cluster:
                     self._changes[key] = each
                 continue
             gathered, _ = gather((each,))
-            for kind in _READ & gathered.keys():
+            for kind in KINDS:
                 self._changes |= {_key(kind, *written_name(one.text)): one for one in gathered[kind]}
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
@@ -128,9 +128,10 @@ class Cluster:
 
     def _built_anew(self) -> ClusterSnapshot:
         kinds: dict[str, Objects] = {**(self._kinds or {})}
+        applied = self._applied()
         for kind in dict.fromkeys(key[0] for key in self._changes):
             present = (each for key, each in named_objects(kind, kinds[kind]).items() if key not in self._changes)
-            kinds[kind] = [*present, *self._applied()[kind]]
+            kinds[kind] = [*present, *applied[kind]]
         return load_gathered(kinds, [*self._problems], self._profiles, self._device_topology)
 
     def _changed(self, snapshot: ClusterSnapshot, serial: int) -> ClusterSnapshot:
