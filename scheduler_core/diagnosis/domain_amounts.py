@@ -20,6 +20,7 @@ from scheduler_core.model.nodes import PODS, Bools, Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.placement.equal_pods import slots_of
+from scheduler_core.plugins import registry
 from scheduler_core.plugins.profile import Profile
 
 
@@ -225,6 +226,7 @@ class _View:
             if len(refused):
                 cause = node_state(shape, (plugin, reason), refused, len(nodes), self.profile.nodes)
                 why = unmodelled if unmodelled is not None and reason == unmodelled.key else reason
-                causes.append(cause or NodesRefused(why, NodeCount(len(refused), len(nodes))))
+                named = "" if registry.is_of_kube_scheduler(plugin) else plugin
+                causes.append(cause or NodesRefused(why, NodeCount(len(refused), len(nodes)), named))
                 remaining = remaining[mask[remaining]]
         return tuple(causes)

@@ -11,6 +11,24 @@ from scheduler_core.causes.device_refusals import DeviceRefusal
 from scheduler_core.causes.domains import AttemptFailed, NodeCause, PodRule
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.causes.other_pods import OtherPodsCause
+from scheduler_core.causes.resources import (
+    FragmentedResource,
+    FragmentedResources,
+    InsufficientOnNodes,
+    InsufficientResource,
+    NoneFree,
+    RequestTooLarge,
+)
+from scheduler_core.causes.volume_causes import (
+    InsufficientStorage,
+    NoFreeVolume,
+    OtherNodeSelected,
+    OutsideAllowedTopologies,
+    StorageShortage,
+    UnboundClaim,
+    VolumeReserved,
+)
+from scheduler_core.model.resource_values import AttachableVolumes, Resource, VolumesOfClass
 from scheduler_core.wording.decision_words import sentences
 from scheduler_core.wording.domain_words import SEPARATE_TAINTS, taints_clause
 from scheduler_core.wording.sentences import Clause
@@ -30,8 +48,16 @@ _REMOVED: dict[type, Any] = {
     changes.ChangedDeviceClass: DeviceRefusal,
     changes.DroppedDeviceConstraint: DeviceRefusal,
     changes.AddedDevices: DeviceRefusal,
+    changes.AddedVolumes: NoFreeVolume | VolumeReserved,
+    changes.RaisedCapacities: InsufficientStorage | StorageShortage,
+    changes.DroppedAllowedTopologies: OutsideAllowedTopologies,
+    changes.RemovedSelectedNodes: OtherNodeSelected,
+    changes.CreatedClasses: UnboundClaim,
+    changes.CreatedClassesLike: UnboundClaim,
 }
 """Causes that a change removes, by their classes."""
+_PROVIDED: dict[type, type] = {changes.AddedVolumes: VolumesOfClass, changes.RaisedAttachLimits: AttachableVolumes}
+"""Resources of which a change provides more."""
 
 
 def verdict_line(causes: Sequence[Cause], removed: changes.Change | None = None) -> str:
@@ -53,7 +79,7 @@ def _main_clauses(clauses: Sequence[Clause], removed: changes.Change | None) -> 
     deciding = deciding[:1] or [each for each in clauses if each.is_condition]
     others = [each for each in clauses if each not in deciding and not each.is_further]
     main: list[Clause] = []
-    length, part = sum(len(each.text) for each in deciding), 0.0
+    length, part = sum(len(each.text) for each in deciding), sum(each.part for each in deciding if not each.is_condition)
     for each in sorted(others, key=lambda each: (each.is_condition, -each.part)):
         first = not (main or deciding)
         if first or ((each.part == 1 or part < 1) and length + len(each.text) <= _LONG):
@@ -70,7 +96,20 @@ def _removes(change: changes.Change | None, cause: NodeCause | AttemptFailed | P
             return isinstance(cause, UntoleratedTaint) and cause.taint == change.taint
         case changes.Successive():
             return _removes(change.first, cause) or _removes(change.second, cause)
-    return isinstance(cause, _REMOVED.get(type(change), ()))
+    if isinstance(cause, _REMOVED.get(type(change), ())):
+        return True
+    provided = _PROVIDED.get(type(change))
+    return provided is not None and any(isinstance(each, provided) for each in _resources(cause))
+
+
+def _resources(cause: NodeCause | AttemptFailed | PodRule) -> tuple[Resource, ...]:
+    """Return the resources that a cause is about; none for other causes."""
+    match cause:
+        case InsufficientResource() | NoneFree() | RequestTooLarge() | FragmentedResource():
+            return (cause.resource,)
+        case FragmentedResources() | InsufficientOnNodes():
+            return tuple(each.resource for each in cause.amounts)
+    return ()
 
 
 def _taints_together(clauses: Sequence[Clause], removed: changes.Change | None) -> list[Clause]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import typing
 
 import pytest
 
 from kubeapi.nodes import Taint
+from scheduler_core.causes import changes
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.changes import DroppedSelectors, ToleratedTaint, UncordonedNodes
 from scheduler_core.causes.device_refusals import InsufficientDevices
@@ -20,12 +22,15 @@ from scheduler_core.causes.groups import (
     PodsDoNotFit,
     TooFewMembers,
 )
-from scheduler_core.causes.node_count import NodeCount
+from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodesRefused, PodRefused, UntoleratedTaint
 from scheduler_core.causes.pre_enqueue import ClaimMissing, MembersGated, QuorumAwaited, QuorumShortage, SchedulingGated
-from scheduler_core.causes.resources import ComparedNodes, InsufficientResource, RequestTooLarge
+from scheduler_core.causes.resources import ComparedNodes, InsufficientOnNodes, InsufficientResource, RequestTooLarge
+from scheduler_core.causes.volume_causes import NoFreeVolume, OutsideAllowedTopologies
 from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, SelectorLiteral
 from scheduler_core.model.names import Domain, Name, NamedClaim
+from scheduler_core.model.resource_values import AttachableVolumes
+from scheduler_core.wording import verdict_line as verdict_line_module
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.verdict_line import verdict_line
 
@@ -191,3 +196,57 @@ def test_causes_of_one_sentence_are_its_clauses():
 
 def test_a_line_that_cannot_be_cut_at_clauses_is_cut():
     assert len(verdict_line((PluginReason("x" * 5000),))) <= 600
+
+
+CLAIM = NamedClaim("default/data", None)
+
+REMOVE_NONE_ALONE = {
+    *(changes.LoweredMinimums, changes.WidenedTopology, changes.DroppedTopology, changes.MovedPods),
+    *(changes.EvictedUnits, changes.AddedNodes, changes.AddedNodesByDomain, changes.RemovedGates, changes.DeletedBudgets),
+}
+"""Changes of demand or of capacity as a whole: the clause with the figures is what they change."""
+OF_OTHER_CHANGES = {changes.Successive, changes.ToleratedTaint}
+"""Changes whose causes depend on their fields."""
+
+
+def test_every_change_says_which_clause_it_decides():
+    members = set()
+    unions = [changes.Change]
+    while unions:
+        each = unions.pop()
+        unions += typing.get_args(each)
+        members |= set() if typing.get_args(each) else {each}
+
+    decided = {*verdict_line_module._REMOVED, *verdict_line_module._PROVIDED}
+    assert members == decided | REMOVE_NONE_ALONE | OF_OTHER_CHANGES
+    assert not decided & (REMOVE_NONE_ALONE | OF_OTHER_CHANGES)
+
+
+@pytest.mark.parametrize(
+    ("change", "cause", "text"),
+    [
+        pytest.param(
+            changes.AddedVolumes((changes.LocalVolumes(1, "local", 1),), None, ("n",)),
+            NoFreeVolume(CLAIM, "local", None, NodeCount(1, 12)),
+            "has no free volume of class local",
+            id="volumes",
+        ),
+        pytest.param(
+            changes.RaisedAttachLimits("csi.x", (), 1),
+            InsufficientOnNodes((Amount(AttachableVolumes("csi.x"), 1),), NodeCount(1, 12)),
+            "csi.x",
+            id="attach limits",
+        ),
+        pytest.param(
+            changes.DroppedAllowedTopologies("csi"),
+            OutsideAllowedTopologies(CLAIM, "csi", NodeCount(1, 12)),
+            "outside the allowed topologies of class csi",
+            id="allowed topologies",
+        ),
+    ],
+)
+def test_the_clause_about_volumes_that_the_change_provides_is_kept(change, cause, text):
+    keys = [f"example.com/taint-of-a-pool-with-a-long-name-{each}" for each in range(11)]
+    taints = [UntoleratedTaint(Taint(key=key, value="reserved"), NodeCount(1, 12)) for key in keys]
+
+    assert text in verdict_line((refused(*taints, cause),), change)
