@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from muster.render.answer import Answer
+from muster.render.answer import Answer, QuotaProblem
 from muster.render.cause_json import causes_json
 from muster.render.cause_keys import member_word
 from scheduler_core.causes.cause import Cause
@@ -56,7 +56,16 @@ def as_json(answer: Answer) -> dict[str, object]:
 
 def problems_json(problems: Iterable[Problem]) -> list[dict[str, object]]:
     """Return problems or notes, in the form of ``problems``; programs decide by ``reason``, which is the kind."""
-    return [{"object": each.object, "message": each.message, "reason": member_word(each.kind)} for each in problems]
+    return [{"object": each.object, "message": each.message, "reason": member_word(each.kind), **_causes_of(each)} for each in problems]
+
+
+def refused_json(refused: Iterable[Problem]) -> list[dict[str, object]]:
+    """Return refused objects, with the text of the API server, and for a ResourceQuota the causes."""
+    return [{"object": each.object, "reason": each.message, **_causes_of(each)} for each in refused]
+
+
+def _causes_of(problem: Problem) -> dict[str, object]:
+    return {"causes": causes_json(problem.causes)} if isinstance(problem, QuotaProblem) else {}
 
 
 def _fragment(fragment: Fragment) -> dict[str, object]:

@@ -25,6 +25,7 @@ from scheduler_core.causes.live import Awaited, BudgetConflict, EvictionRefused,
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.pre_enqueue import GroupViolations, TreeViolation
+from scheduler_core.causes.quotas import QuotaCause
 from scheduler_core.causes.searches import AttemptNote
 from scheduler_core.causes.volume_causes import StorageShortage
 from scheduler_core.model.names import Domain, NamedClaim
@@ -80,7 +81,7 @@ class CauseField:
 @functools.cache
 def cause_types() -> tuple[type, ...]:
     """Return the classes of all causes, and of the causes in causes."""
-    unions = (Cause, NodeCause, GreedyLimit, TreeViolation, BudgetConflict)
+    unions = (Cause, NodeCause, GreedyLimit, TreeViolation, BudgetConflict, QuotaCause)
     others: tuple[type, ...] = (
         AttemptFailed,
         DomainCause,

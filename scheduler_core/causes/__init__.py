@@ -17,6 +17,7 @@ plugin_failures    plugins that fail, so that an attempt ends
 attempts           results of attempts and preemptions in kube-scheduler's terms
 pre_enqueue        gates, missing members and parents, trees that break a rule
 claims             consumers, reservations and allocations of claims to devices
+quotas             ResourceQuotas that refuse new objects
 live               blocked evictions, kinds that are not listed, interrupted binding: of a live cluster only
 missed_placements  reasons why greedy may have missed a placement
 searches           what a search has proved, and what kube-scheduler overlooks

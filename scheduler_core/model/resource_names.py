@@ -12,6 +12,9 @@ OF_CLASS = "deviceclass.resource.kubernetes.io/"
 """Prefix of the extended resource that each device class has."""
 OF_STORAGE_CLASS, OF_DEVICE_CLASS = ".storageclass.storage.k8s.io/", ".deviceclass.resource.k8s.io/"
 """Text after the name of a class in the name of a resource in a ResourceQuota."""
+REQUESTS, LIMITS, COUNT = "requests.", "limits.", "count/"
+"""Prefixes of the names of resources in a ResourceQuota."""
+QUOTA_STORAGE = "requests.storage"
 
 _STORAGE = ("memory", "ephemeral-storage")
 _UNITS = (("Ei", 2**60), ("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
@@ -25,6 +28,16 @@ def is_extended(name: str) -> bool:
     if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
         return False
     return not content.label_key(f"requests.{name}")
+
+
+def without_section(quota_resource: str) -> str:
+    """Return the name of a resource in a ResourceQuota without ``requests.`` or ``limits.``."""
+    return quota_resource.removeprefix(REQUESTS).removeprefix(LIMITS)
+
+
+def unit_of_quota(quota_resource: str) -> str:
+    """Return the resource in whose units a ResourceQuota counts *quota_resource*."""
+    return "memory" if quota_resource.endswith(QUOTA_STORAGE) else without_section(quota_resource)
 
 
 def size(resource: str, value: int) -> str:

@@ -56,7 +56,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core.causes": (
         frozenset({"filter_reasons"}),
         frozenset({"plugin_failures"}),
-        frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live"}),
+        frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live", "quotas"}),
         frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "changes", "searches"}),
         frozenset({"domains", "constraints"}),
         frozenset({"groups"}),

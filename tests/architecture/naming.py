@@ -110,6 +110,8 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "pre_filter": "text of kube-scheduler",
     "protocol": "a protocol",
     "provisioner": "a provisioner",
+    "quota_resource": "a resource in a quota",
+    "quota_resources": "resources in a quota",
     "reason": "text of kube-scheduler",
     "request": "a request of a claim",
     "request_names": "requests of a claim",

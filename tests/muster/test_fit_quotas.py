@@ -132,7 +132,10 @@ SHORT = {
 def test_a_quota_that_leaves_too_little_is_the_verdict(mine, hard, used, subject, want):
     status, answer = fit(mine, [*CLUSTER, quota(used, **hard)])
     reason = f"quota default/team-a leaves {want}"
-    assert (1, [{"object": subject, "reason": reason}]) == (status, answer["refused"])
+    assert (1, [(subject, reason)]) == (status, [(each["object"], each["reason"]) for each in answer["refused"]])
+    free, needed = (each.partition(" ")[0] for each in want.split(", "))
+    causes = [(each["quotaResource"], each["free"], each["needed"]) for each in answer["refused"][0]["causes"]]
+    assert [(*hard, free, needed)] == causes
     assert answer["message"].startswith(f"does not fit: {subject}: {reason}")
     assert 0 == fit(mine, [*CLUSTER, quota(**dict.fromkeys(hard, "100Gi"))])[0]
 
@@ -173,7 +176,9 @@ def test_objects_that_may_exist_already_are_a_note():
     """A snapshot has no ConfigMaps, but the quota counts some."""
     status, answer = fit([job(1), named("ConfigMap", "c")], [*CLUSTER, quota({"configmaps": "2"}, configmaps="2")])
     want = "quota default/team-a leaves 0 configmaps, 1 needed, unless some of them exist already: they are not in the input"
-    assert (0, [{"object": "ConfigMap default/c", "message": want, "reason": "QuotaUnknown"}]) == (status, answer["notes"])
+    cause = {"reason": "QuotaExceeded", "quota": "ResourceQuota default/team-a", "quotaResource": "configmaps", "free": "0", "needed": "1"}
+    note = {"object": "ConfigMap default/c", "message": want, "reason": "QuotaUnknown", "causes": [{**cause, "mayExist": True}]}
+    assert (0, [note]) == (status, answer["notes"])
 
 
 SURE = {
@@ -209,7 +214,8 @@ def test_objects_in_an_unknown_number_are_a_note():
     mine = manifest("PyTorchJob", "kubeflow.org/v1", **spec)
     _, answer = fit([mine], [*CLUSTER, quota(services="5")])
     want = "quota default/team-a limits services; how many its controller creates is not considered"
-    assert {"object": "PyTorchJob default/web", "message": want, "reason": "QuotaUnknown"} in answer["notes"]
+    causes = [{"reason": "ObjectsUncounted", "quota": "ResourceQuota default/team-a", "quotaResource": "services"}]
+    assert {"object": "PyTorchJob default/web", "message": want, "reason": "QuotaUnknown", "causes": causes} in answer["notes"]
 
 
 def device_objects(count):

@@ -78,11 +78,20 @@ def limit_range(**limit):
     return {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits", "namespace": "default"}, "spec": {"limits": [item]}}
 
 
+def refusal(names):
+    return {"object": names, "reason": "quota default/team-a leaves 6 cpu, 8 needed"}
+
+
+def exceeded(resource, free, needed, **more):
+    cause = {"reason": "QuotaExceeded", "quota": "ResourceQuota default/team-a", "quotaResource": resource}
+    return {**cause, "free": free, "needed": needed, **more}
+
+
 def test_a_quota_is_a_verdict_of_its_own():
     status, answer = fit([job(4)], [*NODES, quota({"cpu": "2"}, cpu="8")])
     want = "does not fit: Job default/train: quota default/team-a leaves 6 cpu, 8 needed; the nodes have capacity"
     assert (1, "does-not-fit", want) == (status, answer["verdict"], answer["message"])
-    assert [{"object": "Job default/train", "reason": "quota default/team-a leaves 6 cpu, 8 needed"}] == answer["refused"]
+    assert [{**refusal("Job default/train"), "causes": [exceeded("cpu", "6", "8")]}] == answer["refused"]
     assert ["Success"] == [each["status"] for each in answer["decisions"]]
 
 
@@ -93,9 +102,8 @@ def test_a_quota_that_is_large_enough_is_no_reason():
 
 def test_objects_at_path_share_a_quota():
     _, answer = fit([job(2), deployment(2)], [*NODES, quota({"cpu": "0"}, cpu="6")])
-    assert [{"object": "Job default/train, Deployment default/web", "reason": "quota default/team-a leaves 6 cpu, 8 needed"}] == answer[
-        "refused"
-    ]
+    both = refusal("Job default/train, Deployment default/web")
+    assert [{**both, "causes": [exceeded("cpu", "6", "8")]}] == answer["refused"]
 
 
 def test_the_verdict_says_that_nodes_have_capacity_for_several_refused_objects():
@@ -146,6 +154,8 @@ def test_extended_resources_and_limits_have_their_names():
     _, answer = fit([mine], [*NODES, quota(dict.fromkeys(hard, "0"), **hard)])
     want = ["leaves 16Gi memory of limits, 32Gi needed", "leaves 12 nvidia.com/gpu, 16 needed"]
     assert want == [each["reason"].partition("team-a ")[2] for each in answer["refused"]]
+    causes = [exceeded("limits.memory", "16Gi", "32Gi"), exceeded("requests.nvidia.com/gpu", "12", "16")]
+    assert causes == [cause for each in answer["refused"] for cause in each["causes"]]
 
 
 def test_defaults_of_a_limit_range_are_requests():

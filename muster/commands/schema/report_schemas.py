@@ -47,7 +47,7 @@ _REMEDY = _object({"change": _TEXT, "steps": _list(_STEP), "then": _STATUS})
 
 def _answer(*, fit: bool) -> Schema:
     """Return the schema of a simulation, or with *fit* of a verdict."""
-    about = _list(_object({"object": _TEXT, "message": _TEXT}, {"reason": _TEXT}))
+    about = _list(_object({"object": _TEXT, "message": _TEXT}, {"reason": _TEXT, **_CAUSES}))
     own = _object({"roots": _COUNT, "placed": _COUNT, "pending": _COUNT})
     required = {
         "version": _VERSION,
@@ -60,8 +60,9 @@ def _answer(*, fit: bool) -> Schema:
     optional: dict[str, Schema] = {"id": {}, "notes": about, "fragmentation": _list(fragment)}
     if fit:
         verdicts: Schema = {"enum": ["fits", "fits-after-eviction", "does-not-fit", "undecided", "nothing-to-judge"]}
-        left_out = _list(_object({"object": _TEXT, "reason": _TEXT}))
-        required |= {"verdict": verdicts, "message": _TEXT, "skipped": left_out, "refused": left_out}
+        left_out = {"object": _TEXT, "reason": _TEXT}
+        skipped, refused = _list(_object(left_out)), _list(_object(left_out, _CAUSES))
+        required |= {"verdict": verdicts, "message": _TEXT, "skipped": skipped, "refused": refused}
         optional["change"] = _REMEDY
     return _object(required, optional)
 

@@ -20,18 +20,21 @@ from scheduler_core.causes.groups import GroupUnschedulable, NotTried, TooFewMem
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.causes.node_states import UnusableCapacity
 from scheduler_core.causes.pre_enqueue import TreeViolation
+from scheduler_core.causes.quotas import QuotaCause
 from scheduler_core.causes.searches import PlacementMissed
 from scheduler_core.model.names import Name
 from scheduler_core.wording.decision_words import cause_words, causes_words, pending
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.kube_scheduler import attempt_words, preemption_words
 from scheduler_core.wording.node_words import node_words, unusable_words, without_filter
+from scheduler_core.wording.resource_words import quota_words
 from tests.scheduler_core.wording.examples import examples, field_names, members, types_within
 
 WORDED = {
     **dict.fromkeys((*members(NodeCause), AttemptFailed), node_words),
     **{kind: lambda limit: cause_words(PlacementMissed((limit,))) for kind in members(GreedyLimit)},
     **dict.fromkeys(members(PreemptionReason), preemption_words),
+    **dict.fromkeys(members(QuotaCause), quota_words),
     UnusableCapacity: unusable_words,
     **dict.fromkeys((*members(TreeViolation), *members(Cause)), cause_words),
 }

@@ -18,10 +18,12 @@ from muster.commands.simulate.admission.quotas import Shortage
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller
+from muster.render.answer import QuotaProblem
 from scheduler_core.loading.gather import whole_name
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem, ProblemKind, label
+from scheduler_core.wording.resource_words import quota_words
 from validators.model.objects import CLUSTER_SCOPED
 from workloadbuilder.adapters.shared.known_objects import group_of, suggest_sorted
 
@@ -74,7 +76,7 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
         more = f" and {len(shortage.origins) - _NAMED:,} more" if len(shortage.origins) > _NAMED else ""
         named = f"{', '.join(map(label, shortage.origins[:_NAMED]))}{more}"
         kind = ProblemKind.QUOTA_UNKNOWN if shortage.doubt else ProblemKind.REFUSED
-        found = Problem(named, shortage.reason, kind, tuple(shortage.origins))
+        found = QuotaProblem(named, quota_words(shortage.cause), kind, tuple(shortage.origins), (shortage.cause,))
         if shortage.doubt:
             result.notes.append(found)
         else:

@@ -15,12 +15,21 @@ from kubeapi.pods import Pod
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from scheduler_core.loading.pod_requests import demand
 from scheduler_core.model.decoders import DECODERS
-from scheduler_core.model.resource_names import OF_DEVICE_CLASS, OF_STORAGE_CLASS, is_extended, size
+from scheduler_core.model.resource_names import (
+    COUNT,
+    LIMITS,
+    OF_DEVICE_CLASS,
+    OF_STORAGE_CLASS,
+    QUOTA_STORAGE,
+    REQUESTS,
+    is_extended,
+    without_section,
+)
 from workloadbuilder.adapters.shared.known_objects import group_of
 
-PODS, REQUESTS, LIMITS, COUNT = "pods", "requests.", "limits.", "count/"
+PODS = "pods"
 CLAIM = "PersistentVolumeClaim"
-_STORAGE, _CLAIMS = "requests.storage", "persistentvolumeclaims"
+_CLAIMS = "persistentvolumeclaims"
 _DEVICES = "devices"
 _ALL_DEVICES = 32
 """Devices that a request for all of a class counts for."""
@@ -80,9 +89,9 @@ def storage_class(claim: Content) -> str:
 
 def _add_storage(total: Counter[str], claim: Content) -> None:
     wanted = amount("storage", section(section(section(claim, "spec"), "resources"), "requests").get("storage"))
-    total[_STORAGE] += wanted
+    total[QUOTA_STORAGE] += wanted
     if name := storage_class(claim):
-        total[f"{name}{OF_STORAGE_CLASS}{_STORAGE}"] += wanted
+        total[f"{name}{OF_STORAGE_CLASS}{QUOTA_STORAGE}"] += wanted
         total[f"{name}{OF_STORAGE_CLASS}{_CLAIMS}"] += 1
 
 
@@ -161,26 +170,6 @@ def counted_amounts(amounts: Mapping[str, Any]) -> Counter[str]:
 def amount(resource: str, written: Any) -> int:
     """Return an amount in millicores for cpu, else in units; 0 if it is no quantity."""
     try:
-        return quantity.milli_value(written) if _base(resource) == "cpu" else quantity.value(written)
+        return quantity.milli_value(written) if without_section(resource) == "cpu" else quantity.value(written)
     except (ValueError, TypeError):
         return 0
-
-
-def written_amount(resource: str, value: int) -> str:
-    """Return an amount in the units of its resource."""
-    return size("memory" if resource.endswith(_STORAGE) else _base(resource), value)
-
-
-def resource_in_words(resource: str) -> str:
-    """Return the name of a resource in quotas, in words."""
-    base, of_class = _base(resource), ""
-    for marker in (OF_STORAGE_CLASS, OF_DEVICE_CLASS):
-        if marker in resource:
-            name, _, base = resource.partition(marker)
-            base, of_class = _base(base), f" of class {name}"
-    base = base.removeprefix(COUNT)
-    return f"{base} of limits" if resource.startswith(LIMITS) else f"{base}{of_class}"
-
-
-def _base(resource: str) -> str:
-    return resource.removeprefix(REQUESTS).removeprefix(LIMITS)

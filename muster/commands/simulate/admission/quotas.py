@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from muster.commands.simulate.admission import quota_scopes, quota_usage
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from muster.commands.simulate.admission.quota_scopes import Scopes, Traits, UsageByScope
-from muster.commands.simulate.admission.quota_usage import COUNT, LIMITS, PODS, REQUESTS, amount
+from muster.commands.simulate.admission.quota_usage import PODS, amount
+from scheduler_core.causes.quotas import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
 from scheduler_core.model.names import Name
+from scheduler_core.model.resource_names import COUNT, LIMITS, REQUESTS
 
 _POD = "Pod"
 
@@ -49,9 +51,9 @@ class Charges:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shortage:
-    """Reason why a quota refuses the objects of *origins*; with *doubt*, the reason why it may refuse them."""
+    """Cause for which a quota refuses the objects of *origins*; with *doubt*, it only may refuse them."""
 
-    reason: str
+    cause: QuotaCause
     origins: Sequence[Name]
     doubt: bool = False
 
@@ -124,14 +126,14 @@ class _Selected:
 
     def __init__(self, quota: Content, counted: _Counted) -> None:
         metadata, self.status = section(quota, "metadata"), section(quota, "status")
-        self.name = f"quota {metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+        self.name = Name("ResourceQuota", str(metadata.get("namespace") or "default"), str(metadata.get("name")))
         self.hard = section(self.status, "hard") or section(section(quota, "spec"), "hard")
         self.counted, self.scopes = counted, quota_scopes.scopes_of(quota)
 
     def shortages(self) -> Iterator[Shortage]:
         """Yield what the quota has too little of, in the order of the names of resources."""
         if missing := sorted(self.counted.unspecified(self.scopes) & self.hard.keys()):
-            yield Shortage(f"{self.name} refuses pods without {', '.join(missing)}", self.counted.origins(self.scopes, f"{COUNT}{PODS}"))
+            yield Shortage(QuotaRequiresAmounts(self.name, tuple(missing)), self.counted.origins(self.scopes, f"{COUNT}{PODS}"))
         needed = self.counted.new.usage_in(self.scopes)
         limited = sorted(name for name in self.hard if needed[name] > 0)
         used = self._used(limited)
@@ -150,10 +152,8 @@ class _Selected:
         return Counter({each: used[each] - replaced[each] for each in limited})
 
     def _shortage(self, resource: str, left: int, needed: int, *, doubt: bool) -> Shortage:
-        words, amounts = quota_usage.resource_in_words(resource), [quota_usage.written_amount(resource, each) for each in (left, needed)]
-        reason = f"{self.name} leaves {amounts[0]} {words}, {amounts[1]} needed"
-        reason = f"{reason}, unless some of them exist already: they are not in the input" if doubt else reason
-        return Shortage(reason, self.counted.origins(self.scopes, resource), doubt)
+        cause = QuotaExceeded(self.name, resource, left, needed, doubt)
+        return Shortage(cause, self.counted.origins(self.scopes, resource), doubt)
 
     def _is_doubtful(self, resource: str, left: int, hard: int, needed: int) -> bool:
         """Return whether the quota can already count some of the new objects, so that there is enough."""
@@ -168,9 +168,9 @@ class _Selected:
         for resource in sorted(self.hard.keys() & self.counted.uncounted.keys()):
             for place, each, traits in self.counted.uncounted[resource]:
                 if quota_scopes.selects(self.scopes, traits):
-                    limits.setdefault(place, (each, quota_usage.resource_in_words(resource)))
-        for _, (each, words) in sorted(limits.items()):
-            yield Shortage(f"{self.name} limits {words}; how many its controller creates is not considered", [each.origin], doubt=True)
+                    limits.setdefault(place, (each, resource))
+        for _, (each, resource) in sorted(limits.items()):
+            yield Shortage(ObjectsUncounted(self.name, resource), [each.origin], doubt=True)
 
 
 def _unspecified(pod: Content) -> set[str]:
