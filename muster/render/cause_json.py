@@ -58,6 +58,8 @@ def _entries(owner: object, field: CauseField) -> Iterator[tuple[str, object]]:
         yield field.key, value.resource
     if isinstance(value, PluginFailure):
         yield MESSAGE, failure_words(value)
+    if isinstance(value, ReasonValue):
+        yield field.key, filter_words(value)
     if isinstance(value, INLINED):
         yield from _object(value).items()
         return
@@ -69,15 +71,13 @@ def _entries(owner: object, field: CauseField) -> Iterator[tuple[str, object]]:
         yield field.key, encoded
 
 
-def _value(value: object) -> object:  # noqa: C901, PLR0911 - one case for each kind of value
+def _value(value: object) -> object:  # noqa: PLR0911 - one case for each kind of value
     """Return a value that is no cause."""
     match value:
         case Name():
             return titled(value)
         case Domain(key="", value=""):
             return {}
-        case _ if isinstance(value, ReasonValue):
-            return filter_words(value)
         case enum.Enum():
             return value.value
         case str() | bool() | int() | float():

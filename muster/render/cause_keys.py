@@ -34,10 +34,8 @@ from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfCla
 OBJECT, CAUSES, MESSAGE = "object", "causes", "message"
 MARKERS = (AttemptResult, AttemptNote, Awaited, PodRule)
 """Causes without fields; the reason is the name of the member."""
-INLINED = (NodeCount, NamedClaim, AttachableVolumes, VolumesOfClass, Unlisted)
+INLINED = (NodeCount, NamedClaim, AttachableVolumes, VolumesOfClass, Unlisted, *typing.get_args(ReasonValue))
 """Values whose fields are keys of the value that has them."""
-REASONS = frozenset(typing.get_args(ReasonValue))
-"""Values that are worded where a text can stand in their place."""
 _WORDS: Mapping[type, str] = {
     Feasibility: "MinimumNotMet",
     DomainCause: "DomainTooSmall",
@@ -51,6 +49,9 @@ _KEYS = {
     "NodeCount.count": "nodes",
     "NodeCount.total": "ofNodes",
     "NamedClaim.label": "claim",
+    "SearchUnfinished.tried": "triedDevices",
+    # It is in the message.
+    "DeviceError.error": "",
     # Label selectors do not compare numbers.
     "SelectorClause.bound": "",
 }
@@ -127,13 +128,12 @@ def _fields(kind: type) -> Iterator[CauseField]:
         arguments = typing.get_args(hints[name])
         given = tuple(each for each in arguments if each is not types.NoneType)
         hint: Any = hints[name] if given == arguments else typing.Union[given]  # noqa: UP007 - of a tuple
-        if str in given and not REASONS.isdisjoint(given):
-            # A reason of a filter is a message, also if it is a value.
-            hint = str
         unit = hint.__metadata__[0] if typing.get_origin(hint) is typing.Annotated else ""
         empty = parameter.default in ((), "", frozenset())
         required = given == arguments and not empty and hint not in (bool, Domain)
-        yield CauseField(name, _key(kind, name), hint, unit, required, any(part in cause_types() for part in _parts(hint)))
+        # A text, or a value in its place, is a message.
+        holds_causes = str not in given and any(part in cause_types() for part in _parts(hint))
+        yield CauseField(name, _key(kind, name), hint, unit, required, holds_causes)
 
 
 def _parts(hint: Any) -> Iterator[Any]:

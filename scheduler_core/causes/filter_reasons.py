@@ -35,7 +35,7 @@ class UnmodelledField:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeviceError:
-    """Error of kube-scheduler about devices, *error*, that refuses a node and does not end the attempt."""
+    """Error of kube-scheduler about devices that refuses a node and does not end the attempt, and what to change."""
 
     error: str
     advice: DeviceAdvice

@@ -305,15 +305,16 @@ def test_texts_of_others_are_messages_and_do_not_hide_the_reason():
     ]
 
 
-def test_a_reason_of_a_filter_that_is_a_value_is_a_message():
+def test_a_reason_of_a_filter_that_is_a_value_is_a_message_with_its_fields():
     unmodelled, failed = UnmodelledField(("spec.a[0]", "spec.b")), DeviceError("no such key: model", DeviceAdvice.CORRECT_EXPRESSION)
     text = "spec.a[0] and spec.b can exclude nodes and is not modelled (muster simulate --ignore spec.a places it anyway)"
     encoded, refused, field = causes_json(
         [FitError(3, (ReasonCount(unmodelled, 2), ReasonCount(failed, 1))), NodesRefused(failed, NodeCount(1, 2)), unmodelled]
     )
 
-    assert [{"message": text, "nodes": 2}, {"message": "no such key: model (correct the expression)", "nodes": 1}] == encoded["reasons"]
-    assert "no such key: model (correct the expression)" == refused["message"]
+    advised = {"message": "no such key: model (correct the expression)", "advice": "correct-expression"}
+    assert [{"message": text, "fields": ["spec.a[0]", "spec.b"], "nodes": 2}, {**advised, "nodes": 1}] == encoded["reasons"]
+    assert {"reason": "NodesRefused", **advised, "nodes": 1, "ofNodes": 2} == refused
     assert {"reason": "UnmodelledField", "fields": ["spec.a[0]", "spec.b"]} == field
 
 
@@ -326,6 +327,7 @@ def test_a_reason_of_a_filter_that_is_a_value_is_a_message():
             {
                 "plugin": "DynamicResources",
                 "error": "timed out trying to allocate devices: 9 were tried; request fewer devices in one claim",
+                "triedDevices": 9,
             },
             id="a filter",
         ),
