@@ -8,10 +8,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
 from muster import cli
+from muster.commands.schema.report_schemas import report_schema
 from muster.commands.why.subject import UnknownSubjectError, parse_name
 from tests import forked
 from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
@@ -130,6 +132,17 @@ def test_remedies_are_verified(server: Server) -> None:
     assert remedies
     assert {each["then"] for each in remedies} == {"Success"}
     assert {each["root"]["name"] for each in simulated["decisions"]} == {"train"}
+
+
+def test_a_simulation_has_causes_in_the_published_form(server: Server) -> None:
+    simulated = json.loads(why("workers", "--format=json").stdout)["simulation"]
+
+    jsonschema.validate(simulated, report_schema("simulate"))
+    (decision,) = simulated["decisions"]
+    *causes, proof = decision["causes"]
+    assert {"reason": "NoPlacementExists", "explored": 1} == proof
+    assert [] != causes == next(each for each in decision["groups"] if each["name"] == "train")["causes"]
+    assert all(each["causes"] for each in simulated["pending"])
 
 
 def test_json(server: Server) -> None:

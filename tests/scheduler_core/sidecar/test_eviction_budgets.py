@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jsonschema
 import pytest
 
 from kubeapi.selectors import LabelSelector
+from muster.commands.schema.cause_schemas import definitions
+from muster.render.answer_json import decision_json
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.live import EvictionRefused, EvictionsBlocked, ExceededBudget
 from scheduler_core.model.decision import Decision
@@ -74,6 +77,17 @@ def test_a_budget_that_allows_too_few_disruptions_is_named_with_its_victims(stra
         remedy
     )
     assert decision(scene).status is remedy.then, "the victims are evicted first"
+
+
+def test_a_live_decision_has_causes_in_the_published_form():
+    scene = crowded(budget(1))
+    scene.writes()
+    causes = decision_json(decision(scene))["causes"]
+
+    jsonschema.validate(causes, {"type": "array", "items": {"$ref": "#/$defs/cause"}, "$defs": definitions()})
+    assert ["EvictionsBlocked", "PodsDoNotFit", "NoPlacementExists"] == [each["reason"] for each in causes]
+    exceeded = {"reason": "ExceededBudget", "budget": "PodDisruptionBudget default/keep", "disruptionsAllowed": 1}
+    assert [{**exceeded, "victims": decision(scene).victims}] == [{**each, "victims": (*each["victims"],)} for each in causes[0]["causes"]]
 
 
 @pytest.mark.parametrize(
