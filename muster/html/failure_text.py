@@ -12,6 +12,7 @@ from scheduler_core.causes.groups import PodsDoNotFit
 from scheduler_core.model import nouns
 from scheduler_core.model.decision import Decision
 from scheduler_core.wording.node_words import closed_nodes
+from scheduler_core.wording.phrases import is_or_are
 from validators.reports.counts import counted
 
 KINDS = ("fit", "over", "closed", "short")
@@ -119,7 +120,7 @@ def headline(figures: Sequence[Figure], decision: Decision) -> str:
 def _shortage(figure: Figure, need: Need, most: int, *, alone: bool) -> str:
     """Return a sentence about the pods of *need*, of which the best domain holds only *most*."""
     free, needed = amount_text(figure.resource, figure.free), size_text(figure.resource, need.amount)
-    is_free, is_needed = _are(figure.resource, figure.free), _are(figure.resource, need.amount)
+    is_free, is_needed = is_or_are(figure.resource, figure.free), is_or_are(figure.resource, need.amount)
     where = f" in one {figure.level}" if figure.level else ""
     besides = " apart from the capacity for nominated pods" if figure.promised else ""
     if figure.free < need.amount:
@@ -136,7 +137,3 @@ def _shortage(figure: Figure, need: Need, most: int, *, alone: bool) -> str:
         places = "no node has" if need.pods == 1 else "the nodes do not have"
     some = f"more than {most:,} of " if most else "even one of " if need.pods > 1 else ""
     return f"{free} {is_free} free{besides}, but {places} capacity for {some}{pods}"
-
-
-def _are(resource: str, amount: int) -> str:
-    return "is" if size_text(resource, amount) == "1" else "are"

@@ -40,11 +40,16 @@ def unit_of_quota(quota_resource: str) -> str:
     return "memory" if quota_resource.endswith(QUOTA_STORAGE) else without_section(quota_resource)
 
 
+def is_storage(resource: str) -> bool:
+    """Return whether amounts of *resource* are bytes."""
+    return resource in _STORAGE or resource.startswith("hugepages-")
+
+
 def size(resource: str, value: int) -> str:
     """Return *value* (cpu in millicores, storage in bytes) in cores, or in binary units such as Gi; other resources unchanged."""
     if resource == "cpu":
         return _decimal(value, 1000, 3)
-    if resource in _STORAGE or resource.startswith("hugepages-"):
+    if is_storage(resource):
         for unit, factor in _UNITS:
             if value >= factor:
                 return f"{_decimal(value, factor, 2)}{unit}"
@@ -55,7 +60,7 @@ def exact_size(resource: str, value: int) -> str:
     """Return *value* (cpu in millicores, storage in bytes) as a quantity of Kubernetes, without rounding."""
     if resource == "cpu":
         return f"{value}m" if value % 1000 else str(value // 1000)
-    if resource in _STORAGE or resource.startswith("hugepages-"):
+    if is_storage(resource):
         return next((f"{value // factor}{unit}" for unit, factor in _UNITS if value and value % factor == 0), str(value))
     return str(value)
 

@@ -8,7 +8,7 @@ from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.model.attach_limits import driver_of
 from scheduler_core.model.names import Domain
 from scheduler_core.model.nouns import SHOWN, level, listed
-from scheduler_core.model.resource_names import size
+from scheduler_core.model.resource_names import is_storage, size
 from scheduler_core.model.resource_values import Resource, row_of
 from scheduler_core.wording.titles import domain_text
 
@@ -32,6 +32,11 @@ def noun_of(resource: Resource, value: int) -> str:
     if value != 1 and name.startswith("volume of class "):
         name = name.replace("volume", "volumes", 1)
     return name
+
+
+def is_or_are(resource: Resource, value: int) -> str:
+    """Return the verb after an amount: bytes and one of a resource have the singular."""
+    return "is" if is_storage(row_of(resource)) or size_of(resource, value) == "1" else "are"
 
 
 def amounts(several: Iterable[Amount], most: int = SHOWN) -> str:

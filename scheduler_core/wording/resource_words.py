@@ -46,7 +46,8 @@ def resource_words(cause: ResourceCause) -> str:
         case FragmentedResources():
             return f"fragmented: no node has {_listed(cause.amounts)} free together"
         case FragmentedResource():
-            free = f"{phrases.amount(cause.resource, cause.free)} {'more ' if cause.others_fit else ''}{'is' if cause.free == 1 else 'are'} free"
+            verb = phrases.is_or_are(cause.resource, cause.free)
+            free = f"{phrases.amount(cause.resource, cause.free)} {'more ' if cause.others_fit else ''}{verb} free"
             needed, largest = size_of(cause.resource, cause.needed), size_of(cause.resource, cause.largest)
             return f"fragmented: {free}, but no node has {needed} (at most {largest})"
     assert_never(cause)

@@ -21,6 +21,7 @@ from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.causes.node_states import UnusableCapacity
 from scheduler_core.causes.pre_enqueue import TreeViolation
 from scheduler_core.causes.quotas import QuotaCause
+from scheduler_core.causes.resources import FragmentedResource
 from scheduler_core.causes.searches import PlacementMissed
 from scheduler_core.model.names import Name
 from scheduler_core.wording.decision_words import cause_words, causes_words, pending
@@ -104,3 +105,17 @@ def test_without_causes_there_is_no_text():
 
 def test_a_pod_without_a_reason_of_its_group_is_reported_as_unschedulable():
     assert "pod group is unschedulable" == cause_words(GroupUnschedulable())
+
+
+@pytest.mark.parametrize(
+    ("resource", "free", "words"),
+    [
+        ("cpu", 1000, "1 cpu is free"),
+        ("cpu", 1500, "1.5 cpu are free"),
+        ("memory", 23 * 2**30, "23Gi memory is free"),
+        ("hugepages-2Mi", 2**30, "1Gi hugepages-2Mi is free"),
+        ("nvidia.com/gpu", 4, "4 nvidia.com/gpu are free"),
+    ],
+)
+def test_bytes_and_one_of_a_resource_have_the_verb_in_the_singular(resource, free, words):
+    assert f"fragmented: {words}, but " in node_words(FragmentedResource(resource, free + 1, free, free, others_fit=False))
