@@ -106,7 +106,8 @@ def _rows_of_missing(requested: set[str], most: int | None) -> Iterable[str]:
 
 
 def _taints(name: str, node: Node, problems: list[Problem]) -> tuple[Taint, ...]:
-    taints = node.spec.taints or ()
+    if not (taints := node.spec.taints):
+        return ()
     # There are thousands of nodes, and few errors.
     problems += [Problem.about(Name("Node", "", name), ProblemKind.INVALID_FIELD, text) for text in object_errors.taints(taints)]
     return tuple(each for each in taints if each.effect in object_errors.EFFECTS)

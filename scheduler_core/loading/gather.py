@@ -147,10 +147,11 @@ class _Sorter:
             head: Head | ObjectType = HEAD.decode(text)
         except (ValueError, RecursionError) as error:
             head, unnamed = _type_of(text, error), object_errors.shape(str(error))
-        if head.api_version is None and head.kind is None:
+        api_version, kind = head.api_version, head.kind
+        if api_version is None and kind is None:
             api_version, kind = inside.api_version, inside.kind
-        else:
-            api_version, kind = _stated("apiVersion", head.api_version), _stated("kind", head.kind)
+        elif not (api_version and isinstance(api_version, str) and kind and isinstance(kind, str)):
+            api_version, kind = _stated("apiVersion", api_version), _stated("kind", kind)
         if not kind:
             raise Unusable("kind is missing")
         if kind.endswith("List") and (head.items or kind == "List"):
