@@ -19,8 +19,10 @@ class ReleasableClaims:
 
     def __init__(self, known: Mapping[Name, KnownClaim]) -> None:
         self._known = known
-        self._users: Counter[Name] = Counter()
-        """Number of pods without a node by the claim that they name, if it was allocated when they were read."""
+        self._users: dict[Name, Counter[str]] = {}
+        """Pods, by key, that had no node when they were read, by the claim that they name, if it was allocated then."""
+        self._named: dict[str, set[Name]] = {}
+        """Claims of ``_users`` by these pods."""
         self._later: dict[Name, DeviceNeed] = {}
         self._claims_of: dict[str, set[Name]] = {}
         """Claims of ``_users`` by the pods that they are reserved for, by key."""
@@ -31,7 +33,13 @@ class ReleasableClaims:
         """Count the claims of a pod that is added, or with *amount* -1 removed."""
         for claim, _ in allocated_needs(draft):
             name = draft.namespace, claim.key.partition("/")[2]
-            self._users[name] += amount
+            users = self._users.setdefault(name, Counter())
+            users[draft.key] += amount
+            if users[draft.key]:
+                self._named.setdefault(draft.key, set()).add(name)
+            else:
+                del users[draft.key]
+                self._unnamed(draft.key, name)
             self._changed.add(name)
 
     def claim_changed(self, name: Name) -> None:
@@ -41,8 +49,8 @@ class ReleasableClaims:
 
     def pod_changed(self, key: str) -> None:
         """Record that a pod may run now, or not any more."""
-        if (claims := self._claims_of.get(key)) is not None:
-            self._changed |= claims
+        for claims in (self._claims_of.get(key), self._named.get(key)):
+            self._changed |= claims or set()
 
     def nodes_changed(self) -> None:
         """Record that nodes were added or removed, so that other pods run."""
@@ -59,13 +67,21 @@ class ReleasableClaims:
                 yield name, before, after
 
     def _need(self, name: Name, is_running: Callable[[str], bool]) -> DeviceNeed | None:
-        known = self._known.get(name) if self._users[name] else None
-        if not self._users[name]:
-            del self._users[name]
+        users = self._users.get(name)
+        if not users:
+            self._users.pop(name, None)
+        known = self._known.get(name) if users else None
         self._index(name, {f"{name[0]}/{user}" for _, user in known.consumers} if known is not None else set())
-        if known is None or known.allocation is None or not is_releasable(name[0], known, is_running):
+        # A pod that is assumed to run has its devices.
+        waiting = sum(number for key, number in users.items() if not is_running(key)) if users else 0
+        if not waiting or known is None or known.allocation is None or not is_releasable(name[0], known, is_running):
             return None
-        return released_need("", known.spec, "/".join(name) if self._users[name] > 1 else "")
+        return released_need("", known.spec, "/".join(name) if waiting > 1 else "")
+
+    def _unnamed(self, key: str, name: Name) -> None:
+        self._named[key].discard(name)
+        if not self._named[key]:
+            del self._named[key]
 
     def _index(self, name: Name, pods: set[str]) -> None:
         before = self._reserved.pop(name, set())

@@ -306,6 +306,20 @@ def test_rows_that_are_kept_are_those_of_a_new_cache_with_the_same_writes_in_fli
             assert [again.state(each) for each in sorted(ids)] == [got.devices.claimed.usage.state(each) for each in sorted(ids)]
 
 
+def test_a_pod_that_is_assumed_to_run_keeps_its_devices_in_the_rows():
+    """A claim that only its own pod names cannot be deallocated for another one."""
+    gpus = device_slice("n0", device("d0"), device("d1"))
+    claim = resource_claim("c", devices=["gpu=n0/d0"], users=["p"], nodes=only_on("n0"))
+    scene = Watched(node("n0"), device_class(), gpus, resource_claim("c", request()), wanting("p", "e=c"))
+    scene.happens(resource_claim("other", request()), wanting("q", "e=other"))
+    before = of_cache(scene.store)["rows"]
+    scene.happens({**scene.server.objects["ResourceClaim", "default", "c"], "status": claim["status"]})
+    assert AssumedPods(scene.store).assume(Ref("Pod", "default", "p"), "n0")
+
+    ((name, (devices, _)),) = before.items()
+    assert {name: (devices, [1])} == of_cache(scene.store)["rows"]
+
+
 def test_examples_count_and_search_devices():
     """The random clusters have pods of both kinds, and sets of several sizes."""
     counted, searched, rows, used = 0, 0, set(), 0
