@@ -7,7 +7,7 @@ import enum
 
 
 class DeviceAdvice(enum.StrEnum):
-    """What to change so that an error about devices does not occur."""
+    """Change that prevents an error about devices."""
 
     TEST_ATTRIBUTE = "test-attribute"
     """Test in the selector whether the device has the attribute."""

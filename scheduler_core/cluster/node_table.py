@@ -20,7 +20,7 @@ from scheduler_core.plugins import registry
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableInputs:
-    """What a node table is built from.
+    """Input of a node table.
 
     Attributes:
         nodes: the nodes, sorted by name.

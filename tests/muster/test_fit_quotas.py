@@ -286,3 +286,31 @@ def test_an_ephemeral_volume_of_a_class_that_binds_at_once():
         assert [each["object"] for each in answer["notes"]] == ["Job default/train"]
     topologies[0]["matchLabelExpressions"][0]["values"] = ["c"]
     assert 1 == fit([mine], [*racks, storage_class(mode="Immediate", allowedTopologies=topologies)])[0]
+
+
+UNREADABLE = {
+    "no quantity": ({"spec": {"hard": {"pods": "lots"}}}, 'spec.hard[pods] "lots" is not a quantity'),
+    "a list": ({"spec": {"hard": {"pods": ["1"]}}}, "spec.hard[pods] must be a quantity"),
+    "negative": ({"spec": {"hard": {"pods": "-1"}}}, "spec.hard[pods] must not be negative"),
+    "usage": ({"spec": {}, "status": {"hard": {"pods": "0"}, "used": {"pods": "x"}}}, 'status.used[pods] "x" is not a quantity'),
+    "no limits": ({"spec": {"hard": 5}}, "spec.hard must be an object"),
+    "no status": ({"spec": {"hard": {"pods": "0"}}, "status": "full"}, "status must be an object"),
+}
+
+
+@pytest.mark.parametrize(("content", "error"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_limit_that_cannot_be_read_is_no_success_and_no_refusal(content, error):
+    status, answer = fit([job(1)], [*CLUSTER, {**quota(), **content}])
+
+    (problem,) = answer["problems"]
+    assert ("ResourceQuota default/team-a", "InvalidField") == (problem["object"], problem["reason"])
+    assert problem["message"].startswith(error)
+    assert problem["message"].endswith("; what these amounts limit is not judged")
+    assert (2, []) == (status, answer["refused"])
+    assert answer["message"].endswith("; 1 input of the cluster could not be read")
+
+
+def test_other_limits_of_a_quota_with_one_that_cannot_be_read_are_judged():
+    status, answer = fit([job(1)], [*CLUSTER, quota(**{"requests.storage": "lots", "pods": "0"})])
+
+    assert (2, ["quota default/team-a leaves 0 pods, 1 needed"]) == (status, [each["reason"] for each in answer["refused"]])

@@ -151,6 +151,8 @@ def _admit(inputs: ClusterInput, expansion: Expansion, rest: Rest, *, strict: bo
     _replace(inputs, admitted.changed)
     inputs.refused += admitted.refused
     inputs.notes += admitted.notes
+    inputs.unread += admitted.unread
+    inputs.problems += admitted.unread
 
 
 def _replace(inputs: ClusterInput, created: Sequence[Given]) -> None:

@@ -42,11 +42,15 @@ _NAMED = 4
 
 @dataclasses.dataclass(slots=True)
 class Admitted:
-    """Objects at PATH that were changed, volumes for new claims, the objects whose pods would be refused, with the reason, and notes."""
+    """Objects at PATH that were changed, volumes for new claims, the objects whose pods would be refused, with the reason, and notes.
+
+    *unread* are quotas of which a limit cannot be read.
+    """
 
     changed: list[Content] = dataclasses.field(default_factory=list)
     refused: list[Problem] = dataclasses.field(default_factory=list)
     notes: list[Problem] = dataclasses.field(default_factory=list)
+    unread: list[Problem] = dataclasses.field(default_factory=list)
 
 
 def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -> Admitted:
@@ -72,6 +76,7 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
         result.notes += claims.notes()
         reasons |= dict.fromkeys(claims.refusals(rules.limits))
         result.notes += dict.fromkeys(_missing_templates(expansion, rest, pods))
+    result.unread += quotas.unusable(quota for listed in rules.quotas.values() for quota in listed)
     for shortage in _shortages(rules, expansion, rest, pods):
         more = f" and {len(shortage.origins) - _NAMED:,} more" if len(shortage.origins) > _NAMED else ""
         named = f"{', '.join(map(label, shortage.origins[:_NAMED]))}{more}"

@@ -8,14 +8,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi import quantity
 from muster.commands.simulate.admission import quota_scopes, quota_usage
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from muster.commands.simulate.admission.quota_scopes import Scopes, Traits, UsageByScope
 from muster.commands.simulate.admission.quota_usage import PODS, amount
 from scheduler_core.causes.quotas import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
 from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem, ProblemKind
 from scheduler_core.model.resource_names import COUNT, LIMITS, REQUESTS
 
 _POD = "Pod"
@@ -63,6 +65,45 @@ def shortages(quotas: Iterable[Content], charges: Charges) -> Iterator[Shortage]
     counted = _Counted(charges)
     for quota in sorted(quotas, key=lambda each: str(section(each, "metadata").get("name"))):
         yield from _Selected(quota, counted).shortages()
+
+
+def unusable(quotas: Iterable[Content]) -> Iterator[Problem]:
+    """Yield the quotas with amounts that cannot be read, with the fields; what these limit is not judged."""
+    for quota in quotas:
+        if errors := unreadable_amounts(quota):
+            message = f"{'; '.join(errors.values())}; what these amounts limit is not judged"
+            yield Problem.about(_name_of(quota), ProblemKind.INVALID_FIELD, message)
+
+
+def unreadable_amounts(quota: Content) -> dict[str, str]:
+    """Return the errors in the amounts of a quota by resource; by an empty name if none can be read."""
+    errors: dict[str, str] = {}
+    status = quota.get("status")
+    from_status = bool(section(status, "hard"))
+    sections = [("status", "hard") if from_status else ("spec", "hard"), ("status", "used")]
+    for outer, inner in sections:
+        for path, value in ((outer, quota.get(outer)), (f"{outer}.{inner}", section(quota, outer).get(inner))):
+            if value is not None and not isinstance(value, Mapping):
+                errors[""] = f"{path} must be an object"
+        for resource, written in section(section(quota, outer), inner).items():
+            if error := _amount_error(written):
+                errors.setdefault(resource, f"{outer}.{inner}[{resource}] {error}")
+    return errors
+
+
+def _amount_error(written: object) -> str:
+    """Return why an amount of a quota cannot be read; empty if it can."""
+    if not isinstance(written, str | int | float):
+        return "must be a quantity, such as 500m, 2 or 1.5Gi"
+    try:
+        return "must not be negative" if quantity.milli_value(written) < 0 else ""
+    except ValueError as error:
+        return str(error)
+
+
+def _name_of(quota: Content) -> Name:
+    metadata = section(quota, "metadata")
+    return Name("ResourceQuota", str(metadata.get("namespace") or "default"), str(metadata.get("name")))
 
 
 class _Counted:
@@ -125,9 +166,9 @@ class _Selected:
     """Objects of *counted* that a quota counts."""
 
     def __init__(self, quota: Content, counted: _Counted) -> None:
-        metadata, self.status = section(quota, "metadata"), section(quota, "status")
-        self.name = Name("ResourceQuota", str(metadata.get("namespace") or "default"), str(metadata.get("name")))
-        self.hard = section(self.status, "hard") or section(section(quota, "spec"), "hard")
+        self.name, self.status = _name_of(quota), section(quota, "status")
+        errors, hard = unreadable_amounts(quota), section(self.status, "hard") or section(section(quota, "spec"), "hard")
+        self.hard = {} if "" in errors else {resource: written for resource, written in hard.items() if resource not in errors}
         self.counted, self.scopes = counted, quota_scopes.scopes_of(quota)
 
     def shortages(self) -> Iterator[Shortage]:
