@@ -89,7 +89,8 @@ def closed_nodes(cause: NodeStateCause) -> str:
             return f"{counted(cause.nodes.count, 'node')}, not selected by the pods"
         case NodesRefused():
             why = filter_words(cause.reason)
-            return f"{counted(cause.nodes.count, 'node')}, {_OF_DEVICES.get(why, why)}"
+            plugin = f"refused by plugin {cause.plugin}: " if cause.plugin else ""
+            return f"{counted(cause.nodes.count, 'node')}, {plugin}{_OF_DEVICES.get(why, why)}"
         case UnmodelledField():
             return filter_words(cause)
         case PodRefused():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from muster.html.failure_figure import ROWS, figures
 from muster.html.free_capacity import attempts
 from scheduler_core.diagnosis.domain_amounts import NodeAmounts
 from scheduler_core.model.topology import Topology
+from scheduler_core.plugins import registry
+from scheduler_core.plugins.base import StaticPlugin
 from scheduler_core.wording.node_words import closed_nodes
 from tests.muster import paged
 from tests.muster.paged import GPU, RACK, ZONE, gang, group, machine, member, racks
@@ -60,6 +63,26 @@ def test_a_closed_node_has_the_first_cause_only():
     (figure,) = drawn(objects, "job")
 
     assert [["1 node, cordoned"]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows if row.amounts.closed]
+
+
+class Maintained(StaticPlugin):
+    """Plugin that kube-scheduler does not have."""
+
+    name = "Maintained"
+
+    def filters(self, shape):
+        return [("node(s) were not maintained", np.array([name != "r2-3" for name in self.nodes.names]))]
+
+
+def test_nodes_that_a_plugin_closes_have_its_name(monkeypatch):
+    monkeypatch.setattr(registry, "STATIC", (*registry.STATIC, Maintained))
+    objects = paged.many_gpus()
+    for each in objects:
+        each.get("spec", {}).pop("taints", None)
+    (figure,) = drawn(objects, "job")
+
+    refused = "1 node, refused by plugin Maintained: node(s) were not maintained"
+    assert [[refused]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows if row.amounts.closed]
 
 
 def test_nodes_too_small_for_a_pod_are_distinguished():

@@ -320,6 +320,22 @@ def test_a_pod_that_is_assumed_to_run_keeps_its_devices_in_the_rows():
     assert {name: (devices, [1])} == of_cache(scene.store)["rows"]
 
 
+def test_a_claim_of_another_pod_is_releasable_only_until_the_pod_that_waits_for_it_is_assumed_to_run():
+    gpus = device_slice("n0", device("d0"), device("d1"))
+    held = resource_claim("c", devices=["gpu=n0/d0"], users=["r"], nodes=only_on("n0"))
+    running = wanting("r", "e=c")
+    running["spec"]["nodeName"] = "n0"
+    claim = {**resource_claim("c", request()), "status": held["status"]}
+    scene = Watched(node("n0"), device_class(), gpus, claim, running, wanting("p", "e=c"), resource_claim("other", request()))
+    scene.happens(wanting("q", "e=other"))
+
+    assert {} == of_cache(scene.store)["rows"]
+    assert AssumedPods(scene.store).assume(Ref("Pod", "default", "p"), "n0")
+    assert [([2], [1])] == [*of_cache(scene.store)["rows"].values()]
+    AssumedPods(scene.store).forget(Ref("Pod", "default", "p"))
+    assert {} == of_cache(scene.store)["rows"]
+
+
 def test_examples_count_and_search_devices():
     """The random clusters have pods of both kinds, and sets of several sizes."""
     counted, searched, rows, used = 0, 0, set(), 0
