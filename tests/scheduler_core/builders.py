@@ -267,3 +267,17 @@ def with_objects(snapshot: ClusterSnapshot, *objects: Json) -> ClusterSnapshot:
     cluster = Cluster.of_snapshot(snapshot)
     cluster.apply(*objects)
     return cluster.snapshot()
+
+
+def contents(table: NodeTable) -> tuple[object, ...]:
+    """Return what a node table says of its nodes, to be compared."""
+    return (
+        table.names,
+        table.labels,
+        table.taints,
+        table.unschedulable.tolist(),
+        table.resources,
+        table.allocatable.tolist(),
+        table.kept,
+        table.images,
+    )

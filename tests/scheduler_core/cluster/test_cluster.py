@@ -13,6 +13,7 @@ from scheduler_core.model.decision import Step
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 from scheduler_core.whatif.edits.raw_objects import after as forked
+from tests.scheduler_core.builders import contents
 from tests.scheduler_core.whatif.cluster import after, gang, node, pod, waiting
 
 OBJECTS = [node("n1"), node("n3", "r2"), pod("r", on="n3"), pod("s", on="n1"), gang("g", 2), *waiting("g", 2)]
@@ -41,19 +42,8 @@ def applied(snapshot: ClusterSnapshot, steps: list[Step]) -> ClusterSnapshot:
 
 def placement_inputs(snapshot):
     """Return everything in a snapshot that placement reads."""
-    nodes = snapshot.nodes
     shapes = [{**msgspec.structs.asdict(pod), "shape": {**dataclasses.asdict(pod.shape), "serial": 0}} for pod in snapshot.pods]
-    table = (
-        nodes.names,
-        nodes.labels,
-        nodes.taints,
-        nodes.unschedulable.tolist(),
-        nodes.resources,
-        nodes.allocatable.tolist(),
-        nodes.kept,
-        nodes.images,
-    )
-    return table, shapes, snapshot.groups, snapshot.priorities, snapshot.known.list_kind("PodGroup")
+    return contents(snapshot.nodes), shapes, snapshot.groups, snapshot.priorities, snapshot.known.list_kind("PodGroup")
 
 
 @pytest.mark.parametrize("steps", CHANGES.values(), ids=CHANGES)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.cluster.load import load
 from tests.sampling import sampled
+from tests.scheduler_core.builders import contents
 from tests.scheduler_core.loading.manifests import REFERENCED_WORKLOAD, budget, group, node, pod, priority_class, problem_lines
 
 
@@ -19,18 +20,16 @@ def canonical(snapshot):
     """Return everything in a snapshot as values that can be compared."""
     shapes = {each.shape.serial: msgspec.to_builtins(each.shape) for each in snapshot.pods}
     pods = [msgspec.to_builtins(each) for each in snapshot.pods]
-    table = snapshot.nodes
-    nodes = (
-        table.names,
-        table.labels,
-        table.taints,
-        table.unschedulable.tolist(),
-        table.resources,
-        table.allocatable.tolist(),
-        table.kept,
-        table.images,
+    return (
+        shapes,
+        pods,
+        contents(snapshot.nodes),
+        snapshot.groups,
+        snapshot.priorities,
+        snapshot.desired,
+        snapshot.budgets,
+        snapshot.problems,
     )
-    return shapes, pods, nodes, snapshot.groups, snapshot.priorities, snapshot.desired, snapshot.budgets, snapshot.problems
 
 
 VALID = [
