@@ -75,7 +75,7 @@ _CAUSES = """# Causes
 
 Decisions, their groups and pending pods have `causes` in the JSON of `simulate`, `fit`, `why` and `/explain`: objects with a `reason`. Words and
 keys are only added. `muster schema --report simulate` prints the JSON Schema, with a definition for each word and for each object in a cause. A
-root that is placed in part has causes too.
+root that is placed in part has causes too. Problems, notes and refused objects have `causes` of one object each, with what their message names.
 
 The causes of decisions and groups are data: a tree with the group, its domains, and why their nodes refuse its pods. Programs read these. A
 pending pod that was tried has the result of kube-scheduler 1.37.1 instead: `FitError` has its messages, each with a number of nodes, to compare

@@ -26,10 +26,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scheduler_core.facade import Decision, GroupDecision, Remedy, Simulation, simulate
+    from scheduler_core.facade import Decision, GroupDecision, Problem, Remedy, Simulation, simulate
     from scheduler_core.model.decision import Eviction, GroupCondition, Search, Step
     from scheduler_core.model.names import Domain, Name
-    from scheduler_core.model.problem import Problem, ProblemKind
+    from scheduler_core.model.problem_kind import ProblemKind
     from scheduler_core.model.status import Status
 
 __all__ = [
@@ -50,9 +50,9 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    **dict.fromkeys(("Decision", "GroupDecision", "Remedy", "Simulation", "simulate"), "facade"),
+    **dict.fromkeys(("Decision", "GroupDecision", "Problem", "Remedy", "Simulation", "simulate"), "facade"),
     **dict.fromkeys(("Domain", "Name"), "model.names"),
-    **dict.fromkeys(("Problem", "ProblemKind"), "model.problem"),
+    "ProblemKind": "model.problem_kind",
     "Status": "model.status",
 }
 

@@ -8,17 +8,19 @@ from typing import Any
 
 from kubeapi.decode import Source
 from scheduler_core.model import decision as internal
+from scheduler_core.model import problem as internal_problem
 from scheduler_core.model.decision import Eviction, GroupCondition, RankedGroup, Search, Step, VolumeChoice, unplaced_pods
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.options import STRATEGIES, is_device_attribute
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.model.status import Status
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
+from scheduler_core.wording.problem_words import object_words, problem_words, shown_order
 from validators.gates import Gates
 
 _NOT_SEARCHED = Search("greedy", "not-searched")
@@ -90,6 +92,23 @@ class Decision:
         }
         same = {each.name: getattr(decision, each.name) for each in dataclasses.fields(cls) if each.name not in words}
         return cls(**words | same)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Problem:
+    """Input object that cannot be used, or not in full, with the consequence."""
+
+    object: str
+    """``Kind name`` or ``Kind namespace/name``, or where else the problem is, such as a file."""
+    message: str
+    kind: ProblemKind = ProblemKind.OTHER_PROGRAM
+    names: tuple[Name, ...] = ()
+    """All objects that the problem is about; ``object`` can name fewer.  Cluster-scoped objects have an empty namespace."""
+
+    @classmethod
+    def worded(cls, problem: internal_problem.Problem) -> Problem:
+        """Return a problem of loading in words."""
+        return cls(object_words(problem), problem_words(problem), problem.kind, problem.names)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -202,5 +221,7 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     snapshot = load(given, configuration.profiles if configuration is not None else None, attributes)
     result = run_cycle(snapshot, options)
     decisions = with_remedies(result.decisions, given, snapshot, options, remedies)
-    problems = (*result.problems, *(configuration.problems(len(snapshot.nodes)) if configuration is not None else ()))
-    return Simulation(tuple(map(Decision.worded, decisions)), decision_words.pending(unplaced_pods(decisions, result.pending)), problems)
+    ignored = configuration.problems(len(snapshot.nodes)) if configuration is not None else ()
+    problems = map(Problem.worded, (*sorted(result.problems, key=shown_order), *ignored))
+    pending = decision_words.pending(unplaced_pods(decisions, result.pending))
+    return Simulation(tuple(map(Decision.worded, decisions)), pending, tuple(problems))

@@ -12,6 +12,7 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from scheduler_core.wording import phrases
+from scheduler_core.wording.problem_words import object_words, problem_words
 from scheduler_core.wording.sentences import Sentence, ended
 from validators.reports.counts import counted
 
@@ -138,5 +139,5 @@ def problems(listed: Iterable[Problem]) -> list[tuple[str, str]]:
     """Return the objects of each problem, and its message."""
     alike: dict[str, list[str]] = {}
     for problem in listed:
-        alike.setdefault(problem.message, []).append(problem.object)
+        alike.setdefault(problem_words(problem), []).append(object_words(problem))
     return [(some(objects), message) for message, objects in alike.items()]

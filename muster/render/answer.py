@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.quotas import QuotaCause
 from scheduler_core.model.decision import Decision, latest, unplaced_pods
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem
@@ -43,13 +42,6 @@ class Heading:
     def text(self) -> str:
         """Return the heading without the sign."""
         return f"{self.head}: {self.details}" if self.details else self.head
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class QuotaProblem(Problem):
-    """Objects that a ResourceQuota refuses, or may refuse, with the causes."""
-
-    causes: tuple[QuotaCause, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from muster.render.answer import Answer, QuotaProblem
+from muster.render.answer import Answer
 from muster.render.cause_json import causes_json
-from muster.render.cause_keys import member_word
+from muster.render.cause_keys import cause_types, member_word
 from scheduler_core.causes.cause import Cause
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, RankedGroup, Remedy, Step, VolumeChoice
@@ -17,6 +17,7 @@ from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.phrases import shape_words
+from scheduler_core.wording.problem_words import object_words, problem_words, reason_words
 
 VERSION = 1
 _MILLISECONDS = 3
@@ -56,16 +57,19 @@ def as_json(answer: Answer) -> dict[str, object]:
 
 def problems_json(problems: Iterable[Problem]) -> list[dict[str, object]]:
     """Return problems or notes, in the form of ``problems``; programs decide by ``reason``, which is the kind."""
-    return [{"object": each.object, "message": each.message, "reason": member_word(each.kind), **_causes_of(each)} for each in problems]
+    return [
+        {"object": object_words(each), "message": problem_words(each), "reason": member_word(each.kind), **_causes_of(each)}
+        for each in problems
+    ]
 
 
 def refused_json(refused: Iterable[Problem]) -> list[dict[str, object]]:
-    """Return refused objects, with the text of the API server, and for a ResourceQuota the causes."""
-    return [{"object": each.object, "reason": each.message, **_causes_of(each)} for each in refused]
+    """Return refused objects, with the text of the API server, and the causes."""
+    return [{"object": object_words(each), "reason": reason_words(each), **_causes_of(each)} for each in refused]
 
 
 def _causes_of(problem: Problem) -> dict[str, object]:
-    return {"causes": causes_json(problem.causes)} if isinstance(problem, QuotaProblem) else {}
+    return {"causes": causes_json([problem.fact])} if type(problem.fact) in cause_types() else {}
 
 
 def _fragment(fragment: Fragment) -> dict[str, object]:

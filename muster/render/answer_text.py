@@ -15,6 +15,7 @@ from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.phrases import shape_words
+from scheduler_core.wording.problem_words import object_words, problem_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -133,7 +134,7 @@ def _listed(heading: str, problems: Sequence[Problem], page: Page) -> Iterator[s
     yield page.paint.bold(heading)
     alike: dict[str, list[str]] = {}
     for problem in problems:
-        alike.setdefault(problem.message, []).append(printable(problem.object))
+        alike.setdefault(problem_words(problem), []).append(printable(object_words(problem)))
     shown = list(alike.items()) if page.every else list(alike.items())[:PROBLEMS_SHOWN]
     for message, objects in shown:
         named = ", ".join(objects) if page.every else fitting(objects, WIDTH // 2)

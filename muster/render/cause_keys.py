@@ -25,10 +25,10 @@ from scheduler_core.causes.live import Awaited, BudgetConflict, EvictionRefused,
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.pre_enqueue import GroupViolations, TreeViolation
-from scheduler_core.causes.quotas import QuotaCause
 from scheduler_core.causes.searches import AttemptNote
 from scheduler_core.causes.volume_causes import StorageShortage
 from scheduler_core.model.names import Domain, NamedClaim
+from scheduler_core.model.problem import ProblemFact
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass
 
 OBJECT, CAUSES, MESSAGE = "object", "causes", "message"
@@ -50,6 +50,7 @@ _KEYS = {
     "NodeCount.total": "ofNodes",
     "NamedClaim.label": "claim",
     "SearchUnfinished.tried": "triedDevices",
+    "SearchedRoots.failed": "roots",
     # It is in the message.
     "DeviceError.error": "",
     # Label selectors do not compare numbers.
@@ -82,7 +83,7 @@ class CauseField:
 @functools.cache
 def cause_types() -> tuple[type, ...]:
     """Return the classes of all causes, and of the causes in causes."""
-    unions = (Cause, NodeCause, GreedyLimit, TreeViolation, BudgetConflict, QuotaCause)
+    unions = (Cause, NodeCause, GreedyLimit, TreeViolation, BudgetConflict)
     others: tuple[type, ...] = (
         AttemptFailed,
         DomainCause,
@@ -93,7 +94,10 @@ def cause_types() -> tuple[type, ...]:
         GroupViolations,
         EvictionRefused,
     )
-    return (*dict.fromkeys((*(kind for union in unions for kind in typing.get_args(union)), *others, DevicesExchanged, SharedClaims)),)
+    # The kind of a problem without fields says all.
+    problems = [kind for kind in typing.get_args(ProblemFact) if dataclasses.is_dataclass(kind) and dataclasses.fields(kind)]
+    members = (kind for union in unions for kind in typing.get_args(union))
+    return (*dict.fromkeys((*members, *others, DevicesExchanged, SharedClaims, *problems)),)
 
 
 @functools.cache

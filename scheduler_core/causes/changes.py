@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from typing import ClassVar
 
 from kubeapi.nodes import Taint
 from scheduler_core.causes.node_count import Amount, NodeLabel
 from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.problem_kind import ProblemKind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -361,5 +363,6 @@ class SearchLimit(enum.Enum):
 class SearchedRoots:
     """Remedies were searched for *searched* of the *failed* roots that are not placed."""
 
+    problem_kind: ClassVar = ProblemKind.REMEDIES_LIMITED
     searched: int
     failed: int

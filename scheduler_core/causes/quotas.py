@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 from scheduler_core.model.names import Name
+from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.model.resource_names import unit_of_quota
 from scheduler_core.model.resource_values import Quantity
 
@@ -29,6 +31,11 @@ class QuotaExceeded:
     may_exist: bool = False
 
     @property
+    def problem_kind(self) -> ProblemKind:
+        """Return whether the quota refuses the objects, or may refuse them."""
+        return ProblemKind.QUOTA_UNKNOWN if self.may_exist else ProblemKind.REFUSED
+
+    @property
     def resource(self) -> str:
         """Return the resource in whose units the amounts are."""
         return unit_of_quota(self.quota_resource)
@@ -44,6 +51,7 @@ class QuotaRequiresAmounts:
 
     """
 
+    problem_kind: ClassVar = ProblemKind.REFUSED
     quota: Name
     quota_resources: tuple[str, ...]
 
@@ -58,6 +66,7 @@ class ObjectsUncounted:
 
     """
 
+    problem_kind: ClassVar = ProblemKind.QUOTA_UNKNOWN
     quota: Name
     quota_resource: str
 

@@ -26,7 +26,7 @@ from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, in_order
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
@@ -85,7 +85,7 @@ def load_gathered(
         desired=generated.desired,
         budgets=read_budgets(kinds["PodDisruptionBudget"], problems),
         known=KnownObjects((*groups, *workloads.good, *classes.good, *known_nodes, *unusable), complete=False),
-        problems=_in_order(problems),
+        problems=in_order({*problems}),
         volumes=volumes,
         selectors=selectors,
         profiles=profiles,
@@ -175,7 +175,3 @@ def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -
 
 def _known(read: NodeRead) -> Node:
     return Node(metadata=read.node.metadata)
-
-
-def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))

@@ -13,7 +13,7 @@ from scheduler_core.loading.read_nodes import NodeRead
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import CPU, CPU_AND_MEMORY_ROWS, MEMORY, OTHERS, PODS, UNLIMITED, Bools, Image, Ints, NodeTable, ScoredRows
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.plugins import registry
 
@@ -109,5 +109,5 @@ def _taints(name: str, node: Node, problems: list[Problem]) -> tuple[Taint, ...]
     if not (taints := node.spec.taints):
         return ()
     # There are thousands of nodes, and few errors.
-    problems += [Problem.about(Name("Node", "", name), ProblemKind.INVALID_FIELD, text) for text in object_errors.taints(taints)]
+    problems += [Problem.about(Name("Node", "", name), error) for error in object_errors.taints(taints)]
     return tuple(each for each in taints if each.effect in object_errors.EFFECTS)

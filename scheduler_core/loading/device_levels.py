@@ -7,18 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubeapi.devices import DeviceAttribute
 from kubeapi.groups import Group
+from scheduler_core.causes.input_problems import AttributeIsNoLevel, AttributeUnknown, SeveralDomains
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from scheduler_core.plugins.devices.attribute_constraints import attribute_of
 from validators.model.objects import namespace_of
 
 Values = tuple[tuple[str, ...], ...]
 """Values of the devices of a node, by attribute."""
-_MOST_VALUES = 3
-"""Maximum number of values in a message."""
 
 
 def report_levels(nodes: NodeTable, devices: DeviceObjects, attributes: Iterable[str], problems: list[Problem]) -> None:
@@ -51,10 +50,10 @@ def problems_of_levels(nodes: NodeTable, devices: DeviceObjects, attributes: Seq
     for node, of_node in zip(nodes.names, values, strict=True):
         for name, each in zip(attributes, of_node, strict=True):
             if len(each) > 1:
-                yield Problem.about(Name("Node", "", node), ProblemKind.IN_NO_DOMAIN, _several(name, each))
+                yield Problem.about(Name("Node", "", node), SeveralDomains(name, each))
     known = _attributes(devices)
     absent = (name for name in attributes if name not in known)
-    yield from (Problem(f"attribute {name}", _absent(name, known), ProblemKind.UNKNOWN_ATTRIBUTE) for name in absent)
+    yield from (Problem(AttributeUnknown(name, _similar(name, known))) for name in absent)
 
 
 def _domain(values: Sequence[str]) -> str | None:
@@ -72,9 +71,8 @@ def levels_not_named(nodes: NodeTable, devices: DeviceObjects, groups: Iterable[
     attributes = _attributes(devices) if keys else ()
     for key, found in sorted(keys.items()):
         if key in attributes:
-            message = f'no node has the topology key "{key}", but devices have this attribute: --device-topology {key} makes it a level'
             names = (Name(group.kind, namespace_of(group), group.metadata.name) for group in found)
-            yield from (Problem.about(name, ProblemKind.ATTRIBUTE_WITHOUT_LEVEL, message) for name in names)
+            yield from (Problem.about(name, AttributeIsNoLevel(key)) for name in names)
 
 
 def _attributes(devices: DeviceObjects) -> set[str]:
@@ -91,13 +89,5 @@ def _text(value: DeviceAttribute) -> str:
     return str(next(found, ""))
 
 
-def _several(name: str, values: Sequence[str]) -> str:
-    more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
-    shown = ", ".join(values[:_MOST_VALUES])
-    return f"its devices have {len(values)} values of {name} ({shown}{more}); the node is in no domain of this level"
-
-
-def _absent(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=1)
-    hint = f'; did you mean "{near[0]}"?' if near else ""
-    return f"no device has this attribute, so no node is in a domain of this level{hint}"
+def _similar(name: str, known: Iterable[str]) -> str:
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1)), "")

@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterable, Iterator
 
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
+from scheduler_core.causes.input_problems import FieldDropped, KindNotServed
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import is_ignored
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem, in_order
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeNeed
 from validators.defaults.drop import drop_disabled_fields
@@ -42,13 +43,12 @@ def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collect
     pods = snapshot.pods
     if not gates.enabled(GENERIC_WORKLOAD):
         members = (Name("Pod", pod.namespace, pod.name) for pod in pods if pod.group)
-        problems += [_dropped(each, "spec.schedulingGroup", GENERIC_WORKLOAD) for each in members]
+        problems += [Problem.about(each, FieldDropped("spec.schedulingGroup", GENERIC_WORKLOAD)) for each in members]
         pods = tuple(replaced(pod, group="") if pod.group else pod for pod in pods)
     workloads = [drop_disabled_fields(each, None, gates)[0] for each in snapshot.known.list_kind("Workload") or ()]
     others = [each for kind in _OTHERS for each in snapshot.known.list_kind(kind) or ()]
     known = KnownObjects((*groups, *workloads, *others), complete=False)
-    ordered = tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))
-    return dataclasses.replace(snapshot, groups=groups, pods=pods, known=known, problems=ordered)
+    return dataclasses.replace(snapshot, groups=groups, pods=pods, known=known, problems=in_order({*problems}))
 
 
 def _device_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collection[str]) -> ClusterSnapshot:
@@ -98,11 +98,10 @@ def _groups(groups: Iterable[Group], gates: Gates, problems: list[Problem]) -> I
         name = Name(group.kind, namespace_of(group), group.metadata.name)
         required = COMPOSITE if isinstance(group, CompositePodGroup) else GENERIC_WORKLOAD
         if not gates.enabled(required):
-            why = f"the feature gate {required} is off: the API server does not serve this kind; the group is left out"
-            problems.append(Problem.about(name, ProblemKind.OBJECT_LEFT_OUT, why))
+            problems.append(Problem.about(name, KindNotServed(required)))
             continue
         kept, dropped = drop_disabled_fields(group, None, gates)
-        problems += [_dropped(name, str(path), gate) for path, gate in dropped]
+        problems += [Problem.about(name, FieldDropped(str(path), gate)) for path, gate in dropped]
         yield _require_group(kept)
 
 
@@ -110,7 +109,3 @@ def _require_group(kept: Object) -> Group:
     if not isinstance(kept, (PodGroup, CompositePodGroup)):
         raise TypeError(f"{kept.kind} is not a group kind")
     return kept
-
-
-def _dropped(name: Name, path: str, gate: str) -> Problem:
-    return Problem.about(name, ProblemKind.FIELD_DROPPED, f"{path} is dropped: the feature gate {gate} is off")

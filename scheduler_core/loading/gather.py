@@ -13,10 +13,12 @@ from kubeapi.controllers import CONTROLLERS
 from kubeapi.decode import Source
 from kubeapi.object_heads import HEAD, IDENTIFIED, OBJECT_TYPE, Head, ObjectType
 from kubeapi.versions import served
+from scheduler_core.causes.input_problems import ObjectLeftOut, ObjectUnreadable
 from scheduler_core.loading import json_values, object_errors
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
 from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem_kind import ProblemKind
 from validators.model.objects import CLUSTER_SCOPED
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
@@ -39,21 +41,6 @@ _SORTED = frozenset((*KINDS, *ADMISSION_KINDS))
 CONFIGURATION, _CONFIGURATION_GROUP = "KubeSchedulerConfiguration", "kubescheduler.config.k8s.io"
 """Kind that is read besides those of a cluster, and its API group."""
 
-_NOUNS = {"Node": "node", "Pod": "pod", "PodDisruptionBudget": "budget", "PodGroup": "group", "CompositePodGroup": "group"}
-_NOUNS |= {
-    "PersistentVolumeClaim": "claim",
-    "PersistentVolume": "volume",
-    "StorageClass": "class",
-    "Service": "Service",
-    "Namespace": "namespace",
-    "ResourceClaim": "claim",
-    "ResourceClaimTemplate": "template",
-    "ResourceSlice": "slice",
-    "DeviceClass": "class",
-    "DeviceTaintRule": "rule",
-    **dict.fromkeys(CONTROLLERS, "controller"),
-}
-
 Name = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""
 
@@ -73,12 +60,12 @@ def gather(objects: Iterable[Given], others: ObjectList | None = None) -> tuple[
 
 def left_out(kind: str, name: Name, why: str) -> Problem:
     """Return the problem of an object that is not used."""
-    return Problem.about(ObjectName(kind, *name), ProblemKind.OBJECT_LEFT_OUT, f"{why}; the {_NOUNS.get(kind, kind)} is left out")
+    return Problem.about(ObjectName(kind, *name), ObjectLeftOut(why))
 
 
 def unreadable(name: ObjectName, why: str) -> Problem:
     """Return the problem of an object that cannot be sorted by its kind, or opened."""
-    return Problem.about(name, ProblemKind.UNREADABLE_OBJECT, f"{why}; the object is left out")
+    return Problem.about(name, ObjectUnreadable(why))
 
 
 def is_left_out(problem: Problem, kinds: Container[str]) -> bool:

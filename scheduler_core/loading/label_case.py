@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import Group
+from scheduler_core.causes.input_problems import KeyInOtherCase, ValueInOtherCase
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 
 
 def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord]) -> Iterator[Problem]:
@@ -18,13 +19,11 @@ def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord
     folded = {key.casefold(): key for key in keys}
     for other in sorted({name for labels in nodes.labels for name in labels}.difference(keys)):
         key = folded.get(other.casefold())
-        without = (
-            ()
-            if key is None
-            else (node for node, labels in zip(nodes.names, nodes.labels, strict=True) if other in labels and key not in labels)
-        )
-        if (node := next(iter(without), None)) is not None:
-            yield _problem(node, f'the label "{other}" is not the topology key "{key}": they differ in case')
+        if key is None:
+            continue
+        without = (node for node, labels in zip(nodes.names, nodes.labels, strict=True) if other in labels and key not in labels)
+        if (node := next(without, None)) is not None:
+            yield _problem(node, KeyInOtherCase(other, key))
     for key in keys:
         yield from _values(nodes, key)
 
@@ -42,12 +41,11 @@ def _values(nodes: NodeTable, key: str) -> Iterator[Problem]:
         by_folded_value.setdefault(value.casefold(), []).append((index, value))
     for (first_index, known), *others in by_folded_value.values():
         for index_of_other, value in others:
-            message = f'the label {key} is "{value}" here and "{known}" on node {nodes.names[first_index]}: they are two domains'
-            yield _problem(nodes.names[index_of_other], message)
+            yield _problem(nodes.names[index_of_other], ValueInOtherCase(key, value, known, nodes.names[first_index]))
 
 
-def _problem(node: str, message: str) -> Problem:
-    return Problem.about(Name("Node", "", node), ProblemKind.LABEL_CASE, message)
+def _problem(node: str, fact: KeyInOtherCase | ValueInOtherCase) -> Problem:
+    return Problem.about(Name("Node", "", node), fact)
 
 
 def _keys_of_groups(groups: Iterable[Group]) -> Iterator[str]:

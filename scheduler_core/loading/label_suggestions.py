@@ -10,10 +10,11 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import Group
+from scheduler_core.causes.input_problems import LabelSource, LabelUnknown, TopologyKeyUnknown
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from validators.field import is_slip
 from validators.model.objects import namespace_of
 
@@ -39,28 +40,24 @@ def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord
         for each in (constraints and constraints.topology) or ():
             if near := suggestions.key(each.key):
                 name = Name(group.kind, namespace_of(group), group.metadata.name)
-                message = f'no node has the topology key "{each.key}"; did you mean "{near}"?'
-                yield Problem.about(name, ProblemKind.UNKNOWN_TOPOLOGY_KEY, message)
+                yield Problem.about(name, TopologyKeyUnknown(each.key, near))
     pending = {id(pod.shape): pod for pod in reversed([*pods]) if pod.node < 0}
     for pod in pending.values():
         for source, key, values in _required(pod.shape):
+            name = Name("Pod", pod.namespace, pod.name)
             if near := suggestions.key(key):
-                listed = f'"{key}"'
+                yield Problem.about(name, LabelUnknown(key, source, near))
             elif not any(suggestions.has(key, value) for value in values) and (near := suggestions.first_value(key, values)):
-                listed = f"{key}={values[0]}" if len(values) == 1 else f"{key} with one of the values {', '.join(values)}"
-            else:
-                continue
-            message = f'no node has the label {listed} of its {source}; did you mean "{near}"?'
-            yield Problem.about(Name("Pod", pod.namespace, pod.name), ProblemKind.UNKNOWN_LABEL, message)
+                yield Problem.about(name, LabelUnknown(key, source, near, values))
 
 
-def _required(shape: PodShape) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _required(shape: PodShape) -> Iterator[tuple[LabelSource, str, tuple[str, ...]]]:
     """Yield the labels that nodes must have: where they are required, the key, and the values, of which one is enough; none for any."""
     for key, value in shape.node_selector:
-        yield "node selector", key, (value,)
+        yield LabelSource.NODE_SELECTOR, key, (value,)
     for constraint in shape.spread:
         if constraint.when_unsatisfiable != "ScheduleAnyway":
-            yield "topology spread", constraint.topology_key, ()
+            yield LabelSource.TOPOLOGY_SPREAD, constraint.topology_key, ()
     if (affinity := shape.affinity) is None:
         return
     node_affinity = affinity.node_affinity
@@ -68,8 +65,8 @@ def _required(shape: PodShape) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     for term in (selector and selector.node_selector_terms) or ():
         for each in term.match_expressions or ():
             if each.operator in _PRESENT:
-                yield "node affinity", each.key, tuple(each.values or ()) if each.operator == "In" else ()
-    for source, side in (("pod affinity", affinity.pod_affinity), ("pod anti-affinity", affinity.pod_anti_affinity)):
+                yield LabelSource.NODE_AFFINITY, each.key, tuple(each.values or ()) if each.operator == "In" else ()
+    for source, side in ((LabelSource.POD_AFFINITY, affinity.pod_affinity), (LabelSource.POD_ANTI_AFFINITY, affinity.pod_anti_affinity)):
         for pod_term in (side and side.required_during_scheduling_ignored_during_execution) or ():
             yield source, pod_term.topology_key, ()
 

@@ -12,7 +12,11 @@ from kubeapi.affinity import Affinity, PodAffinity, PodAffinityTerm
 from kubeapi.nodes import Taint
 from kubeapi.pods import PodSpec
 from kubeapi.selectors import LabelSelector, NodeSelectorTerm, Requirement
+from scheduler_core.causes.input_problems import Effect, InvalidField, UnknownValue
 from validators import content
+
+FieldProblem = InvalidField | UnknownValue
+"""Error in a field, with its consequence."""
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 SETS = ("In", "NotIn")
@@ -52,37 +56,37 @@ def shape(message: str) -> str:
     return f"{subject} must be {types}, not {_TYPES.get(expected['got'], expected['got'])}"
 
 
-def taints(listed: Iterable[Taint]) -> Iterator[str]:
+def taints(listed: Iterable[Taint]) -> Iterator[FieldProblem]:
     """Return an error for each taint with an unknown effect."""
     for index, each in enumerate(listed):
         if each.effect not in EFFECTS:
-            yield f"{_unknown(f'spec.taints[{index}].effect', each.effect, EFFECTS)}; the taint is left out"
+            yield UnknownValue(f"spec.taints[{index}].effect", each.effect, EFFECTS, Effect.TAINT_LEFT_OUT)
 
 
-def constraints(spec: PodSpec) -> Iterator[str]:
+def constraints(spec: PodSpec) -> Iterator[FieldProblem]:
     """Return the errors in a pod's tolerations, affinity and spread constraints, with their consequences."""
     for index, toleration in enumerate(spec.tolerations or ()):
         for field, value, known in (("operator", toleration.operator, _TOLERATES), ("effect", toleration.effect, EFFECTS)):
             if value and value not in known:
-                yield f"{_unknown(f'spec.tolerations[{index}].{field}', value, known)}; it tolerates nothing"
+                yield UnknownValue(f"spec.tolerations[{index}].{field}", value, known, Effect.TOLERATES_NOTHING)
     if spec.affinity is not None:
         yield from _affinity(spec.affinity)
     for index, constraint in enumerate(spec.topology_spread_constraints or ()):
         path = f"spec.topologySpreadConstraints[{index}]"
         if constraint.when_unsatisfiable not in _SPREADS:
-            yield f"{_unknown(f'{path}.whenUnsatisfiable', constraint.when_unsatisfiable, _SPREADS)}; the constraint is left out"
+            yield UnknownValue(f"{path}.whenUnsatisfiable", constraint.when_unsatisfiable, _SPREADS, Effect.CONSTRAINT_LEFT_OUT)
         yield from selector(constraint.label_selector, f"{path}.labelSelector")
 
 
-def selector(selector: LabelSelector | None, path: str) -> Iterator[str]:
+def selector(selector: LabelSelector | None, path: str) -> Iterator[FieldProblem]:
     """Return the errors of a label selector; a selector with an error matches nothing."""
     if selector is None:
         return
     labels = (Requirement(key, "In", (value,)) for key, value in (selector.match_labels or {}).items())
     for label in labels:
         if text := _requirement(label, OF_LABELS):
-            yield f"{path}.matchLabels[{label.key}]: {text}; the selector matches nothing"
-    yield from _requirements(selector.match_expressions, f"{path}.matchExpressions", OF_LABELS, "the selector")
+            yield InvalidField(f"{path}.matchLabels[{label.key}]", text, Effect.SELECTOR_MATCHES_NOTHING)
+    yield from _requirements(selector.match_expressions, f"{path}.matchExpressions", OF_LABELS, Effect.SELECTOR_MATCHES_NOTHING)
 
 
 def node_requirement(each: Requirement, *, of_field: bool = False) -> str:
@@ -93,11 +97,11 @@ def node_requirement(each: Requirement, *, of_field: bool = False) -> str:
     return "" if valid else f"must be {_FIELD}, {' or '.join(SETS)}, and one value"
 
 
-def _affinity(affinity: Affinity) -> Iterator[str]:
+def _affinity(affinity: Affinity) -> Iterator[FieldProblem]:
     path = "spec.affinity"
     if affinity.node_affinity is not None:
         for term_path, term in _node_terms(affinity):
-            yield from _requirements(term.match_expressions, f"{term_path}.matchExpressions", OF_NODES, "the term")
+            yield from _requirements(term.match_expressions, f"{term_path}.matchExpressions", OF_NODES, Effect.TERM_MATCHES_NOTHING)
             yield from _fields(term.match_fields, f"{term_path}.matchFields")
     for name, side in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
         for term_path, one in _pod_terms(side, f"{path}.{name}"):
@@ -126,22 +130,22 @@ def _pod_terms(side: PodAffinity | None, path: str) -> Iterator[tuple[str, PodAf
         yield f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm", weighted.pod_affinity_term
 
 
-def _fields(listed: Iterable[Requirement] | None, path: str) -> Iterator[str]:
+def _fields(listed: Iterable[Requirement] | None, path: str) -> Iterator[FieldProblem]:
     for index, each in enumerate(listed or ()):
         if text := node_requirement(each, of_field=True):
-            yield f"{path}[{index}] {text}; the term matches nothing"
+            yield InvalidField(f"{path}[{index}]", text, Effect.TERM_MATCHES_NOTHING)
 
 
-def _requirements(listed: Iterable[Requirement] | None, path: str, operators: tuple[str, ...], of: str) -> Iterator[str]:
+def _requirements(listed: Iterable[Requirement] | None, path: str, operators: tuple[str, ...], effect: Effect) -> Iterator[FieldProblem]:
     for index, each in enumerate(listed or ()):
         if text := _requirement(each, operators):
-            yield f"{path}[{index}]: {text}; {of} matches nothing"
+            yield InvalidField(f"{path}[{index}]", text, effect)
 
 
 def _requirement(each: Requirement, operators: tuple[str, ...]) -> str:
     values = each.values or ()
     if each.operator not in operators:
-        return _unknown("operator", each.operator, operators)
+        return f'operator is "{each.operator}"; allowed: {", ".join(operators)}'
     if content.label_key(each.key):
         return f'"{each.key}" is not a valid label key'
     if invalid := [value for value in values if content.label_value(value)]:
@@ -151,7 +155,3 @@ def _requirement(each: Requirement, operators: tuple[str, ...]) -> str:
     if each.operator in OF_LABELS:
         return f"{each.operator} takes no values" if values else ""
     return "" if len(values) == 1 and values[0].lstrip("+-").isdecimal() else f"{each.operator} takes one value, a whole number"
-
-
-def _unknown(field: str, value: str, known: Iterable[str]) -> str:
-    return f'{field} is "{value}"; allowed: {", ".join(known)}'

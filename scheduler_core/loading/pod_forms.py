@@ -51,7 +51,7 @@ class PodForm:
     ports: tuple[Port, ...]
     kept: tuple[tuple[str, Hashable], ...]
     unmodelled: tuple[str, ...]
-    wrong: tuple[str, ...]
+    wrong: tuple[object_errors.FieldProblem, ...]
     """Errors in its constraints."""
     volumes: tuple[VolumeNeed, ...] = ()
     named_volumes: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from kubeapi.meta import replaced
+from scheduler_core.causes.input_problems import NominatedNodeUnknown, PriorityClassUnknown
 from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Draft, Traits
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
@@ -12,7 +13,7 @@ from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 
 
@@ -47,13 +48,11 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
 def problems_of(draft: Draft, rank: Rank, nodes: Container[str]) -> Iterator[Problem]:
     """Return problems with fields of *draft*."""
     name = Name("Pod", *draft.name)
-    yield from (Problem.about(name, ProblemKind.INVALID_FIELD, text) for text in draft.form.wrong)
+    yield from (Problem.about(name, error) for error in draft.form.wrong)
     if not rank.known:
-        message = f'spec.priorityClassName is "{draft.class_name}", which does not exist; priority 0 is used'
-        yield Problem.about(name, ProblemKind.UNKNOWN_PRIORITY_CLASS, message)
+        yield Problem.about(name, PriorityClassUnknown(draft.class_name))
     if draft.nominated and not draft.node and draft.nominated not in nodes:
-        message = f'status.nominatedNodeName is "{draft.nominated}", which is not among the nodes; the nomination is ignored'
-        yield Problem.about(name, ProblemKind.UNKNOWN_NOMINATED_NODE, message)
+        yield Problem.about(name, NominatedNodeUnknown(draft.nominated))
 
 
 class Records:

@@ -14,13 +14,14 @@ from kubeapi.meta import ObjectMeta, replaced
 from kubeapi.priority import PriorityClass
 from kubeapi.versions import served
 from kubeapi.workloads import Workload
+from scheduler_core.causes.input_problems import PriorityClassUnknown
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable
 from scheduler_core.loading.priority import NEVER, Priorities
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import DisruptionBudget
 from validators import pipeline
 from validators.model import objects
@@ -55,7 +56,7 @@ def read_budgets(objects: Objects, problems: list[Problem]) -> tuple[DisruptionB
 def problems_of(budget: DisruptionBudget) -> list[Problem]:
     """Return the errors in the selector of *budget*."""
     name = ObjectName("PodDisruptionBudget", budget.namespace, budget.name)
-    return [Problem.about(name, ProblemKind.INVALID_FIELD, text) for text in object_errors.selector(budget.selector, "spec.selector")]
+    return [Problem.about(name, error) for error in object_errors.selector(budget.selector, "spec.selector")]
 
 
 def completed(groups: Iterable[Group], priorities: Priorities, problems: list[Problem]) -> tuple[Group, ...]:
@@ -64,9 +65,8 @@ def completed(groups: Iterable[Group], priorities: Priorities, problems: list[Pr
     for group in groups:
         rank = priorities.rank(group.spec.priority, group.spec.priority_class_name, group.spec.preemption_policy)
         if not rank.known:
-            why = f'spec.priorityClassName is "{group.spec.priority_class_name}", which does not exist; priority 0 is used'
             name = ObjectName(group.kind, group.metadata.namespace, group.metadata.name)
-            problems.append(Problem.about(name, ProblemKind.UNKNOWN_PRIORITY_CLASS, why))
+            problems.append(Problem.about(name, PriorityClassUnknown(group.spec.priority_class_name)))
         # The default is PreemptLowerPriority, so that only Never has to be filled in.
         unset = group.spec.preemption_policy is None and not rank.preempts
         result.append(_with_never(group) if unset else group)

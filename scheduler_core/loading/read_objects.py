@@ -11,19 +11,18 @@ from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from kubeapi import decode
 from kubeapi.meta import Struct
+from scheduler_core.causes.input_problems import SeveralObjects
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import Name, left_out, written_name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
 from scheduler_core.model.decoders import DECODERS
 from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from validators.model.objects import CLUSTER_SCOPED
 
 T = TypeVar("T")
 K = TypeVar("K", Name, str)
 M = TypeVar("M", bound=Struct)
-
-_SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
 
 
 def typed(gathered: GatheredObjects, model: type[M]) -> M:
@@ -162,7 +161,7 @@ def _pair(name: Name | str) -> Name:
 
 def several(name: ObjectName) -> Problem:
     """Return the problem of different objects of the same name."""
-    return Problem.about(name, ProblemKind.SEVERAL_OBJECTS, _SEVERAL)
+    return Problem.about(name, SeveralObjects())
 
 
 def attempt(gathered: GatheredObjects, read: Callable[[GatheredObjects], tuple[Name, T]]) -> tuple[Name, T | Unusable]:

@@ -9,8 +9,9 @@ from collections.abc import Collection, Container, Iterable, Mapping
 from kubeapi.controllers import CONTROLLERS
 from kubeapi.meta import Condition, OwnerReference
 from kubeapi.pods import DEFAULT_SCHEDULER, Pod, PodStatus
+from scheduler_core.causes.input_problems import NodeUnknown
 from scheduler_core.loading.extended_requests import Containers
-from scheduler_core.loading.gather import Name, left_out
+from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.inline_disks import disks_of
 from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Attached, Draft, Traits
@@ -26,6 +27,7 @@ from scheduler_core.loading.pod_text_cache import PodTextCache, SharedTexts
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner
+from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.pods import Health
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.volume_users import VolumeKey
@@ -57,8 +59,7 @@ def _shared_claims(drafts: Iterable[Draft]) -> frozenset[Name]:
 
 def unknown_node(draft: Draft) -> Problem:
     """Return the problem of a pod whose node does not exist."""
-    reason = f'spec.nodeName is "{draft.node}", which is not among the nodes'
-    return left_out("Pod", draft.name, reason)
+    return Problem.about(ObjectName("Pod", *draft.name), NodeUnknown(draft.node))
 
 
 class Reader:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from scheduler_core.causes.input_problems import DeviceRepeated, MorePoolsUnusable, PoolIncomplete
 from scheduler_core.model.device_pools import PoolName
 from scheduler_core.model.devices import DeviceSlice
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from scheduler_core.plugins.devices.device_kinds import slices_by_pool
 
 _LISTED = 10
@@ -17,27 +18,25 @@ _LISTED = 10
 
 def unusable_pools(slices: Iterable[DeviceSlice]) -> Iterator[Problem]:
     """Yield a problem for each of the first pools that kube-scheduler does not allocate, and one for all others."""
-    found = [(pool[0].name, why) for name, pool in slices_by_pool(slices).items() if (why := _fault(name, pool))]
-    for first, why in found[:_LISTED]:
-        message = f"{why}; kube-scheduler allocates no device of the pool"
-        yield Problem.about(Name("ResourceSlice", "", first), ProblemKind.UNUSABLE_POOL, message)
+    found = [(pool[0].name, fault) for name, pool in slices_by_pool(slices).items() if (fault := _fault(name, pool))]
+    for first, fault in found[:_LISTED]:
+        yield Problem.about(Name("ResourceSlice", "", first), fault)
     if (more := len(found) - _LISTED) > 0:
-        message = f"{more:,} more {'pool is' if more == 1 else 'pools are'} incomplete or invalid"
-        yield Problem("ResourceSlices", message, ProblemKind.UNUSABLE_POOL)
+        yield Problem(MorePoolsUnusable(more), place="ResourceSlices")
 
 
-def _fault(name: PoolName, pool: Sequence[DeviceSlice]) -> str:
-    """Return why no device of *pool* is allocated; empty if devices are allocated, or if that depends on the node."""
+def _fault(name: PoolName, pool: Sequence[DeviceSlice]) -> PoolIncomplete | DeviceRepeated | None:
+    """Return why no device of *pool* is allocated; None if devices are allocated, or if that depends on the node."""
     generation = max(each.generation for each in pool)
     newest = [each for each in pool if each.generation == generation]
     local = len({each.node for each in pool}) == 1 and bool(pool[0].node)
     if not local and len(newest) < len(pool):
         # A node that does not reach the newest slices uses the older ones.
-        return ""
+        return None
     if len(newest) < newest[0].count:
-        return f"pool {'/'.join(name)} is incomplete: {len(newest)} of {newest[0].count} slices of generation {generation} exist"
+        return PoolIncomplete("/".join(name), generation, len(newest), newest[0].count)
     names = Counter(device.name for each in newest for device in each.devices)
     if local and len(names) < names.total():
         twice = next(device for device, number in names.items() if number > 1)
-        return f"pool {'/'.join(name)} is invalid: its slices have device {twice} more than once"
-    return ""
+        return DeviceRepeated("/".join(name), twice)
+    return None

@@ -25,4 +25,5 @@ truncation        long messages and lists, cut with a note of what is omitted
 verdict_line      first sentence of the cause of a root, in one line
 changes           changes, remedies, and limits of the search for them
 constraints       conflicting constraints
+problem_words     problems and notes
 """

@@ -17,6 +17,11 @@ def titled(name: Name) -> str:
     return f"{name.kind} {name.namespace}/{name.name}"
 
 
+def label(name: Name) -> str:
+    """Return the name of an object of any kind: ``Kind name`` or ``Kind namespace/name``; only the kind of one without a name."""
+    return f"{name.kind} {'/'.join(each for each in (name.namespace, name.name) if each)}".rstrip()
+
+
 def titles(names: Iterable[Name], shown: Shown, most: int = SHOWN) -> str:
     """Return a list of objects, of which *most* are named."""
     return listed([shown(name) for name in names], most)

@@ -127,7 +127,7 @@ WORDED_BY = frozenset({"wording", "facade", "sidecar"})
 """Parts of ``scheduler_core`` that may import ``wording``, in addition to ``muster``."""
 WITHOUT_TEXT = frozenset({"causes", "diagnosis", "whatif"})
 """Parts of ``scheduler_core`` that neither build nor read text for people, except in errors of their callers."""
-HAS_CAUSES = "scheduler_core.model.decision"
+HAS_CAUSES = ("scheduler_core.model.decision", "scheduler_core.model.problem")
 """Only module of ``model`` that imports ``causes``, which import ``model`` themselves."""
 
 METHODS_OF_A_PROTOCOL = 3

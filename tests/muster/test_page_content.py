@@ -12,6 +12,7 @@ from muster.html import page_content
 from muster.html.page_content import content
 from muster.html.page_data import Listed
 from scheduler_core.causes.node_count import Amount
+from scheduler_core.causes.request_notes import DocumentUnreadable
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.problem import Problem
 from tests.muster import paged
@@ -46,7 +47,9 @@ def test_facts(objects, options, want):
 
 def test_problems_are_a_fact():
     answer, snapshot, options = paged.decided(racks(1))
-    found = content(dataclasses.replace(answer, problems=(Problem("Pod x", "bad"),)), snapshot, options)
+    found = content(
+        dataclasses.replace(answer, problems=(Problem(DocumentUnreadable("bad", left_out=False), place="Pod x"),)), snapshot, options
+    )
     assert [("1", "problem in the input", "problems")] == [
         (fact.number, fact.text, fact.anchor) for fact in found.facts if fact.anchor == "problems"
     ]

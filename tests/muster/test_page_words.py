@@ -11,6 +11,7 @@ import pytest
 from muster.html import page, sentences
 from muster.html.sentences import CountedSentence
 from muster.render.answer import Answer, Heading, Share
+from scheduler_core.causes.request_notes import DocumentUnreadable
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from scheduler_core.wording.sentences import Clause, Sentence
@@ -39,7 +40,12 @@ def test_several_clauses_are_points_whatever_they_contain(clauses, want):
     ("answer", "want", "sign"),
     [
         pytest.param(Answer(()), "There are no pending pods", "✓", id="nothing"),
-        pytest.param(Answer((), (), (Problem("Pod x", "bad"),)), "Nothing could be decided", "✗", id="problems alone"),
+        pytest.param(
+            Answer((), (), (Problem(DocumentUnreadable("bad", left_out=False), place="Pod x"),)),
+            "Nothing could be decided",
+            "✗",
+            id="problems alone",
+        ),
         pytest.param(Answer.from_decisions([simulated.placed_tree()]), "default/run is placed", "✓", id="one root"),
         pytest.param(Answer.from_decisions([simulated.failed_gang()]), "default/g is not placed", "✗", id="one that is not"),
         pytest.param(
@@ -104,7 +110,10 @@ def test_short_names_are_not_ambiguous(resources, want):
 
 
 def test_problems_of_one_kind_are_reported_together():
-    found = [Problem("Pod a", "bad"), Problem("Pod b", "worse"), Problem("Pod c", "bad")]
+    found = [
+        Problem(DocumentUnreadable(why, left_out=False), place=name)
+        for name, why in (("Pod a", "bad"), ("Pod b", "worse"), ("Pod c", "bad"))
+    ]
     assert [("Pod a, Pod c", "bad"), ("Pod b", "worse")] == sentences.problems(found)
 
 

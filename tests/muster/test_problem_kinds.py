@@ -14,11 +14,32 @@ from muster.commands.simulate.expansion import with_free_name
 from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
+from scheduler_core.causes.input_problems import (
+    AttributeUnknown,
+    Effect,
+    InvalidField,
+    LabelSource,
+    LabelUnknown,
+    ObjectLeftOut,
+    SeveralObjects,
+    TopologyKeyUnknown,
+)
+from scheduler_core.causes.request_notes import (
+    AlsoDefined,
+    FileUnreadable,
+    NotExpressed,
+    NotSimulated,
+    ObjectNote,
+    RefusedByServer,
+    TemplateMissing,
+)
 from scheduler_core.cluster.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemKind, label
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
+from scheduler_core.wording.problem_words import object_words
+from scheduler_core.wording.titles import label
 from tests.muster.simulated import gang, leaf, lone, node, pod, single
 from tests.muster.test_fit import composite, judged, on_node, saved
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest, simulated
@@ -109,21 +130,15 @@ def test_queues_and_unreadable_files_of_the_cluster(folder):
     ]
 
 
-# Texts that look like others.
-
-SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
-LEFT_OUT = "is not used; the pod is left out"
-
-
 @pytest.mark.parametrize(
     ("problem", "ambiguous", "unused"),
     [
-        pytest.param(Problem.about(lone("p"), ProblemKind.SEVERAL_OBJECTS, "in other words"), True, True, id="several pods"),
-        pytest.param(Problem("file", "x", ProblemKind.SEVERAL_OBJECTS, (Name("Node", "", "n"),)), True, True, id="named in other words"),
-        pytest.param(Problem("Pod of a file", SEVERAL, ProblemKind.UNREADABLE_FILE), False, False, id="a file named like a pod"),
-        pytest.param(Problem.about(Name("Service", "a", "Pod x"), ProblemKind.SEVERAL_OBJECTS, SEVERAL), False, False, id="services"),
-        pytest.param(Problem.about(lone("p"), ProblemKind.OBJECT_LEFT_OUT, "in other words"), False, True, id="a pod is left out"),
-        pytest.param(Problem.about(lone("p"), ProblemKind.NOT_SIMULATED, LEFT_OUT), False, False, id="the same end"),
+        pytest.param(Problem.about(lone("p"), SeveralObjects()), True, True, id="several pods"),
+        pytest.param(Problem(AlsoDefined(lone("p"), "a:1"), (Name("Node", "", "n"),)), True, True, id="several nodes"),
+        pytest.param(Problem(FileUnreadable("why"), place="Pod of a file"), False, False, id="a file named like a pod"),
+        pytest.param(Problem.about(Name("Service", "a", "Pod x"), SeveralObjects()), False, False, id="services"),
+        pytest.param(Problem.about(lone("p"), ObjectLeftOut("why")), False, True, id="a pod is left out"),
+        pytest.param(Problem.about(lone("p"), NotSimulated("the pod is left out")), False, False, id="another problem of a pod"),
     ],
 )
 def test_unused_objects_are_recognised_by_kind(problem, ambiguous, unused):
@@ -133,11 +148,11 @@ def test_unused_objects_are_recognised_by_kind(problem, ambiguous, unused):
 @pytest.mark.parametrize(
     ("problem", "want"),
     [
-        pytest.param(Problem.about(lone("p"), ProblemKind.INVALID_FIELD, "x"), True, id="an object at PATH"),
-        pytest.param(Problem("2 pods", "x", ProblemKind.REFUSED, (lone("q"), lone("p"))), True, id="one of several objects"),
-        pytest.param(Problem("Pod default/p", "x", ProblemKind.UNREADABLE_FILE), False, id="a file of the cluster, named like it"),
-        pytest.param(Problem("attribute x", "x", ProblemKind.UNKNOWN_ATTRIBUTE), True, id="an attribute"),
-        pytest.param(Problem("attribute x.json", "x", ProblemKind.UNREADABLE_FILE), False, id="a file named like an attribute"),
+        pytest.param(Problem.about(lone("p"), InvalidField("x", "y", Effect.TOLERATES_NOTHING)), True, id="an object at PATH"),
+        pytest.param(Problem(RefusedByServer("x"), (lone("q"), lone("p"))), True, id="one of several objects"),
+        pytest.param(Problem(FileUnreadable("x"), place="Pod default/p"), False, id="a file of the cluster, named like it"),
+        pytest.param(Problem(AttributeUnknown("x")), True, id="an attribute"),
+        pytest.param(Problem(FileUnreadable("x"), place="attribute x.json"), False, id="a file named like an attribute"),
     ],
 )
 def test_problems_of_path_are_recognised_by_names(problem, want):
@@ -197,25 +212,30 @@ ODD = Name("Job", "default", "a, Job default/b")
 )
 def test_refused_objects_are_known_by_name(origins, names, capacity):
     decisions = [single(f"x{number}", "n1") for number in range(len(origins))]
-    refused = Problem(", ".join(map(label, names)), "why", ProblemKind.REFUSED, tuple(names))
+    refused = Problem(RefusedByServer("why"), tuple(names))
     text = line(*decisions, origins={each.root: origin for each, origin in zip(decisions, origins, strict=True)}, refused=refused)
-    assert f"does not fit: {refused.object}: why{CAPACITY if capacity else ''}" == text
+    assert f"does not fit: {', '.join(map(label, names))}: why{CAPACITY if capacity else ''}" == text
 
 
 FAILED = Decision(leaf("g"), Status.UNSCHEDULABLE, pending={"default/g-0": ()})
+KEY, LABEL = TopologyKeyUnknown("zone", "rack"), LabelUnknown("zone", LabelSource.NODE_SELECTOR, "rack")
+GONE = TemplateMissing(Name("ResourceClaimTemplate", "default", "gpu"))
 MISSPELT = 'no node has the topology key "zone"; did you mean "rack"?'
+OF_POD = 'no node has the label "zone" of its node selector; did you mean "rack"?'
 
 
 @pytest.mark.parametrize(
     ("parts", "suggestion"),
     [
-        pytest.param({"problems": Problem.about(leaf("g"), ProblemKind.UNKNOWN_TOPOLOGY_KEY, MISSPELT)}, MISSPELT, id="a key"),
-        pytest.param({"problems": Problem.about(lone("g-0"), ProblemKind.UNKNOWN_LABEL, "a hint")}, "a hint", id="a label of a pod"),
-        pytest.param({"problems": Problem.about(leaf("g"), ProblemKind.INVALID_FIELD, MISSPELT)}, "", id="another problem in these words"),
-        pytest.param({"problems": Problem.about(leaf("h"), ProblemKind.UNKNOWN_LABEL, MISSPELT)}, "", id="another object"),
-        pytest.param({"notes": Problem.about(TRAIN, ProblemKind.MISSING_OBJECT, "it is gone")}, "it is gone", id="a missing object"),
-        pytest.param({"notes": Problem.about(TRAIN, ProblemKind.NOT_EXPRESSED, "there is no way")}, "", id="another note in these words"),
-        pytest.param({"notes": Problem.about(WEB, ProblemKind.MISSING_OBJECT, "there is no X")}, "", id="missing for another object"),
+        pytest.param({"problems": Problem.about(leaf("g"), KEY)}, MISSPELT, id="a key"),
+        pytest.param({"problems": Problem.about(lone("g-0"), LABEL)}, OF_POD, id="a label of a pod"),
+        pytest.param(
+            {"problems": Problem.about(leaf("g"), InvalidField("x", MISSPELT, Effect.TOLERATES_NOTHING))}, "", id="another problem"
+        ),
+        pytest.param({"problems": Problem.about(leaf("h"), LABEL)}, "", id="another object"),
+        pytest.param({"notes": Problem.about(TRAIN, GONE)}, "there is no ResourceClaimTemplate default/gpu", id="a missing object"),
+        pytest.param({"notes": Problem.about(TRAIN, NotExpressed("x", "there is no way"))}, "", id="another note"),
+        pytest.param({"notes": Problem.about(WEB, GONE)}, "", id="missing for another object"),
     ],
 )
 def test_a_suggestion_is_known_by_kind(parts, suggestion):
@@ -233,11 +253,11 @@ def test_a_name_that_looks_like_a_suggestion_is_none():
 @pytest.mark.parametrize(
     ("note", "want"),
     [
-        pytest.param(Problem.about(TRAIN, ProblemKind.HAS_ENDED, "is over"), "Job default/train: is over", id="it has ended"),
-        pytest.param(Problem.about(WEB, ProblemKind.CREATES_NO_PODS, "none"), "Deployment default/web: none", id="it has no pods"),
         pytest.param(
-            Problem.about(WEB, ProblemKind.NOT_EXPRESSED, "it creates no pods now"), "the pods at PATH have nodes already", id="words"
+            Problem.about(TRAIN, ObjectNote.HAS_ENDED), "Job default/train: it has ended and creates no more pods", id="it has ended"
         ),
+        pytest.param(Problem.about(WEB, ObjectNote.CREATES_NO_PODS), "Deployment default/web: it creates no pods now", id="it has no pods"),
+        pytest.param(Problem.about(WEB, NotExpressed("x", "it creates no pods now")), "the pods at PATH have nodes already", id="words"),
     ],
 )
 def test_why_nothing_is_judged_is_known_by_kind(note, want):
@@ -253,4 +273,4 @@ def test_the_object_for_which_a_pod_is_created_is_a_name():
 def test_a_group_without_pods_is_reported_by_the_kind_of_its_origin(kind, want):
     origin = Name(kind, "default", "PodGroup v")
     own = Own(frozenset({leaf("g")}), frozenset(), (), {leaf("g"): origin})
-    assert want == [each.object for each in own_objects.unjudged(Answer(()), load([]), own)]
+    assert want == [object_words(each) for each in own_objects.unjudged(Answer(()), load([]), own)]

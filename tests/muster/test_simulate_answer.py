@@ -7,12 +7,14 @@ import dataclasses
 import pytest
 
 from muster.render.answer import Answer
+from scheduler_core.causes.input_problems import ObjectLeftOut
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting, single, single_left, told
 
-PROBLEM = Problem("Node n", "status.allocatable is missing; the node is left out")
+PROBLEM = Problem.about(Name("Node", "", "n"), ObjectLeftOut("status.allocatable is missing"))
 
 
 def gang_placed(*pods, left=()):

@@ -134,8 +134,13 @@ def test_text_that_is_not_yaml_is_skipped(folder):
 
 def test_skipped_objects_are_problems_with_their_reasons():
     status, answer = simulated([job(), manifest("Sandbox", "agents.example/v1", template=TEMPLATE)], NODES)
-    message = "Sandbox (agents.example) is not supported; its pods are not simulated"
-    want = {"object": "Sandbox default/web", "message": message, "reason": "NotSimulated"}
+    why = "Sandbox (agents.example) is not supported"
+    want = {
+        "object": "Sandbox default/web",
+        "message": f"{why}; its pods are not simulated",
+        "reason": "NotSimulated",
+        "causes": [{"reason": "NotSimulated", "message": why}],
+    }
     assert (2, [want]) == (status, answer["problems"])
 
 

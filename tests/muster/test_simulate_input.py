@@ -14,6 +14,7 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input
 from scheduler_core.loading import gather
 from tests.muster.simulated import node, pod
+from tests.scheduler_core.worded_problems import worded
 
 NODE, OTHER = json.dumps(node("n1")), json.dumps(node("n2"))
 YAML = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
@@ -30,7 +31,7 @@ def read(*paths, further=()):
     inputs = cluster_input.read_cluster_input(paths, further, Progress())
     kinds, unsorted = gather.gather(inputs.objects)
     names = sorted(gather.written_name(found.text)[1] for listed in kinds.values() for found in listed)
-    return names, [(each.object, each.message) for each in (*inputs.problems, *unsorted)]
+    return names, [(each.object, each.message) for each in worded((*inputs.problems, *unsorted))]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_pipes_and_devices_below_a_directory_are_problems(folder, strict):
 
     kinds = {"/dev/null": "a device", "b.yaml": "a pipe"}
     want = [(name, f"cannot be read: it is {kind}, which is only read if you name it") for name, kind in kinds.items()]
-    assert want == [(each.object, each.message) for each in inputs.problems]
+    assert want == [(each.object, each.message) for each in worded(inputs.problems)]
     assert 1 == len(inputs.objects)
 
 

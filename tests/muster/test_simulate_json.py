@@ -7,8 +7,11 @@ import json
 
 from muster.render import answer_json
 from muster.render.answer import Answer
+from scheduler_core.causes.input_problems import SeveralObjects
 from scheduler_core.model.decision import Eviction, RankedGroup, RankLevel
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem
+from scheduler_core.wording.problem_words import problem_words
 from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting, stated
 
 
@@ -18,13 +21,13 @@ def rendered(*decisions, **rest):
 
 def test_shape_of_a_whole_answer():
     answer = rendered(
-        placed_tree(), rootless=[("default/lonely", stated("why"))], problems=[Problem("Node n", "told", ProblemKind.OBJECT_LEFT_OUT)]
+        placed_tree(), rootless=[("default/lonely", stated("why"))], problems=[Problem.about(Name("Node", "", "n"), SeveralObjects())]
     )
 
     assert list(answer) == ["version", "decisions", "pending", "problems", "summary"]
     assert answer["version"] == 1
     assert answer["pending"] == [{"pod": "default/lonely", "reason": "why", "causes": [{"reason": "PluginReason", "message": "why"}]}]
-    assert answer["problems"] == [{"object": "Node n", "message": "told", "reason": "ObjectLeftOut"}]
+    assert answer["problems"] == [{"object": "Node n", "message": problem_words(Problem(SeveralObjects())), "reason": "SeveralObjects"}]
     assert answer["summary"] == {"roots": 1, "placed": 1, "pods": 4}
 
 

@@ -60,7 +60,8 @@ def test_a_limit_of_roots_is_a_note():
         return json.loads(simulated("--format", "json", *arguments).stdout).get("notes", [])
 
     message = "searched for 3 of the 4 roots that are not placed; set --remedies 4 for all of them"
-    want = {"object": "Remedies", "message": message, "reason": "RemediesLimited"}
+    causes = [{"reason": "SearchedRoots", "searched": 3, "roots": 4}]
+    want = {"object": "Remedies", "message": message, "reason": "RemediesLimited", "causes": causes}
     assert [want] == notes()
     assert [] == notes("--remedies", "4")
     assert [] == notes("--remedies", "0")

@@ -11,6 +11,7 @@ import pytest
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
 from scheduler_core.causes.attempts import PluginReason
+from scheduler_core.causes.request_notes import DocumentUnreadable
 from scheduler_core.model.decision import Decision, RankedGroup, RankLevel, VolumeChoice
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation, GivenDevice
@@ -31,6 +32,10 @@ from tests.muster.simulated import (
 )
 
 KIN = kinship({"a": "run", "b": "run"}, a=2, b=2, g=3, urgent=2, low=2)
+
+
+def unread(place, why):
+    return Problem(DocumentUnreadable(why, left_out=False), place=place)
 
 
 def shown(*decisions, kin=KIN, every=False, colour=False, **rest):
@@ -333,7 +338,7 @@ def test_pods_without_a_decision_are_reported():
 
 
 def test_problems_of_one_kind_are_reported_together():
-    problems = [Problem(f"Node n{number}", "no allocatable") for number in range(20)] + [Problem("Pod default/p", "no name")]
+    problems = [unread(f"Node n{number}", "no allocatable") for number in range(20)] + [unread("Pod default/p", "no name")]
     lines = shown(single("p", "n1"), problems=problems)
 
     assert lines[2:6] == [
@@ -346,7 +351,7 @@ def test_problems_of_one_kind_are_reported_together():
 
 
 def test_problems_are_cut():
-    lines = shown(problems=[Problem("Node n", f"message {number}") for number in range(11)])
+    lines = shown(problems=[unread("Node n", f"message {number}") for number in range(11)])
     assert "  … and 3 more problems" in lines
 
 
@@ -354,7 +359,7 @@ def test_problems_are_cut():
     ("rest", "want"),
     [
         pytest.param({}, "Nothing to place: there is no pending pod among the inputs", id="nothing"),
-        pytest.param({"problems": [Problem("f", "m")]}, "Nothing could be decided; 1 problem in the input", id="problems alone"),
+        pytest.param({"problems": [unread("f", "m")]}, "Nothing could be decided; 1 problem in the input", id="problems alone"),
         pytest.param({"seconds": 1.5}, "Nothing to place: there is no pending pod among the inputs; 1.500 s", id="timings"),
     ],
 )
@@ -369,7 +374,7 @@ def test_names_and_messages_cannot_steer_a_terminal():
         stated("\x1b[1m"),
         groups=(told(leaf("\x1b[2J"), Status.UNSCHEDULABLE, "\x1b[1m", domain="\x07"),),
     )
-    assert [line for line in shown(bad, problems=[Problem("\x1b", "\x1b")]) if not line.isprintable()] == []
+    assert [line for line in shown(bad, problems=[unread("\x1b", "\x1b")]) if not line.isprintable()] == []
 
 
 def test_colours_change_nothing_but_the_colour():

@@ -11,6 +11,7 @@ from scheduler_core.cluster.load import load
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.names import HOSTNAME
 from tests.muster.simulated import node, pod
+from tests.scheduler_core.worded_problems import worded
 
 
 def supposed(objects, drain=(), *additions):
@@ -214,7 +215,7 @@ def test_of_several_objects_of_one_name_the_one_that_counts_is_copied_and_draine
     found, problems = suppose(objects, ["n2"], [Addition.from_text("1 like n1")])
     added = [each for each in found if isinstance(each, dict) and each["metadata"]["name"] == "n1-added-1"]
 
-    assert {"Node n1", "Pod default/web"} == {each.object for each in problems}
+    assert {"Node n1", "Pod default/web"} == {each.object for each in worded(problems)}
     assert [("2", "r1")] == [(each["status"]["allocatable"]["cpu"], each["metadata"]["labels"]["rack"]) for each in added]
     assert ["n1"] == [each["spec"]["nodeName"] for each in map(dict, parsed(found)) if each["kind"] == "Pod"]
 

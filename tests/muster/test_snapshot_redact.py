@@ -17,6 +17,7 @@ from tests.scheduler_core.exact.devices.small_clusters import clusters as device
 from tests.scheduler_core.exact.devices.small_clusters import manifests
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of
+from tests.scheduler_core.worded_problems import worded
 
 
 def redacted(objects, salt="salt"):
@@ -25,7 +26,7 @@ def redacted(objects, salt="salt"):
 
 def test_different_objects_of_one_name_are_reported_again():
     objects = [node("n1", cpu="4"), *(pod("p", cpu=cpu) for cpu in ("2", "9"))]
-    assert [each.message for each in load(objects).problems] == [each.message for each in load(redacted(objects)).problems]
+    assert [each.message for each in worded(load(objects).problems)] == [each.message for each in worded(load(redacted(objects)).problems)]
 
 
 def renamed(before, after):

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 import scheduler_core
 from muster import cli
-from muster.render.answer_json import decision_json, problems_json
+from muster.render.answer_json import decision_json
+from muster.render.cause_keys import member_word
 from scheduler_core import facade
 from scheduler_core.model import decision as internal
 from scheduler_core.model.decision import GroupDecision
@@ -75,7 +76,7 @@ def by_the_function(**options: Any) -> dict[str, Any]:
     return {
         "decisions": [as_json(each) for each in result.decisions],
         "pending": [{"pod": pod, "reason": reason} for pod, reason in result.pending.items()],
-        "problems": problems_json(result.problems),
+        "problems": [{"object": each.object, "message": each.message, "reason": member_word(each.kind)} for each in result.problems],
     }
 
 

@@ -11,6 +11,7 @@ import click
 
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen
 from scheduler_core.model.problem import Problem
+from scheduler_core.wording.problem_words import object_words, problem_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 from validators.rules.base import Severity
@@ -80,7 +81,7 @@ def as_json(report: DiagnosisReport) -> str:
         "version": VERSION,
         "findings": [_finding(check, each) for check, each in report.defects],
         "unchecked": [{"id": check.id, "reason": each.reason} for check, each in report.unchecked],
-        "problems": [{"object": each.object, "message": each.message} for each in report.problems],
+        "problems": [{"object": object_words(each), "message": problem_words(each)} for each in report.problems],
         "summary": {
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),

@@ -27,7 +27,9 @@ from muster.doctor.leaves import secret_names
 from muster.doctor.manifests import labels_at, mapping_at, text_at
 from muster.doctor.rights import needed
 from muster.doctor.world import Account, ApiServer, Item, World
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.causes.request_notes import RefusedRequest, RequestRefused
+from scheduler_core.model.problem import Problem
+from scheduler_core.wording.problem_words import object_words, problem_words
 
 if TYPE_CHECKING:
     from scheduler_core.sidecar.client.access_review import Permission
@@ -80,7 +82,7 @@ def _keep_objects(objects: LiveObjects) -> None:
     for resource in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
         objects.keep(f"{ADMISSION}/{resource}")
     if objects.problems:
-        raise ClusterError(f"{objects.api.host}: {objects.problems[0].object} {objects.problems[0].message}")
+        raise ClusterError(f"{objects.api.host}: {object_words(objects.problems[0])} {problem_words(objects.problems[0])}")
     ours = (("labelSelector", f"{PART_OF}={MUSTER}"),)
     for resource in ("deployments", "statefulsets"):
         objects.keep(f"/apis/apps/v1/{resource}", ours)
@@ -118,7 +120,7 @@ def _api_server(objects: LiveObjects) -> ApiServer:
         rows = versions.workload_versions()
         resources = frozenset(f"{row.name}/{each}" for row in rows for each in served(api, row.name))
     except ReplyError as error:
-        objects.problems.append(Problem("API server", f"its version and APIs cannot be read: {error}", ProblemKind.UNREADABLE_RESOURCE))
+        objects.problems.append(Problem(RequestRefused(RefusedRequest.DISCOVERY, str(error)), place="API server"))
         return ApiServer()
     try:
         gates: Mapping[str, bool] | None = feature_gates(api) or None
@@ -135,7 +137,7 @@ def _endpoints(objects: LiveObjects, entry: Entry) -> tuple[Sequence[str], Conne
         return cluster.replicas(), connect_through(objects.api, cluster)
     except ReplyError as error:
         listed = f"EndpointSlices of {namespace}/{name}"
-        objects.problems.append(Problem(listed, f"cannot be listed: {error}", ProblemKind.UNREADABLE_RESOURCE))
+        objects.problems.append(Problem(RequestRefused(RefusedRequest.LIST, str(error)), place=listed))
         return (), connect_directly
 
 
@@ -172,8 +174,8 @@ def _granted(objects: LiveObjects, world: World) -> dict[Account, Mapping[Permis
             reviewed = {each: is_granted(objects.api, each, account) for each in permissions if each not in known}
         except ReplyError as error:
             if error.code != FORBIDDEN:
-                why = f"its permissions cannot be reviewed: {error}"
-                objects.problems.append(Problem(component.item.label, why, ProblemKind.UNREADABLE_RESOURCE))
+                refused = RequestRefused(RefusedRequest.REVIEW_PERMISSIONS, str(error))
+                objects.problems.append(Problem(refused, place=component.item.label))
             granted[account] = None
             continue
         granted[account] = {**known, **reviewed}

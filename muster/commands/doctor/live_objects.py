@@ -9,7 +9,8 @@ from kubeapi import decode
 from muster.commands.snapshot.live_cluster import NOT_FOUND, PAGE, ClusterError, list_pages
 from muster.doctor.manifests import mapping_at, mappings_at, text_at
 from muster.doctor.world import Item
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.causes.request_notes import RefusedRequest, RequestRefused
+from scheduler_core.model.problem import Problem
 
 Query = Sequence[tuple[str, str]]
 
@@ -39,7 +40,7 @@ class LiveObjects:
             self.add(Item(_object(self.api.read(path))))
         except ReplyError as error:
             if error.code != NOT_FOUND:
-                self.problems.append(Problem(path, f"cannot be read: {error}", ProblemKind.UNREADABLE_RESOURCE))
+                self.problems.append(Problem(RequestRefused(RefusedRequest.READ, str(error)), place=path))
                 self.unread.add(path.split("/")[-2])
 
     def add(self, item: Item) -> None:
@@ -59,7 +60,7 @@ class LiveObjects:
                 head = {"apiVersion": text_at(content, "apiVersion"), "kind": text_at(content, "kind").removesuffix("List")}
                 yield from (Item({**head, **each}) for each in mappings_at(content, "items"))
         except ReplyError as error:
-            self.problems.append(Problem(path, f"cannot be listed: {error}", ProblemKind.UNREADABLE_RESOURCE))
+            self.problems.append(Problem(RequestRefused(RefusedRequest.LIST, str(error)), place=path))
             self.unread.add(path.rpartition("/")[2])
         except (ValueError, *TRANSPORT) as error:
             raise ClusterError(f"{self.api.host} cannot be read: {' '.join(str(error).split())[:300]}") from None

@@ -11,7 +11,9 @@ import click
 from kubeapi.field_path import FieldPath
 from muster.doctor.manifests import mapping_at, text_at, value_at
 from muster.doctor.world import Item, World
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.causes.request_notes import AlsoDefined, DocumentUnreadable, NoFile
+from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem
 from validators.lint import discovery, files
 from validators.lint.documents import Document, Unreadable
 
@@ -34,12 +36,12 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
             item = Item(part.content, f"{part.file}:{part.span(FieldPath()).line}")
             first = items.setdefault((item.kind, item.namespace, item.name), item)
             if first is not item:
-                message = f"{item.label} is also in {first.place}; only that one is checked"
-                problems.append(Problem(item.place, message, ProblemKind.SEVERAL_OBJECTS))
+                duplicate = Name(item.kind, item.namespace, item.name)
+                problems.append(Problem(AlsoDefined(duplicate, first.place), place=item.place))
         elif isinstance(part, Unreadable):
-            problems.append(Problem(f"{part.file}:{part.line}:{part.column}", part.message, ProblemKind.UNREADABLE_FILE))
+            problems.append(Problem(DocumentUnreadable(part.message, left_out=False), place=f"{part.file}:{part.line}:{part.column}"))
     if not manifests:
-        problems.append(Problem(", ".join(paths), f"no {', '.join(files.SUFFIXES)} file", ProblemKind.NO_FILE))
+        problems.append(Problem(NoFile(files.SUFFIXES), place=", ".join(paths)))
     objects = tuple(items.values())
     return World(now=now, items=objects, bindings=frozenset(filter(None, map(binding_of, objects)))), problems
 

@@ -11,6 +11,7 @@ from muster.commands import live_input, options, pod_creation, scheduler_config
 from muster.commands.outputs import output_of, to_file
 from muster.commands.pod_creation import Gang, PodCreation
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT
+from scheduler_core.wording.problem_words import shown_order
 
 if TYPE_CHECKING:
     from muster.commands.fit.verdict_report import Judged
@@ -138,7 +139,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     progress.end()
     mine = inputs.own or own_objects.Own(frozenset(), frozenset())
     own = own_objects.restricted(answer, snapshot, mine)
-    unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=lambda each: (each.object, each.message))
+    unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=shown_order)
     own = dataclasses.replace(own, skipped=(*own.skipped, *unjudged))
     unread = own_objects.unread(answer, own, inputs.unread)
     own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))

@@ -15,8 +15,9 @@ from muster.render.tree_rows import Kinship
 from scheduler_core.causes.changes import Change
 from scheduler_core.model.decision import Decision, latest
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import ProblemKind
+from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.model.status import Status
+from scheduler_core.wording.problem_words import object_words, problem_words, reason_words
 from scheduler_core.wording.titles import domain_text, titled
 from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted
@@ -136,7 +137,7 @@ def _unread(number: int) -> str:
 def _nothing(answer: Answer, own: Own | None) -> str:
     if reasons := answer.skipped or [each for each in answer.notes if each.kind in _PODLESS]:
         more = f" (and {counted(len(reasons) - 1, 'more object')})" if len(reasons) > 1 else ""
-        return f"{reasons[0].object}: {reasons[0].message}{more}"
+        return f"{object_words(reasons[0])}: {problem_words(reasons[0])}{more}"
     if own is not None:
         return "the pods at PATH have nodes already, or its groups have no pods"
     return "PATH has no object that creates pods"
@@ -158,7 +159,7 @@ class _Case:
         capacity = _CAPACITY.get(otherwise, "") if judged.issuperset(first.names) else ""
         more = f" (and {counted(number, 'more reason')})" if number else ""
         shortage = self._shortage() if otherwise is Kind.DOES_NOT_FIT else ""
-        return f"{first.object}: {first.message}{more}{capacity}{shortage}"
+        return f"{object_words(first)}: {reason_words(first)}{more}{capacity}{shortage}"
 
     def _shortage(self) -> str:
         """Return how many pods have no node, apart from the refusal; nothing if all have one."""
@@ -232,7 +233,7 @@ class _Case:
         missing = (each for each in self.answer.notes if each.kind is ProblemKind.MISSING_OBJECT and subject in each.names)
         misspelt = (each for each in self.answer.problems if each.kind in _MISSPELT and not own.isdisjoint(each.names))
         first = next(itertools.chain(missing, misspelt), None)
-        return f"; {first.message}" if first is not None else ""
+        return f"; {problem_words(first)}" if first is not None else ""
 
 
 def _kind(decision: Decision, *, evicts: bool) -> Kind:

@@ -13,6 +13,7 @@ from muster.render.root_text import Paint
 from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.status import Status
+from scheduler_core.wording.problem_words import object_words, problem_words
 
 if TYPE_CHECKING:
     from muster.html.page_content import Origin
@@ -64,7 +65,7 @@ def as_json(verdict: Verdict, own: Answer, change: Remedy | None = None) -> str:
     content = answer_json.as_json(own)
     content["version"] = VERSION
     head = {"version": VERSION, "verdict": verdict.kind.value, "message": verdict.line}
-    skipped = [{"object": each.object, "reason": each.message} for each in own.skipped]
+    skipped = [{"object": object_words(each), "reason": problem_words(each)} for each in own.skipped]
     refused = answer_json.refused_json(own.refused)
     rest = {key: value for key, value in content.items() if key not in head}
     helps = {"change": answer_json.remedy_as_json(change)} if change is not None else {}

@@ -72,6 +72,7 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
     from kubeapi.versions import served
     from muster.commands.progress import Progress
     from muster.commands.snapshot import live_cluster
+    from scheduler_core.wording.problem_words import object_words, problem_words
     from validators.model import controllers
     from validators.model.objects import KINDS
 
@@ -87,7 +88,7 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
         progress.end()
     documents = [each for page in answer.lists for each in _documents(page)]
     owners = {_identity(each): owner for each in documents if (owner := _controller(each)) is not None}
-    problems = tuple(f"{each.object} {each.message}" for each in answer.problems)
+    problems = tuple(f"{object_words(each)} {problem_words(each)}" for each in answer.problems)
     return Live(_manifests(documents), answer.kinds, problems, owners)
 
 

@@ -21,8 +21,9 @@ from muster.commands.pod_creation import UNCHANGED, PodCreation
 from muster.commands.progress import Progress
 from muster.commands.simulate import completed_input, file_texts, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
+from scheduler_core.causes.request_notes import DocumentUnreadable, FileTooLarge, FileUnreadable, KeyRepeated, NoFile, TextNotJson
 from scheduler_core.loading import gathered, json_values
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from validators.lint import documents, file_content, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE
@@ -100,11 +101,7 @@ def read_files(
 
 def empty_directories(paths: Iterable[str]) -> list[Problem]:
     """Return a problem for each of *paths* that is a directory without a file to read."""
-    return [Problem(each, f"has no {', '.join(files.SUFFIXES)} file", ProblemKind.NO_FILE) for each in files.empty_directories(paths)]
-
-
-def _unreadable(place: str, why: str) -> Problem:
-    return Problem(place, why, ProblemKind.UNREADABLE_FILE)
+    return [Problem(NoFile(files.SUFFIXES), place=each) for each in files.empty_directories(paths)]
 
 
 def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
@@ -133,7 +130,7 @@ def _read(file: str, inputs: ClusterInput, progress: Progress, *, is_given: bool
             with open(file, "rb") if is_given else file_content.open_regular(file) as stream:  # noqa: PTH123 - as above
                 content = _content(stream, progress, name)
     except OSError as error:
-        inputs.problems.append(_unreadable(name, f"cannot be read: {(error.strerror or str(error)).lower()}"))
+        inputs.problems.append(Problem(FileUnreadable((error.strerror or str(error)).lower()), place=name))
         return
     if strict and len(content) <= LARGEST_FILE:
         inputs.texts[name] = content
@@ -175,20 +172,20 @@ def _content(stream: BinaryIO | io.BufferedReader, progress: Progress, name: str
 def _take_json(name: str, content: bytes, inputs: ClusterInput, *, strict: bool) -> bool:
     """Add the JSON values of a text; return False if there are none and it can be YAML."""
     if len(content) > LARGEST_JSON:
-        inputs.problems.append(_unreadable(name, f"must be at most {LARGEST_JSON:,} bytes; split the file"))
+        inputs.problems.append(Problem(FileTooLarge(LARGEST_JSON), place=name))
         return True
     good: list[Source] = []
     bad: list[Problem] = []
     place = 0
     for value in json_values.split(content):
         text = bytes(value) if isinstance(value, memoryview) else value
-        why = _not_json(text) or (_duplicate_key(text) if strict else "")
-        if not why:
+        why = _not_json(text) or (_duplicate_key(text) if strict else None)
+        if why is None:
             good.append(text)
             continue
         place = content.index(bytes(text)[:64], place)
         line = content.count(b"\n", 0, place + len(text) - len(bytes(text).lstrip())) + 1
-        bad.append(_unreadable(f"{name}:{line}", why))
+        bad.append(Problem(why, place=f"{name}:{line}"))
     if not good and len(content) <= LARGEST_FILE:
         return False
     inputs.objects += good
@@ -196,27 +193,25 @@ def _take_json(name: str, content: bytes, inputs: ClusterInput, *, strict: bool)
     return True
 
 
-def _not_json(text: decode.Text) -> str:
-    """Return why a text is not used; empty if it is JSON."""
+def _not_json(text: decode.Text) -> TextNotJson | None:
+    """Return why a text is not used; None if it is JSON."""
     try:
         decode.VALUE.decode(text)
     except RecursionError:
-        why = gathered.DEEP
+        return TextNotJson(gathered.DEEP)
     except ValueError as error:
-        why = str(error)
-    else:
-        return ""
-    return f"is not JSON: {why}; the text up to the next object is left out"
+        return TextNotJson(str(error))
+    return None
 
 
-def _duplicate_key(text: decode.Text) -> str:
-    """Return why a JSON text is not used; empty if no object in it has a key twice.
+def _duplicate_key(text: decode.Text) -> KeyRepeated | None:
+    """Return why a JSON text is not used; None if no object in it has a key twice.
 
     Without duplicates, encoding the decoded value again gives as many colons, unless a text has an escaped one.
     """
     try:
         if bytes(text).count(b":") == decode.ENCODER.encode(decode.parse(text)).count(b":"):
-            return ""
+            return None
     except (decode.NotJson, RecursionError):
         # A value without duplicates is left out when it is sorted by kind, without the other objects of its list.
         pass
@@ -226,17 +221,16 @@ def _duplicate_key(text: decode.Text) -> str:
     try:
         next(json_text.values(bytes(text).decode("utf-8", "surrogateescape")))
     except Fault as fault:
-        return f"{fault.message}; the object is left out"
-    return ""
+        return KeyRepeated(fault.message)
+    return None
 
 
 def _take_manifest(name: str, content: bytes, inputs: ClusterInput) -> None:
     if len(content) > LARGEST_FILE:
-        message = f"must be at most {LARGEST_FILE:,} bytes of YAML, or {LARGEST_JSON:,} of JSON"
-        inputs.problems.append(_unreadable(name, message))
+        inputs.problems.append(Problem(FileTooLarge(LARGEST_JSON, LARGEST_FILE), place=name))
         return
     for part in documents.parse(name, content).parts:
         if isinstance(part, Document):
             inputs.objects.append(part.content)
         else:
-            inputs.problems.append(_unreadable(f"{part.file}:{part.line}:{part.column}", f"{part.message}; it is left out"))
+            inputs.problems.append(Problem(DocumentUnreadable(part.message), place=f"{part.file}:{part.line}:{part.column}"))

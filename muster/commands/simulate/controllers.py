@@ -19,12 +19,22 @@ from muster.commands.simulate.admission import validation
 from muster.commands.simulate.expansion import Cluster, Expansion, identity, with_free_name
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller, PodOwners
+from scheduler_core.causes.request_notes import (
+    ConversionWarning,
+    CreatedTwice,
+    JudgedAsGang,
+    NameMissing,
+    NotExpressed,
+    NotSimulated,
+    ObjectNote,
+    TemplateWithoutContainers,
+    WhyNotSimulated,
+)
 from scheduler_core.loading.gather import gather, unreadable, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
 from scheduler_core.loading.read_objects import several
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemKind, label
-from validators.reports.counts import counted
+from scheduler_core.model.problem import Problem
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
@@ -53,7 +63,7 @@ def expand(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, pl
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
     elif places is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
-        result.notes.append(Problem.about(identity(of_kueue[0]), ProblemKind.KUEUE_GROUP, gangs.OF_KUEUE))
+        result.notes.append(Problem.about(identity(of_kueue[0]), ObjectNote.KUEUE_GROUP))
     return result
 
 
@@ -62,18 +72,15 @@ def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
     pods = [*_named(kinds["Pod"])]
     for group, note in gangs.of_groups([*_named((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], pods, gang):
         result.objects.append(group)
-        if note:
-            result.notes.append(Problem.about(identity(group), ProblemKind.GANG_REQUEST, note))
+        if note is not None:
+            result.notes.append(Problem.about(identity(group), note))
     if alone := [each for each in pods if gangs.is_alone(each)]:
-        more = f" (and {counted(len(alone) - 1, 'more pod')})" if len(alone) > 1 else ""
         names = tuple(map(identity, alone))
-        first = f"{label(names[0])}{more}"
-        if reason := gangs.why_apart(alone):
-            result.skipped.append(Problem(first, f"cannot be one gang: {reason}", ProblemKind.NOT_ONE_GANG, names))
+        if (apart := gangs.why_apart(alone)) is not None:
+            result.skipped.append(Problem(apart, names))
             return
         result.objects += gangs.as_gang(names[0].name, alone, gang)
-        message = "without a group: --gang judges the pods at PATH as one gang"
-        result.notes.append(Problem(first, message, ProblemKind.GANG_REQUEST, names))
+        result.notes.append(Problem(JudgedAsGang(), names))
 
 
 def _is_manifest(gathered: GatheredObjects) -> bool:
@@ -138,22 +145,22 @@ def _expand(
         if compiled is None:
             _add_unread(controller, content, result, creation)
         elif not_judged.has_ended(content):
-            result.notes.append(Problem.about(controller.object, ProblemKind.HAS_ENDED, "it has ended and creates no more pods"))
+            result.notes.append(Problem.about(controller.object, ObjectNote.HAS_ENDED))
         elif reason := _why_not_judged(content, compiled, strict=places is not None):
-            result.skipped.append(_not_simulated(controller, reason))
+            result.skipped.append(Problem.about(controller.object, reason))
         elif controller not in present:
             _add(controller, compiled, result, creation.gang, functools.partial(_misspelt, content, places) if places is not None else None)
             result.controllers.append(controller)
             result.manifests.append(content)
 
 
-def _why_not_judged(content: Content, compiled: Compiled, *, strict: bool) -> str:
-    """Return the reason why an object is skipped that an adapter has read; empty if it is not.
+def _why_not_judged(content: Content, compiled: Compiled, *, strict: bool) -> WhyNotSimulated | None:
+    """Return the reason why an object is skipped that an adapter has read; None if it is not.
 
     The fields of a version that is not served cannot be read, so their errors say nothing.
     """
-    unserved = not_judged.unserved_version(content) if strict and compiled.errors else ""
-    return not_judged.managed_elsewhere(content) or unserved or (not_judged.unknown_fields(content) if strict else "")
+    unserved = not_judged.unserved_version(content) if strict and compiled.errors else None
+    return not_judged.managed_elsewhere(content) or unserved or (not_judged.unknown_fields(content) if strict else None)
 
 
 def _add_unread(controller: Controller, content: Content, result: Expansion, creation: PodCreation) -> None:
@@ -162,15 +169,10 @@ def _add_unread(controller: Controller, content: Content, result: Expansion, cre
     if not reason:
         return
     if creation.creates_none(controller.group, controller.kind):
-        message = "--no-pods: it is taken to create no pods"
-        result.notes.append(Problem.about(controller.object, ProblemKind.TAKEN_WITHOUT_PODS, message))
+        result.notes.append(Problem.about(controller.object, ObjectNote.TAKEN_WITHOUT_PODS))
         return
-    advice = f"; if it creates none, give --no-pods {controller.kind}.{controller.group}" if unknown else ""
-    result.skipped.append(_not_simulated(controller, reason, advice))
-
-
-def _not_simulated(controller: Controller, reason: str, advice: str = "") -> Problem:
-    return Problem.about(controller.object, ProblemKind.NOT_SIMULATED, f"{reason}; its pods are not simulated{advice}")
+    unknown_kind = f"{controller.kind}.{controller.group}" if unknown else ""
+    result.skipped.append(Problem.about(controller.object, NotSimulated(reason, unknown_kind)))
 
 
 def _once(manifests: Iterable[Content], result: Expansion) -> Iterator[Content]:
@@ -210,24 +212,24 @@ def _add(
     objects = [dict(each) for each in compiled.objects]
     without_pods = not compiled.errors and compiled.skipped == ONE_BY_ONE and not objects
     if not without_pods and (reason := _why_skipped(compiled, objects, result, gang)):
-        reason = (misspelt(compiled) if misspelt is not None else "") or reason
-        result.skipped.append(_not_simulated(controller, reason))
+        words = misspelt(compiled) if misspelt is not None else ""
+        result.skipped.append(Problem.about(controller.object, NotSimulated(words) if words else reason))
         return
     about = functools.partial(Problem.about, controller.object)
     if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
-        result.notes.append(about(ProblemKind.CREATES_NO_PODS, "it creates no pods now"))
+        result.notes.append(about(ObjectNote.CREATES_NO_PODS))
     objects, critical = gangs.without_groups_of_critical_pods(objects)
-    result.notes += [about(ProblemKind.CRITICAL_PODS, gangs.CRITICAL)] if critical else []
+    result.notes += [about(ObjectNote.CRITICAL_PODS)] if critical else []
     if gang is not None:
         objects, notes = gangs.on_request(controller.name, objects, gang)
-        result.notes += [about(ProblemKind.GANG_REQUEST, each) for each in notes]
+        result.notes += map(about, notes)
     for each in objects:
         name = identity(each)
         result.origins[with_free_name(each, controller.object) if name in result.origins else name] = controller.object
     result.objects += objects
-    result.notes += [about(ProblemKind.NOT_EXPRESSED, f"{each.path}: {each.detail}") for each in compiled.losses]
+    result.notes += [about(NotExpressed(str(each.path), each.detail)) for each in compiled.losses]
     warnings = (each for each in compiled.warnings if not _is_uid(each.path))
-    result.notes += [about(ProblemKind.CONVERSION_WARNING, f"{each.path}: {each.detail or each}") for each in warnings]
+    result.notes += [about(ConversionWarning(str(each.path), each.detail or str(each))) for each in warnings]
 
 
 def _misspelt(content: Content, places: Places, compiled: Compiled) -> str:
@@ -238,22 +240,22 @@ def _misspelt(content: Content, places: Places, compiled: Compiled) -> str:
     return "; ".join(texts) + (f" ({at})" if at else "")
 
 
-def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansion, gang: Gang | None) -> str:
-    """Return the reason why the *objects* of an object are not added; empty if they are."""
+def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansion, gang: Gang | None) -> WhyNotSimulated | None:
+    """Return the reason why the *objects* of an object are not added; None if they are."""
     if compiled.errors:
-        return "; ".join(validation.described(each) for each in compiled.errors)
+        return NotSimulated("; ".join(validation.described(each) for each in compiled.errors))
     if not compiled.owner.name:
-        return "metadata.name or metadata.generateName is required"
+        return NameMissing()
     constraints = () if gang is not None and gang.topology else _dropped_constraints(compiled)
     if compiled.skipped or constraints:
-        return compiled.skipped or "; ".join(constraints)
+        return NotSimulated(compiled.skipped or "; ".join(constraints))
     if taken := next((each for each in objects if each["kind"] != "Pod" and identity(each) in result.origins), None):
         name = identity(taken)
         origin = result.origins[name]
-        return f"{label(name)} is also created for {label(origin)}: set the metadata.uid of both, or rename one"
+        return CreatedTwice(name, origin)
     if any(not _has_containers(each) for each in objects if each["kind"] == "Pod"):
-        return "a pod template has no containers, so the API server refuses its pods"
-    return ""
+        return TemplateWithoutContainers()
+    return None
 
 
 def _dropped_constraints(compiled: Compiled) -> tuple[str, ...]:

@@ -9,15 +9,13 @@ from typing import Any
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions.served import hub_of
 from muster.commands.pod_creation import Content, Gang
+from scheduler_core.causes.request_notes import GangsKept, NotOneGang
 
 _GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
 _LEVELS = _GROUPS - {"Workload"}
 _MINIMUMS = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
 _SUFFIX = "-gang"
 _KUEUE_GROUP = "kueue.x-k8s.io/pod-group-name"
-OF_KUEUE = "Kueue admits the pods of its pod groups together; here they are placed one by one: --gang judges them as one gang"
-CRITICAL = "a group cannot have the system priority class of its pods: they are placed one by one"
-_KEPT = "it has gangs of its own, which --gang does not change"
 _Key = tuple[str, str, str]
 """Kind, namespace and name."""
 
@@ -43,17 +41,17 @@ def without_groups_of_critical_pods(objects: Sequence[Content]) -> tuple[list[Co
     return [each for each in objects if each["kind"] not in _GROUPS], True
 
 
-def on_request(name: str, objects: Sequence[Content], gang: Gang) -> tuple[list[Content], list[str]]:
+def on_request(name: str, objects: Sequence[Content], gang: Gang) -> tuple[list[Content], list[GangsKept]]:
     """Return the created *objects* of the object *name* as *gang* requests, and notes about its own gangs and constraints."""
     groups = [each for each in objects if each["kind"] in _LEVELS]
     if not any("gang" in _policy(each) or _constraint(each) for each in groups):
         return as_gang(name, objects, gang), []
     pods = [each for each in objects if each["kind"] == "Pod"]
     changed: list[Content] = []
-    notes: dict[str, None] = {}
+    notes: dict[GangsKept, None] = {}
     for group, note in of_groups(groups, pods, gang):
         changed.append(group)
-        notes |= dict.fromkeys([note] if note else [])
+        notes |= dict.fromkeys([note] if note is not None else [])
     names = {_identity(each) for each in changed}
     return [*changed, *(each for each in objects if _identity(each) not in names)], [*notes]
 
@@ -76,8 +74,8 @@ def as_gang(name: str, objects: Sequence[Content], gang: Gang) -> list[Content]:
     return [*others, group, *pods]
 
 
-def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) -> Iterator[tuple[Content, str]]:
-    """Yield those of *groups* that *gang* concerns, as it requests, each with a note; the note is empty if it asks for a gang only.
+def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) -> Iterator[tuple[Content, GangsKept | None]]:
+    """Yield those of *groups* that *gang* concerns, as it requests, each with a note; the note is None if it asks for a gang only.
 
     The groups of a tree without a gang become gangs of all their members.  Those of a tree with a gang keep their policies.  Roots
     get the topology constraint in place of their own.
@@ -87,20 +85,19 @@ def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) ->
     roots = {name: _root(name, known) for name in known}
     own = {roots[name] for name, each in known.items() if "gang" in _policy(each)}
     for name, each in known.items():
-        before, changed, notes = _section(each, "spec"), {}, []
+        before, changed, note = _section(each, "spec"), {}, GangsKept()
         if roots[name] in own:
-            notes = [_KEPT] if roots[name] == name else []
+            note = GangsKept(keeps_policies=roots[name] == name)
         elif size := sizes[name]:
             changed["schedulingPolicy"] = {"gang": {_MINIMUMS[name[0]]: size}}
         if roots[name] == name and gang.topology:
             changed |= gang.constraints()
-            notes = [f"its own gangs are kept; each tree of groups must be in one domain of {gang.topology}"] if notes else []
-            if _constraint(each) not in {"", gang.topology}:
-                notes.append(f"--topology {gang.topology} replaces its topology constraint {_constraint(each)}")
+            replaced = _constraint(each) if _constraint(each) != gang.topology else ""
+            note = GangsKept(note.keeps_policies, gang.topology, replaced)
         if sizes[name] and roots[name] is not None:
             # A group must be equal to its template in a Workload: a changed one has no template.
             kept = {key: value for key, value in before.items() if key != "workloadRef"} if changed else before
-            yield {**each, "spec": {**kept, **changed}}, "; ".join(notes)
+            yield {**each, "spec": {**kept, **changed}}, note if note.keeps_policies or note.replaced else None
 
 
 def is_alone(pod: Mapping[str, Any]) -> bool:
@@ -109,13 +106,13 @@ def is_alone(pod: Mapping[str, Any]) -> bool:
     return not (is_member(pod) or ended or _section(pod, "spec").get("nodeName"))
 
 
-def why_apart(pods: Sequence[Mapping[str, Any]]) -> str:
-    """Return the reason why *pods* cannot have one PodGroup; empty if they can."""
+def why_apart(pods: Sequence[Mapping[str, Any]]) -> NotOneGang | None:
+    """Return the reason why *pods* cannot have one PodGroup; None if they can."""
     namespaces = sorted({_identity(each)[1] for each in pods})
     schedulers = sorted({str(_section(each, "spec").get("schedulerName") or "default-scheduler") for each in pods})
     if len(namespaces) > 1:
-        return f"their namespaces are {', '.join(namespaces)}, and a PodGroup is in one; judge them one namespace at a time"
-    return f"their schedulers are {', '.join(schedulers)}; a gang has one" if len(schedulers) > 1 else ""
+        return NotOneGang(namespaces=tuple(namespaces))
+    return NotOneGang(schedulers=tuple(schedulers)) if len(schedulers) > 1 else None
 
 
 def is_member(pod: Mapping[str, Any]) -> bool:

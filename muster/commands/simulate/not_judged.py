@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.commands.simulate.admission import validation
+from scheduler_core.causes.request_notes import FieldsUnknown, ManagedElsewhere, NotSimulated
 from validators.built_in import shapes
 from validators.built_in.parts import section, text
 from validators.field import FieldError
@@ -27,25 +28,21 @@ _HOLDERS = ((), ("runPolicy",), ("jobTemplate", "spec"), ("rayClusterSpec",))
 """Parts of ``spec`` that can have ``managedBy``."""
 
 
-def managed_elsewhere(manifest: Mapping[str, Any]) -> str:
-    """Return the reason if another controller than the usual one creates the pods; empty if not."""
+def managed_elsewhere(manifest: Mapping[str, Any]) -> ManagedElsewhere | None:
+    """Return the reason if another controller than the usual one creates the pods; None if not."""
     for holder in _HOLDERS:
         manager = text(section(manifest, "spec", *holder), "managedBy")
         if manager and manager not in _MANAGERS:
-            path = ".".join(("spec", *holder, "managedBy"))
-            return f"{path} is {manager}: that controller creates the pods, in this cluster or in another one; remove the field to judge them here"
-    return ""
+            return ManagedElsewhere(".".join(("spec", *holder, "managedBy")), manager)
+    return None
 
 
-def unknown_fields(manifest: Mapping[str, Any]) -> str:
-    """Return the reason if an object has fields that its project did not have when its schema was recorded; empty if not."""
+def unknown_fields(manifest: Mapping[str, Any]) -> FieldsUnknown | None:
+    """Return the reason if an object has fields that its project did not have when its schema was recorded; None if not."""
     errors = validation.unknown_fields(dict(manifest))
     if not errors:
-        return ""
-    fields = ", ".join(str(each.path) for each in errors)
-    return (
-        f"{fields}: not in {shapes.source_of(group_of(str(manifest.get('apiVersion'))))}, so its pods are not known; remove or correct it"
-    )
+        return None
+    return FieldsUnknown(tuple(str(each.path) for each in errors), shapes.source_of(group_of(str(manifest.get("apiVersion")))))
 
 
 def misspelt_fields(manifest: Mapping[str, Any]) -> list[FieldError]:
@@ -53,10 +50,10 @@ def misspelt_fields(manifest: Mapping[str, Any]) -> list[FieldError]:
     return validation.misspelt_fields(dict(manifest))
 
 
-def unserved_version(manifest: Mapping[str, Any]) -> str:
-    """Return the reason if an object has a version that its project does not serve; empty if it does."""
+def unserved_version(manifest: Mapping[str, Any]) -> NotSimulated | None:
+    """Return the reason if an object has a version that its project does not serve; None if it does."""
     error = validation.version_error(manifest)
-    return "" if error is None else validation.described(error)
+    return None if error is None else NotSimulated(validation.described(error))
 
 
 def has_ended(content: Mapping[str, Any]) -> bool:

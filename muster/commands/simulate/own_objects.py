@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from muster.render.answer import Answer, Share
+from scheduler_core.causes.request_notes import ObjectNote
 from scheduler_core.loading.gather import is_left_out
 from scheduler_core.model.decision import Decision, Step
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem_kind import ProblemKind
 from validators.model.objects import namespace_of
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
 _WAITING = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
 _AMBIGUOUS = frozenset({"Node", *_WAITING})
-_WITHOUT_PODS = "it has no pods, or they have ended: it is not judged"
-_HAS_NODE = "its pod template sets nodeName, so its pods are not scheduled: they are not judged"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Pr
     }
     created = {f"{name.namespace}/{name.name}": origin for name, origin in own.origins.items() if name.kind == "Pod"}
     with_node = (created[pod.key] for pod in snapshot.pods if pod.node >= 0 and pod.key in created)
-    yield from (Problem.about(each, ProblemKind.HAS_NODE, _HAS_NODE) for each in with_node)
+    yield from (Problem.about(each, ObjectNote.HAS_NODE) for each in with_node)
     with_pods: set[Name] = set()
     for namespace, leaf in {(pod.namespace, pod.group) for pod in snapshot.pods if pod.group}:
         group: Name | None = Name("PodGroup", namespace, leaf)
@@ -132,7 +132,7 @@ def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Pr
         origin = own.origins.get(name)
         # Groups that are created for controllers are judged with their pods; a group of another scheduler is like one at PATH.
         if name.kind != "Pod" and (origin is None or (origin.kind == "PodGroup" and origin not in filled)):
-            yield Problem.about(origin or name, ProblemKind.WITHOUT_PODS, _WITHOUT_PODS)
+            yield Problem.about(origin or name, ObjectNote.WITHOUT_PODS)
 
 
 def is_problem_of(own: Own, problem: Problem) -> bool:

@@ -21,11 +21,11 @@ from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.gathered import Given
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
-from scheduler_core.wording.changes import searched_text
+from scheduler_core.wording.problem_words import shown_order
 
 _MOST_CYCLES = 64
 _EXAMINED = 2_000_000
@@ -74,11 +74,11 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         each.check()
     if own is not None:
         decisions = tuple(own_objects.without_self_eviction(each, own) for each in decisions)
-    in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))
+    in_order = sorted({*all_problems, *result.problems}, key=shown_order)
     seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
     searched = without_search(result.decisions, request.cycle, request.remedies, only)
-    limits = [Problem("Remedies", searched_text(searched), ProblemKind.REMEDIES_LIMITED)] if searched is not None else []
+    limits = [Problem(searched, place="Remedies")] if searched is not None else []
     notes = (*(_part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()), *limits)
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs, notes))
     if inputs.own is not None:
@@ -111,16 +111,15 @@ def _partly_placed(decisions: Iterable[Decision]) -> frozenset[Name]:
 
 
 def _notes(inputs: ClusterInput, others: Iterable[Problem]) -> tuple[Problem, ...]:
-    refused = (dataclasses.replace(each, message=f"refused by the API server: {each.message}") for each in inputs.refused)
-    return tuple(dict.fromkeys((*refused, *inputs.notes, *others)))
+    return tuple(dict.fromkeys((*inputs.refused, *inputs.notes, *others)))
 
 
 def _part_scored(snapshot: ClusterSnapshot) -> Iterator[Problem]:
     """Yield a note that kube-scheduler scores a part of the nodes by default; a configured percentage is among the problems."""
     profiles = [DEFAULT_PROFILE] if snapshot.profiles.by_name is None else [*snapshot.profiles.by_name.values()]
     default = [each for each in profiles if each.percentage_of_nodes is None]
-    if default and (text := part_scored(default[0], len(snapshot.nodes))):
-        yield Problem("kube-scheduler", text, ProblemKind.PARTLY_SCORED)
+    if default and (scored := part_scored(default[0], len(snapshot.nodes))) is not None:
+        yield Problem(scored, place="kube-scheduler")
 
 
 def _skipped(inputs: ClusterInput, problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -129,4 +128,4 @@ def _skipped(inputs: ClusterInput, problems: Iterable[Problem]) -> tuple[Problem
     for each in problems:
         if own_objects.is_unused(each) and (inputs.own is None or own_objects.is_problem_of(inputs.own, each)):
             skipped.add(each)
-    return tuple(sorted(skipped, key=lambda each: (each.object, each.message)))
+    return tuple(sorted(skipped, key=shown_order))

@@ -10,6 +10,7 @@ import click
 from muster import extras, standard_output
 from muster.commands import scheduler_config as configuration_file
 from muster.commands.progress import Progress
+from scheduler_core.wording.problem_words import object_words, problem_words
 
 if TYPE_CHECKING:
     from kubeapi.decode import Source
@@ -69,7 +70,7 @@ def snapshot(
         raise click.UsageError("give PATH or a live cluster, not both")
     configuration = configuration_file.read_file(scheduler_config)[0] if scheduler_config is not None else None
     document, messages = _from_files(paths, configuration) if paths else _from_cluster(kubeconfig, context, configuration)
-    for each in (*messages, *(f"{problem.object}: {problem.message}" for problem in document.problems)):
+    for each in (*messages, *(f"{object_words(problem)}: {problem_words(problem)}" for problem in document.problems)):
         standard_output.report(f"muster snapshot: {each}")
     written = document.redacted(salt) if redact else document
     sys.stdout.buffer.write(written.lines() if form == "jsonl" else written.document())
@@ -89,7 +90,7 @@ def _from_files(paths: tuple[str, ...], configuration: Source | None) -> tuple[K
             each.check()
     finally:
         progress.end()
-    messages = [f"{each.object}: {each.message}" for each in inputs.problems]
+    messages = [f"{object_words(each)}: {problem_words(each)}" for each in inputs.problems]
     if not inputs.files:
         messages.append(f"no .yaml, .yml, .json file in {', '.join(paths)}")
     return document, messages
@@ -108,4 +109,4 @@ def _from_cluster(kubeconfig: str | None, context: str | None, configuration: So
         raise click.UsageError(str(error)) from None
     finally:
         progress.end()
-    return document, [f"{each.object}: {each.message}" for each in read.problems]
+    return document, [f"{object_words(each)}: {problem_words(each)}" for each in read.problems]

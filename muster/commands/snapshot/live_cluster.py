@@ -12,8 +12,9 @@ from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path
 from kubeapi import decode
 from kubeapi.versions import served
+from scheduler_core.causes.request_notes import RefusedRequest, RequestRefused
 from scheduler_core.loading.gather import ADMISSION_KINDS, KINDS
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 
 PAGE = 500
 NEEDED = ("Node", "Pod")
@@ -88,7 +89,7 @@ def list_resources(api: Api, resources: Iterable[served.Resource], *, needed: Co
                 if each.kind in needed or error.code not in (FORBIDDEN, NOT_FOUND):
                     raise
                 if error.code == FORBIDDEN:
-                    problems.append(Problem(each.resource, f"cannot be listed: {error}", ProblemKind.UNREADABLE_RESOURCE))
+                    problems.append(Problem(RequestRefused(RefusedRequest.LIST, str(error)), place=each.resource))
     except ReplyError as error:
         kind = ForbiddenError if error.code == FORBIDDEN else ClusterError
         raise kind(f"{api.host}: {each.resource} cannot be listed: {error}") from None

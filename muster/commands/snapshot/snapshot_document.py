@@ -15,11 +15,10 @@ from muster.commands.snapshot.fields import FIELDS, UNLIKE
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
-from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
-from scheduler_core.loading.gather import CONFIGURATION, Name, gather, whole_name
+from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+from scheduler_core.loading.gather import CONFIGURATION, Name, gather, left_out, whole_name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, Unusable
-from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 
 Content = dict[str, Any]
 
@@ -78,7 +77,7 @@ def _is_valid(gathered: GatheredObjects, problems: list[Problem]) -> bool:
     try:
         refusals = read_configuration(gathered.content()).refusals
     except Unusable as error:
-        refusals = [Problem.about(NAME, ProblemKind.OBJECT_LEFT_OUT, f"{error}; the configuration is left out")]
+        refusals = [left_out(CONFIGURATION, ("", ""), str(error))]
     problems += refusals
     return not refusals
 
@@ -112,10 +111,6 @@ def _pruned(gathered: GatheredObjects, fields: Mapping[str, Shape], name: Name, 
     try:
         yield pruned(gathered.content(), fields)
     except Unusable as error:
-        problems.append(_left_out(gathered.kind, name, str(error)))
+        problems.append(left_out(gathered.kind, name, str(error)))
     except RecursionError:
-        problems.append(_left_out(gathered.kind, name, DEEP))
-
-
-def _left_out(kind: str, name: Name, why: str) -> Problem:
-    return Problem.about(ObjectName(kind, *name), ProblemKind.OBJECT_LEFT_OUT, f"{why}; it is left out")
+        problems.append(left_out(gathered.kind, name, DEEP))

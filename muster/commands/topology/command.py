@@ -75,7 +75,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     from muster.commands.simulate import cluster_input
     from muster.commands.topology import domain_report, domains
     from scheduler_core.cluster.load import load
-    from scheduler_core.model.problem import ProblemKind
+    from scheduler_core.model.problem_kind import ProblemKind
 
     progress = Progress("topology")
     try:
@@ -97,7 +97,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     levels, whole = domains.survey_topology(snapshot, keys, nodes=verbose)
     chosen = _resources(resources, [each.resource for each in whole.amounts])
     if form == "json":
-        standard_output.write(domain_report.as_json(levels, whole, [{"object": each.object, "message": each.message} for each in problems]))
+        standard_output.write(domain_report.as_json(levels, whole, problems))
     else:
         colour = not no_color and standard_output.is_colourful()
         standard_output.write_lines(domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
@@ -172,9 +172,10 @@ def _unread(inputs: ClusterInput, problems: Sequence[Problem]) -> list[Problem]:
 
 
 def _report(problems: Sequence[Problem]) -> None:
+    from scheduler_core.wording.problem_words import object_words, problem_words
     from validators.reports.counts import counted
 
     for each in problems[:_PROBLEMS_SHOWN]:
-        standard_output.report(f"muster topology: {each.object}: {each.message}")
+        standard_output.report(f"muster topology: {object_words(each)}: {problem_words(each)}")
     if len(problems) > _PROBLEMS_SHOWN:
         standard_output.report(f"muster topology: and {counted(len(problems) - _PROBLEMS_SHOWN, 'more problem')}")

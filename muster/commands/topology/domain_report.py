@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from muster.commands.topology.domains import SurveyedDomain, SurveyedNode
 from muster.render.phrases import WIDTH, fitting, natural
 from muster.render.root_text import Paint
 from scheduler_core.diagnosis.capacity_survey import WITHOUT_GROUP, SurveyedAmount
 from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.resource_names import size
+from scheduler_core.wording.problem_words import object_words, problem_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -143,9 +145,10 @@ def _cells(part: int, whole: int) -> int:
     return max(min(round(BAR * part / whole), BAR), min(part, 1))
 
 
-def as_json(levels: Sequence[str], whole: SurveyedDomain, problems: Sequence[Mapping[str, str]]) -> str:
+def as_json(levels: Sequence[str], whole: SurveyedDomain, problems: Iterable[Problem]) -> str:
     """Return one JSON document: the levels, and every domain, parents first."""
-    content = {"version": VERSION, "levels": [*levels], "domains": [_domain(each) for each in whole.walk()], "problems": [*problems]}
+    worded = [{"object": object_words(each), "message": problem_words(each)} for each in problems]
+    content = {"version": VERSION, "levels": [*levels], "domains": [_domain(each) for each in whole.walk()], "problems": worded}
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 

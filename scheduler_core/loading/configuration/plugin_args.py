@@ -10,6 +10,7 @@ from kubeapi.affinity import NodeAffinity
 from kubeapi.field_path import FieldPath
 from kubeapi.pods import TopologySpreadConstraint
 from kubeapi.selectors import Requirement
+from scheduler_core.causes.input_problems import ArgumentsNotModelled, SettingNotModelled, UnmodelledSetting
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.configuration.fields import ARGS, GROUP_VERSION, checked, seconds
 from scheduler_core.loading.configuration.plugin_sets import Note
@@ -39,7 +40,7 @@ def read_args(listed: Sequence[Any], path: FieldPath, errors: list[FieldError], 
         seen.add(name)
         if name not in ARGS:
             if (each or {}).get("args") is not None or not name:
-                notes.append((at, f"arguments of {name or 'a plugin without name'} are not modelled"))
+                notes.append(ArgumentsNotModelled(str(at), name))
             continue
         before = len(errors)
         args = _typed((each or {}).get("args") or {}, name, at / "args", errors)
@@ -62,11 +63,11 @@ def _typed(args: Any, name: str, path: FieldPath, errors: list[FieldError]) -> A
 def _notes(name: str, args: Args, path: FieldPath) -> Iterator[Note]:
     if name == "DefaultPreemption":
         for key in sorted(args.keys() & ARGS[name].keys()):
-            yield path / key, "all nodes are candidates of a preemption: a limit is not modelled"
+            yield SettingNotModelled(str(path / key), UnmodelledSetting.CANDIDATES)
     if name == "DynamicResources" and "filterTimeout" in args:
-        yield path / "filterTimeout", "the time to find devices for a pod on a node is not limited: not modelled"
+        yield SettingNotModelled(str(path / "filterTimeout"), UnmodelledSetting.FILTER_TIMEOUT)
     if name == "VolumeBinding" and "shape" in args:
-        yield path / "shape", "nodes are not scored by storage capacity: not modelled"
+        yield SettingNotModelled(str(path / "shape"), UnmodelledSetting.CAPACITY_SCORE)
 
 
 def _check_preemption(args: Args, path: FieldPath) -> Iterator[FieldError]:

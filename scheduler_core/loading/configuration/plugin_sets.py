@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubeapi.field_path import FieldPath
+from scheduler_core.causes.input_problems import ArgumentsNotModelled, PluginNotModelled, PluginStaysEnabled, SettingNotModelled
 from scheduler_core.loading.configuration.fields import POINTS
 from validators import field
 from validators.field import FieldError
 
-Note = tuple[FieldPath, str]
+Note = SettingNotModelled | PluginNotModelled | ArgumentsNotModelled | PluginStaysEnabled
 """What is not modelled, and the consequence."""
 
 _FILTERS = ("preFilter", "filter")
@@ -152,7 +153,7 @@ def _notes(sets: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], path: Fie
     for point, each in sets.items():
         for index, (name, _) in enumerate(_enabled(each)):
             if name and name not in PLUGINS:
-                yield path / point / "enabled" / index, f"{name} is not a default plugin of kube-scheduler 1.37 and is not modelled"
+                yield PluginNotModelled(str(path / point / "enabled" / index), name)
     for point in POINTS:
         always = _STAY_ENABLED.get(point)
         for name, points in PLUGINS.items():
@@ -167,4 +168,4 @@ def _notes(sets: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], path: Fie
             prepared = {"preFilter": "filter", "preScore": "score"}.get(point)
             if prepared is None or name in at[prepared]:
                 where = path / point if point in sets else path / "multiPoint" if "multiPoint" in sets else path
-                yield where, f"{name} stays enabled at {point}: a profile without it is not modelled"
+                yield PluginStaysEnabled(str(where), name, point)

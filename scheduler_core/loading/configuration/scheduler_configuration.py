@@ -8,11 +8,12 @@ from typing import Any
 
 from kubeapi.field_path import FieldPath
 from kubeapi.pods import DEFAULT_SCHEDULER
+from scheduler_core.causes.input_problems import ObjectLeftOut, PartlyScored, SettingNotModelled, UnmodelledSetting
 from scheduler_core.loading.configuration import plugin_args, plugin_sets
 from scheduler_core.loading.configuration.fields import ARGS, CONFIGURATION, GROUP_VERSION, KIND, checked
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS, EnabledPlugins, Note
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.resource_names import is_extended
 from scheduler_core.model.scheduler_profile import SCORED_WHOLE, SchedulerProfile, SchedulerProfiles
 from validators import content, field
@@ -43,30 +44,22 @@ class SchedulerConfiguration:
 
     def problems(self, nodes: int | None = None) -> list[Problem]:
         """Return what is not modelled, as problems; *nodes* is the number of nodes of the cluster, None if it is not known."""
-        parts = ((path, part_scored(SchedulerProfile(percentage_of_nodes=percentage), nodes)) for path, percentage in self.percentages)
-        ignored = [Problem.about(NAME, ProblemKind.NOT_MODELLED, f"{path}: {text}") for path, text in self.notes if text]
-        return [*ignored, *(Problem.about(NAME, ProblemKind.PARTLY_SCORED, f"{path}: {text}") for path, text in parts if text)]
+        profiles = ((str(path), SchedulerProfile(percentage_of_nodes=percentage)) for path, percentage in self.percentages)
+        parts = (part_scored(profile, nodes, field) for field, profile in profiles)
+        return [Problem.about(NAME, each) for each in (*self.notes, *parts) if each is not None]
 
     @property
     def refusals(self) -> list[Problem]:
         """Return the errors, for which the configuration is not used, as problems."""
-        texts = (f"{each.path}: {each}; the configuration is left out" for each in self.errors)
-        return [Problem.about(NAME, ProblemKind.OBJECT_LEFT_OUT, each) for each in texts]
+        return [Problem.about(NAME, ObjectLeftOut(str(each), str(each.path))) for each in self.errors]
 
 
-def part_scored(profile: SchedulerProfile, nodes: int | None = None) -> str:
-    """Return the message that kube-scheduler scores a part of *nodes* (number of nodes of the cluster); empty if it scores all feasible ones."""
+def part_scored(profile: SchedulerProfile, nodes: int | None = None, field: str = "") -> PartlyScored | None:
+    """Return that kube-scheduler scores a part of *nodes* (number of nodes of the cluster) because of *field*; None if it scores all."""
     if nodes is None:
-        return (
-            f"every feasible node is scored; of a domain or cluster with more than {SCORED_WHOLE} nodes kube-scheduler scores a part, "
-            "which depends on timing"
-        )
-    if (most := profile.most_scored(nodes)) >= nodes:
-        return ""
-    return (
-        f"every feasible node is scored; of {nodes:,} nodes kube-scheduler scores {most:,} feasible ones, which depend on timing; "
-        f"a domain of up to {SCORED_WHOLE} nodes is scored whole"
-    )
+        return PartlyScored(SCORED_WHOLE, field=field)
+    most = profile.most_scored(nodes)
+    return PartlyScored(SCORED_WHOLE, nodes, most, field) if most < nodes else None
 
 
 def read_configuration(written: Mapping[str, Any]) -> SchedulerConfiguration:
@@ -83,7 +76,7 @@ def read_configuration(written: Mapping[str, Any]) -> SchedulerConfiguration:
         return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), ())
     errors += _check(values)
     if values.get("extenders"):
-        notes.append((_ROOT / "extenders", "extenders are not called: not modelled"))
+        notes.append(SettingNotModelled(str(_ROOT / "extenders"), UnmodelledSetting.EXTENDERS))
     by_name: dict[str, SchedulerProfile] = {}
     listed = values.get("profiles") or [{}]
     for index, each in enumerate(listed):

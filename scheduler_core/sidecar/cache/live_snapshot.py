@@ -17,7 +17,7 @@ from scheduler_core.loading.read_groups import problems_of as problems_of_budget
 from scheduler_core.loading.read_pods import unknown_node
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, in_order
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.group_cache import CachedObjects, GroupCache, Key
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
@@ -149,7 +149,7 @@ class LiveSnapshots:
             problems += problems_of(draft, rank, node_usage.nodes.nodes)
         problems += label_case.problems(table, groups, pods)
         problems += node_usage.levels.problems(node_usage.placement_state().nodes, groups)
-        return tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))
+        return in_order({*problems})
 
 
 class Lazy(Sequence[T], Generic[T]):

@@ -45,6 +45,7 @@ from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, 
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
+from scheduler_core.wording.problem_words import problem_words
 
 CONTROLLER = "muster.dev/sidecar"
 FOREVER = 3600.0
@@ -244,7 +245,7 @@ def _configuration_messages(settings: Settings) -> Iterator[tuple[str, str]]:
     if (configuration := settings.scheduler_config) is None:
         return
     for problem in configuration.problems():
-        yield "warning", problem.message
+        yield "warning", problem_words(problem)
     if others := sorted({*(configuration.profiles.by_name or ())} - {settings.scheduler_name}):
         names = f"profile{'s' if len(others) > 1 else ''} {', '.join(others)}"
         yield "info", f"the sidecar serves the profile {settings.scheduler_name}, not {names}: run one sidecar for each schedulerName"

@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import GPU, HOST, Json, composite, leaf, node, placed, pod, pods, racks, reasons_of, run, taint
+from tests.scheduler_core.worded_problems import worded
 
 STRATEGIES = pytest.mark.parametrize("strategy", ["greedy", "complete"])
 MOST = {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": GPU, "weight": 3}, {"name": "cpu"}]}}
@@ -165,7 +166,7 @@ def test_a_configuration_with_errors_is_left_out():
     result = run([*NODES, pod("a", gpu="1"), configured(profile(NodeResourcesFit={"scoringStrategy": {"type": "Most"}}))])
 
     assert placed(result.decisions[0]) == {"a": "n1"}
-    (problem,) = result.problems
+    (problem,) = worded(result.problems)
     assert problem.object == "KubeSchedulerConfiguration"
     assert problem.message.startswith('profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: "Most"')
     assert problem.message.endswith("; the configuration is left out")
@@ -176,4 +177,4 @@ def test_of_different_configurations_the_one_that_sorts_first_is_used():
     result = run([node("n1"), pod("p"), second, first])
 
     assert not result.decisions
-    assert ["KubeSchedulerConfiguration"] == [each.object for each in result.problems]
+    assert ["KubeSchedulerConfiguration"] == [each.object for each in worded(result.problems)]

@@ -21,6 +21,7 @@ from tests.scheduler_core.builders import (
     reasons_of,
     run,
 )
+from tests.scheduler_core.worded_problems import worded
 
 SUCCESS, UNSCHEDULABLE = Status.SUCCESS, Status.UNSCHEDULABLE
 
@@ -73,7 +74,7 @@ def test_what_cannot_be_used_does_not_stop_the_rest(wrong, name):
     result = run([*good, wrong])
 
     assert {"g-0": "n", "g-1": "n"} == placed(result.decisions[0])
-    assert any(each.object.startswith(name) for each in result.problems)
+    assert any(each.object.startswith(name) for each in worded(result.problems))
     assert 1 == len(result.decisions)
 
 

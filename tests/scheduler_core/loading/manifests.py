@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.scheduler_core.worded_problems import worded
+
 
 def node(name="node-1", *, labels=None, taints=None, **status):
     allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
@@ -43,7 +45,7 @@ def budget(name="budget-1", **more):
 
 def problem_lines(snapshot):
     """Return the problems of a snapshot as lines."""
-    return [f"{problem.object}: {problem.message}" for problem in snapshot.problems]
+    return [f"{problem.object}: {problem.message}" for problem in worded(snapshot.problems)]
 
 
 REFERENCED_WORKLOAD = {

@@ -11,6 +11,7 @@ from scheduler_core.cluster.load import load
 from scheduler_core.model.options import is_device_attribute
 from tests.scheduler_core.builders import leaf, node, pod, with_objects
 from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, only_on, request, template, wanting
+from tests.scheduler_core.worded_problems import worded
 
 KEY = f"{DRIVER}/clique"
 
@@ -24,7 +25,7 @@ def of_clique(on: str, *cliques: Any, **more: Any) -> dict[str, Any]:
 def level(*objects: dict[str, Any], key: str = KEY) -> tuple[tuple[str | None, ...], list[str]]:
     """Return the domains of the nodes, and the problems."""
     snapshot = load(objects, device_topology=[key])
-    return snapshot.nodes.device_levels[key], [f"{each.object}: {each.message}" for each in snapshot.problems]
+    return snapshot.nodes.device_levels[key], [f"{each.object}: {each.message}" for each in worded(snapshot.problems)]
 
 
 def test_a_node_is_in_the_domain_that_its_devices_name() -> None:
@@ -86,7 +87,7 @@ def test_an_attribute_that_no_device_has() -> None:
 
 def test_without_the_option_the_attribute_is_named() -> None:
     group = leaf("g", key=KEY, minimum=1)
-    messages = [f"{each.object}: {each.message}" for each in load([node("a"), of_clique("a", "c1"), group]).problems]
+    messages = [f"{each.object}: {each.message}" for each in worded(load([node("a"), of_clique("a", "c1"), group]).problems)]
 
     assert messages == [
         f'PodGroup default/g: no node has the topology key "{KEY}", but devices have this attribute: --device-topology {KEY} makes it a level'

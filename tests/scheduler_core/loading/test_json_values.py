@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kubeapi import decode
 from scheduler_core.loading.gather import gather
 from scheduler_core.loading.json_values import is_doubtful, refusal, split
+from tests.scheduler_core.worded_problems import worded
 
 ONE, TWO = {"a": '}{"\\ \n', "b": [{}, {"c": "}\n{"}]}, {"kind": "List", "items": [{"x": 1}, {"y": "\\\\"}]}
 
@@ -83,7 +84,7 @@ def test_what_only_a_full_decoding_refuses_is_refused_at_first(value):
     assert bytes(decode.VALUE.decode(text)) == text
     assert refusal(text).startswith("is not JSON: ")
     kinds, problems = gather([b'{"apiVersion":"v1","kind":"NodeList","items":[%b,{"metadata":{"name":"b"}}]}' % text])
-    assert (["Node a"], 1) == ([each.object for each in problems], len(kinds["Node"]))
+    assert (["Node a"], 1) == ([each.object for each in worded(problems)], len(kinds["Node"]))
 
 
 @pytest.mark.parametrize(("value", "byte"), [(b'"caf\xe9"', "0xe9"), (b'{"\xff":1}', "0xff")])

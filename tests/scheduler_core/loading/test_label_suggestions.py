@@ -6,6 +6,7 @@ import pytest
 
 from scheduler_core.cluster.load import load
 from tests.muster.simulated import gang, node, pod
+from tests.scheduler_core.worded_problems import worded
 
 NODES = [
     node("n1", **{"example.com/rack": "r1", "topology.kubernetes.io/zone": "us-east-1a"}),
@@ -105,13 +106,13 @@ def selecting(key, value, **more):
     ],
 )
 def test_similar_labels_are_named(object_, want):
-    assert [want] * bool(want) == [each.message for each in load([*NODES, object_]).problems if "did you mean" in each.message]
+    assert [want] * bool(want) == [each.message for each in worded(load([*NODES, object_]).problems) if "did you mean" in each.message]
 
 
 def test_without_nodes_nothing_is_similar():
-    assert [] == [each for each in load([group("rack")]).problems if "did you mean" in each.message]
+    assert [] == [each for each in worded(load([group("rack")]).problems) if "did you mean" in each.message]
 
 
 def test_the_group_and_the_pod_are_named():
-    named = {each.object for each in load([*NODES, group("rack"), selecting("topology.kubernetes.io/zne", "x")]).problems}
+    named = {each.object for each in worded(load([*NODES, group("rack"), selecting("topology.kubernetes.io/zne", "x")]).problems)}
     assert {"PodGroup default/g", "Pod default/p"} <= named

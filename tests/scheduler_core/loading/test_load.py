@@ -9,6 +9,7 @@ import pytest
 
 from scheduler_core.cluster.load import load
 from tests.scheduler_core.loading.manifests import REFERENCED_WORKLOAD, budget, group, node, pod, problem_lines
+from tests.scheduler_core.worded_problems import worded
 
 
 class TestSources:
@@ -119,7 +120,7 @@ class TestSameName:
         snapshot = load(several)
 
         assert ({"rack": "a"}, 1) == (snapshot.nodes.labels[0], snapshot.budgets[0].allowed)
-        assert ["Node node-1", "PodDisruptionBudget default/budget-1"] == [each.object for each in snapshot.problems]
+        assert ["Node node-1", "PodDisruptionBudget default/budget-1"] == [each.object for each in worded(snapshot.problems)]
 
     def test_the_one_that_counts_may_be_the_one_that_cannot_be_used(self):
         snapshot = load([node(allocatable={"cpu": "-1"}), node(allocatable={"cpu": "1"})])

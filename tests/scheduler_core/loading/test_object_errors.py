@@ -6,6 +6,7 @@ from kubeapi.decode import ENCODER
 from kubeapi.nodes import Taint
 from kubeapi.pods import Pod
 from kubeapi.selectors import LabelSelector, Requirement
+from scheduler_core.causes.input_problems import Effect, InvalidField
 from scheduler_core.loading import object_errors
 from scheduler_core.model.decoders import DECODERS
 
@@ -32,7 +33,7 @@ def test_a_wrong_shape_is_reported_with_its_field(message, texts):
 def test_taints_have_an_effect_that_there_is():
     taints = [Taint("a", "NoSchedule"), Taint("b", "PreferNoSchedule"), Taint("c", "NoExecute"), Taint("d"), Taint("e", "noexecute")]
 
-    assert ["spec.taints[3].effect", "spec.taints[4].effect"] == [text.partition(" ")[0] for text in object_errors.taints(taints)]
+    assert ["spec.taints[3].effect", "spec.taints[4].effect"] == [each.field for each in object_errors.taints(taints)]
 
 
 @pytest.mark.parametrize(
@@ -53,15 +54,14 @@ def test_taints_have_an_effect_that_there_is():
 def test_expressions_of_label_selectors(expression, texts):
     result = [*object_errors.selector(LabelSelector(match_expressions=(Requirement(*expression),)), "selector")]
 
-    assert result == ([f"selector.matchExpressions[0]: {texts}; the selector matches nothing"] if texts else [])
+    assert result == ([InvalidField("selector.matchExpressions[0]", texts, Effect.SELECTOR_MATCHES_NOTHING)] if texts else [])
 
 
 def test_labels_of_label_selectors():
     selector = LabelSelector(match_labels={"a": "b", "c": "no value"})
 
-    assert ['selector.matchLabels[c]: "no value" is not a valid label value; the selector matches nothing'] == [
-        *object_errors.selector(selector, "selector")
-    ]
+    wrong = InvalidField("selector.matchLabels[c]", '"no value" is not a valid label value', Effect.SELECTOR_MATCHES_NOTHING)
+    assert [wrong] == [*object_errors.selector(selector, "selector")]
     assert [] == [*object_errors.selector(None, "selector")]
 
 
@@ -85,17 +85,17 @@ UNSOUND = {"matchExpressions": [{"key": "a", "operator": "In"}]}
         ),
         pytest.param(
             {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "a", "labelSelector": UNSOUND}]},
-            "spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0]:",
+            "spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0]",
             id="selector of a spread constraint",
         ),
         pytest.param(
             {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}, UNSOUND]}}}},
-            f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[1].matchExpressions[0]:",
+            f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[1].matchExpressions[0]",
             id="required node affinity",
         ),
         pytest.param(
             {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": UNSOUND}]}}},
-            f"spec.affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0]:",
+            f"spec.affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0]",
             id="preferred node affinity",
         ),
         pytest.param(
@@ -105,18 +105,18 @@ UNSOUND = {"matchExpressions": [{"key": "a", "operator": "In"}]}
         ),
         pytest.param(
             {"affinity": {"podAffinity": {REQUIRED: [{"topologyKey": "a", "labelSelector": UNSOUND}]}}},
-            f"spec.affinity.podAffinity.{REQUIRED}[0].labelSelector.matchExpressions[0]:",
+            f"spec.affinity.podAffinity.{REQUIRED}[0].labelSelector.matchExpressions[0]",
             id="pod affinity",
         ),
         pytest.param(
             {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": {"topologyKey": "a", "namespaceSelector": UNSOUND}}]}}},
-            f"spec.affinity.podAntiAffinity.{PREFERRED}[0].podAffinityTerm.namespaceSelector.matchExpressions[0]:",
+            f"spec.affinity.podAntiAffinity.{PREFERRED}[0].podAffinityTerm.namespaceSelector.matchExpressions[0]",
             id="namespaces of preferred pod anti-affinity",
         ),
     ],
 )  # fmt: skip
 def test_constraints_of_a_pod_that_are_not_sound(spec, path):
-    assert [path] == [text.partition(" ")[0] for text in constraints(**spec)]
+    assert [path] == [each.field for each in constraints(**spec)]
 
 
 @pytest.mark.parametrize(

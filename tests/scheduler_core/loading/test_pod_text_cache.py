@@ -12,6 +12,7 @@ import pytest
 from scheduler_core.cluster.load import load
 from scheduler_core.loading import pod_text_cache
 from tests.scheduler_core.loading.manifests import node, pod
+from tests.scheduler_core.worded_problems import worded
 
 VARIANTS = {
     "running": {"nodeName": "node-1", "status": {"phase": "Running", "startTime": "2026-08-01T00:00:00Z"}},
@@ -48,7 +49,7 @@ def content(snapshot):
         fields = msgspec.structs.asdict(each)
         shape = {field.name: getattr(each.shape, field.name) for field in dataclasses.fields(each.shape) if field.name != "serial"}
         records.append({**fields, "shape": shape})
-    return records, [(each.object, each.message) for each in snapshot.problems]
+    return records, [(each.object, each.message) for each in worded(snapshot.problems)]
 
 
 @pytest.fixture

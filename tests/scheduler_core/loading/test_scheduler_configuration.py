@@ -14,8 +14,11 @@ from scheduler_core.loading.configuration import fields
 from scheduler_core.loading.configuration.fields import POINTS
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS
 from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile, ScoringStrategy
 from scheduler_core.plugins import registry
+from scheduler_core.wording.problem_words import problem_words
+from tests.scheduler_core.worded_problems import worded
 
 Json = dict[str, Any]
 
@@ -42,7 +45,7 @@ def errors(found: SchedulerConfiguration) -> list[str]:
 
 
 def notes(found: SchedulerConfiguration) -> list[str]:
-    return [f"{path}: {text}" for path, text in found.notes]
+    return [problem_words(Problem(each)) for each in found.notes]
 
 
 def names(*listed: str) -> list[Json]:
@@ -354,7 +357,7 @@ def test_what_is_not_modelled_is_a_note():
         "profiles[0].pluginConfig[2].args.filterTimeout: the time to find devices for a pod on a node is not limited: not modelled",
         "profiles[0].pluginConfig[3].args.shape: nodes are not scored by storage capacity: not modelled",
     ]
-    assert {each.object for each in found.problems()} == {"KubeSchedulerConfiguration"}
+    assert {each.object for each in worded(found.problems())} == {"KubeSchedulerConfiguration"}
 
 
 def test_each_argument_of_a_plugin_is_used_or_reported():
@@ -394,7 +397,7 @@ def scored(*own, nodes=None, **fields):
     profiles = [{"schedulerName": f"s{number}", "percentageOfNodesToScore": each} for number, each in enumerate(own)]
     found = read_configuration(configuration(*profiles, **fields))
     assert not found.errors
-    return [each.message for each in found.problems(nodes)]
+    return [each.message for each in worded(found.problems(nodes))]
 
 
 def test_a_percentage_is_reported_where_kube_scheduler_scores_a_part_of_the_nodes():

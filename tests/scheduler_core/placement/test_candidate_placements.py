@@ -15,6 +15,7 @@ from scheduler_core.model.topology import Topology
 from scheduler_core.placement.candidate_placements import PinError, enough, in_domain, merged, pinned_value
 from scheduler_core.wording.kube_scheduler import attempt_words
 from tests.scheduler_core.builders import cases, decided, leaf, message_of, node, placed, pod, pods, racks, run, table
+from tests.scheduler_core.worded_problems import worded
 
 GENERATED = [case for case in cases("generatePlacements") if case["topologyKey"]]
 
@@ -62,7 +63,7 @@ def test_a_member_on_a_node_that_is_not_there_is_left_out_and_reported(case):
     running = [pod(name, "g", on=where) for name, where in case["scheduledPods"].items()]
     result = run([*nodes, leaf("g", 2, "topology"), *running, pod("new", "g")])
 
-    assert ["Pod default/pod2"] == [each.object for each in result.problems]
+    assert ["Pod default/pod2"] == [each.object for each in worded(result.problems)]
     assert {"new": "node1"} == placed(result.decisions[0])
 
 

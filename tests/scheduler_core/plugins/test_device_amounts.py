@@ -24,6 +24,7 @@ from tests.scheduler_core.plugins.device_objects import (
     wanting,
 )
 from tests.scheduler_core.plugins.test_dynamic_resources import BASE, given, greedy
+from tests.scheduler_core.worded_problems import worded
 
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
 BACKED = device_class(extendedResourceName=GPU)
@@ -276,7 +277,7 @@ ALTERNATIVES = {
     ],
 )
 def test_an_object_with_an_unreadable_amount_is_left_out(unreadable, path):
-    (problem,) = load([*BASE, unreadable, wanting("p", "g:t")]).problems
+    (problem,) = worded(load([*BASE, unreadable, wanting("p", "g:t")]).problems)
     assert f"{unreadable['kind']} {unreadable['metadata']['name']}" == problem.object.replace("default/", "")
     assert problem.message.startswith(f'{path}: "much" is not a quantity: must be')
 

@@ -41,6 +41,7 @@ from tests.scheduler_core.plugins.device_objects import (
     template,
     wanting,
 )
+from tests.scheduler_core.worded_problems import worded
 from validators.gates import Gates
 
 NODES = [node("n1"), node("n2")]
@@ -495,7 +496,7 @@ def test_the_old_versions_are_read():
 
 def test_unusable_objects_are_problems():
     objects = [*BASE, device_slice("n1", device("a", capacity={"m": {"value": "many"}})), wanting()]
-    (problem,) = run(objects, strategy="greedy").problems
+    (problem,) = worded(run(objects, strategy="greedy").problems)
     assert "ResourceSlice s-n1" == problem.object
     assert "the slice is left out" in problem.message
 
@@ -522,7 +523,7 @@ BOTH = {"firstAvailable": [{"name": "a", "deviceClassName": CLASS}]}
 def test_a_request_of_two_types_satisfies_no_claim(request_of, field, strategy):
     result = run([node("n1"), device_class(), device_slice("n1", "a"), template("one", request_of), wanting()], strategy=strategy)
     message = f"spec.spec.devices.requests[0]: set either {field} or firstAvailable, not both; the template is left out"
-    assert [("ResourceClaimTemplate default/one", message)] == [(each.object, each.message) for each in result.problems]
+    assert [("ResourceClaimTemplate default/one", message)] == [(each.object, each.message) for each in worded(result.problems)]
     assert not any(each.assignments for each in result.decisions)
 
 
@@ -550,7 +551,7 @@ def test_a_request_of_two_types_satisfies_no_claim(request_of, field, strategy):
 )
 def test_fields_of_another_version_are_problems(objects, message):
     result = run([node("n1"), device_class(), *objects, wanting()], strategy="greedy")
-    assert [message] == [each.message for each in result.problems]
+    assert [message] == [each.message for each in worded(result.problems)]
     assert not any(each.assignments for each in result.decisions)
 
 
@@ -560,7 +561,7 @@ def test_objects_of_other_versions_are_problems(version):
     slices = {**device_slice("n2", "a"), "apiVersion": f"resource.k8s.io/{version}"}
     result = run([*BASE, node("n2"), rule, slices, wanting()], strategy="complete")
     unserved = f"resource.k8s.io/{version} is not served; use resource.k8s.io/v1"
-    assert [f"{unserved}; the rule is left out", f"{unserved}; the slice is left out"] == [each.message for each in result.problems]
+    assert [f"{unserved}; the rule is left out", f"{unserved}; the slice is left out"] == [each.message for each in worded(result.problems)]
     assert not any(each.assignments for each in result.decisions)
 
 
@@ -584,7 +585,7 @@ def test_objects_of_other_versions_are_problems(version):
 def test_pools_that_kube_scheduler_does_not_allocate_are_problems(slices, problem):
     result = run([*BASE, *slices, wanting()], strategy="complete")
     expected = [("ResourceSlice s-n1", f"pool {DRIVER}/n1 {problem}; kube-scheduler allocates no device of the pool")]
-    assert (expected if problem else []) == [(each.object, each.message) for each in result.problems]
+    assert (expected if problem else []) == [(each.object, each.message) for each in worded(result.problems)]
     assert bool(problem) == (not result.decisions[0].assignments)
     assert [] == [*run([*BASE, *slices, pod("p")]).problems]
 
@@ -593,7 +594,7 @@ def test_only_the_first_of_many_unusable_pools_are_listed():
     slices = [device_slice("n1", "a", pool=f"p{number:02}", name=f"s{number:02}", count=2) for number in range(12)]
     problems = run([*BASE, *slices, wanting()], strategy="complete").problems
     assert len(problems) == 11
-    assert "2 more pools are incomplete or invalid" in {each.message for each in problems}
+    assert "2 more pools are incomplete or invalid" in {each.message for each in worded(problems)}
 
 
 def test_shapes_have_the_specification_of_claims_and_only_shared_claims_their_name():

@@ -14,6 +14,7 @@ from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, decided, node, placed, pod, reasons_of
 from tests.scheduler_core.sidecar.histories import Watched
 from tests.scheduler_core.sidecar.test_selector_cache import decisions
+from tests.scheduler_core.worded_problems import worded
 
 HOST = "kubernetes.io/hostname"
 TEAMS = {"default": {"team": "a"}, "other": {"team": "b"}, "third": {}}
@@ -64,7 +65,7 @@ def test_running_pods_refuse_pods_of_selected_namespaces():
 def test_without_a_namespace_such_a_pod_is_not_placed():
     objects = [*NODES, *NAMESPACES[:1], of("x", where="other", on="n0"), of("p", "b")]
     field = f"spec.affinity.podAntiAffinity.{REQUIRED}[0].namespaceSelector"
-    (problem,) = load(objects).problems
+    (problem,) = worded(load(objects).problems)
 
     assert problem.object == "Pod default/p"
     assert problem.message == f"{field} needs the labels of all namespaces with pods; there is no Namespace other: add it to the objects"

@@ -11,6 +11,7 @@ from scheduler_core.model.status import Status
 from tests.scheduler_core.builders import Json, decided, leaf, message_of, node, placed, pod, reasons_of, run
 from tests.scheduler_core.plugins.test_node_volume_limits import DRIVER
 from tests.scheduler_core.plugins.test_volumes import claim, csi_driver, csi_node, using, volume
+from tests.scheduler_core.worded_problems import worded
 
 IN_USE = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 NO_DISK = "node(s) had no available disk"
@@ -138,7 +139,7 @@ def test_a_disk_counts_against_the_limit_of_its_csi_driver(kind, source, driver)
     "source", [{"iqn": 7}, {"iqn": "d", "readOnly": "yes"}, {"iqn": "d", "monitors": "a"}, {"iqn": "d", "monitors": [7]}]
 )
 def test_a_disk_that_cannot_be_read_leaves_its_pod_out(source):
-    (problem,) = load([NODES[0], with_disk("iscsi", source)]).problems
+    (problem,) = worded(load([NODES[0], with_disk("iscsi", source)]).problems)
     assert ("Pod default/p", True) == (problem.object, "spec.volumes[0].iscsi." in problem.message)
 
 

@@ -20,6 +20,7 @@ from tests.scheduler_core.plugins.device_objects import API, device, device_clas
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Json, Watched, aligned, told
 from tests.scheduler_core.sidecar.test_cache import json_of
+from tests.scheduler_core.worded_problems import worded
 
 MANY = settings(max_examples=sampled(60), deadline=None, suppress_health_check=list(HealthCheck))
 NODES, CLAIMS, PODS = ("n1", "n2"), ("c1", "c2", "c3"), ("p1", "p2", "p3")
@@ -142,7 +143,7 @@ def test_allocation_that_is_being_written_counts_until_it_is_known_or_given_up()
 def test_unusable_object_is_a_problem_and_its_correction_is_used():
     bad = device_slice("n1", device("d", capacity={"memory": {"value": "much"}}))
     watched = Watched(node("n1"), device_class(), bad)
-    (problem,) = watched.store.problems()
+    (problem,) = worded(watched.store.problems())
     assert "ResourceSlice s-n1" == problem.object
     watched.happens(device_slice("n1", "d"))
     assert ((), 1) == (watched.store.problems(), len(watched.store.snapshot().devices.slices))

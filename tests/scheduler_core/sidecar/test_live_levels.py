@@ -26,6 +26,7 @@ from tests.scheduler_core.sidecar.test_cache import json_of
 from tests.scheduler_core.sidecar.test_process import PATIENCE, SERVED, Cluster, Process, stop, watching
 from tests.scheduler_core.sidecar.test_scheduler import Scene, gang, nodes_of
 from tests.scheduler_core.sidecar.test_scheduler import told as events_of
+from tests.scheduler_core.worded_problems import worded
 from tests.webhooks.running import until
 
 quick = test_process.quick
@@ -145,7 +146,7 @@ def test_without_the_option_devices_are_no_level_and_the_gang_is_reported():
     writes = scene.writes()
     assert {} == nodes_of(writes)
     assert ("g", "FailedScheduling") in events_of(writes)
-    (problem,) = scene.store.problems()
+    (problem,) = worded(scene.store.problems())
     assert f"--device-topology {KEY} makes it a level" in problem.message
 
 

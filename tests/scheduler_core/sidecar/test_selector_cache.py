@@ -13,6 +13,7 @@ from tests.sampling import sampled
 from tests.scheduler_core.builders import leaf, node, pod
 from tests.scheduler_core.sidecar.histories import Watched, raw
 from tests.scheduler_core.spread_clusters import ZONE, cluster
+from tests.scheduler_core.worded_problems import worded
 
 OPTIONS = CycleOptions()
 
@@ -50,7 +51,7 @@ def test_an_object_that_cannot_be_used_is_a_problem():
     watched.happens(service("s", ["app"]))
 
     assert not watched.store.snapshot().selectors
-    assert ["Service default/s"] == [each.object for each in watched.store.problems()]
+    assert ["Service default/s"] == [each.object for each in worded(watched.store.problems())]
     watched.happens(service("s", {"app": "b"}))
     assert () == watched.store.problems()
 

@@ -18,6 +18,7 @@ from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import told
 from tests.scheduler_core.sidecar.test_scheduler import Scene
 from tests.scheduler_core.test_volumes_agreement import VOLUMES, with_claims
+from tests.scheduler_core.worded_problems import worded
 
 MUSTER = {"schedulerName": "muster"}
 NODES = [node("n1", zone="a"), node("n2", zone="b")]
@@ -139,7 +140,7 @@ def test_deleted_objects_are_forgotten():
 def test_unusable_claim_is_a_problem_and_does_not_exist():
     broken = {**BOUND, "spec": {"volumeName": 7}}
     this = scene(ZONE_A, broken)
-    (problem,) = this.store.problems()
+    (problem,) = worded(this.store.problems())
     assert ("PersistentVolumeClaim default/c", True) == (problem.object, problem.message.endswith("the claim is left out"))
     assert {} == bound(this.writes())
     this.put(BOUND)

@@ -13,33 +13,33 @@ import pytest
 from scheduler_core import causes
 from scheduler_core.causes.attempts import PreemptionReason
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.changes import Change, SearchedRoots, SearchLimit, TakenAhead
+from scheduler_core.causes.changes import Change, SearchLimit, TakenAhead
 from scheduler_core.causes.constraints import Constraint
 from scheduler_core.causes.domains import AttemptFailed, NodeCause, Relaxable
 from scheduler_core.causes.groups import GroupUnschedulable, NotTried, TooFewMembers
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.causes.node_states import UnusableCapacity
 from scheduler_core.causes.pre_enqueue import TreeViolation
-from scheduler_core.causes.quotas import QuotaCause
 from scheduler_core.causes.resources import FragmentedResource
 from scheduler_core.causes.searches import PlacementMissed
 from scheduler_core.model.names import Name
+from scheduler_core.model.problem import Problem, ProblemFact
 from scheduler_core.wording.decision_words import cause_words, causes_words, pending
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.kube_scheduler import attempt_words, preemption_words
 from scheduler_core.wording.node_words import node_words, unusable_words, without_filter
-from scheduler_core.wording.resource_words import quota_words
+from scheduler_core.wording.problem_words import problem_words
 from tests.scheduler_core.wording.examples import examples, field_names, members, types_within
 
 WORDED = {
     **dict.fromkeys((*members(NodeCause), AttemptFailed), node_words),
     **{kind: lambda limit: cause_words(PlacementMissed((limit,))) for kind in members(GreedyLimit)},
     **dict.fromkeys(members(PreemptionReason), preemption_words),
-    **dict.fromkeys(members(QuotaCause), quota_words),
+    **dict.fromkeys(members(ProblemFact), lambda fact: problem_words(Problem(fact, (Name("Pod", "a", "p"),)))),
     UnusableCapacity: unusable_words,
     **dict.fromkeys((*members(TreeViolation), *members(Cause)), cause_words),
 }
-WORDED_ELSEWHERE = (*members(Change), *members(Constraint), *members(Relaxable), SearchedRoots, SearchLimit, TakenAhead)
+WORDED_ELSEWHERE = (*members(Change), *members(Constraint), *members(Relaxable), SearchLimit, TakenAhead)
 """Values that are no cause of a pod, a group or a domain; ``test_changes`` and a test below have their words."""
 SHOWN_VALUES = re.compile(r"None|True|False|<\w|\(\)|\w\((?!s\))|\[\'|NodeCount|Amount")
 """Parts of a value that was formatted in place of a text; ``node(s)`` is none."""

@@ -56,13 +56,13 @@ _COMPARED = 100
 
 def suggest(name: str, names: Iterable[str]) -> str:
     """Return ``; did you mean …?`` for a misspelt name; empty if no name is similar."""
-    return suggest_sorted(name, sorted(names))
+    similar = similar_name(name, sorted(names))
+    return f"; did you mean {similar!r}?" if similar else ""
 
 
-def suggest_sorted(name: str, names: Sequence[str]) -> str:
-    """Return the same as ``suggest``, for *names* that are sorted already because several are misspelt."""
-    close = difflib.get_close_matches(name[:_COMPARED], names[:_COMPARED], n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+def similar_name(name: str, names: Sequence[str]) -> str:
+    """Return the one of *names*, which are sorted, that is similar to the misspelt *name*; empty if none is."""
+    return next(iter(difflib.get_close_matches(name[:_COMPARED], names[:_COMPARED], n=1)), "")
 
 
 def group_of(api_version: str) -> str:

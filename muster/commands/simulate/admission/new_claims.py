@@ -9,11 +9,12 @@ from muster.commands.simulate.admission.admit import namespace_of, parsed
 from muster.commands.simulate.admission.created_objects import ephemeral_claims
 from muster.commands.simulate.admission.limit_ranges import LimitRanges, items, section
 from muster.commands.simulate.admission.quota_charges import Rest, is_new, origin_of
-from muster.commands.simulate.admission.storage_classes import PLACE_NOT_KNOWN, StorageClasses
+from muster.commands.simulate.admission.storage_classes import StorageClasses
 from muster.commands.simulate.expansion import Expansion
+from scheduler_core.causes.request_notes import PlaceUnknown, RefusedByServer
 from scheduler_core.loading.gather import whole_name
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 
 Content = dict[str, Any]
 CLAIM = "PersistentVolumeClaim"
@@ -47,10 +48,9 @@ class NewClaims:
         """Yield a note for each claim that was bound at once, for the ephemeral volumes of an object only one."""
         for each in (*self._created, *self._own):
             if section(each, "status").get("phase") == "Bound":
-                yield Problem.about(Name(CLAIM, *_name(each)), ProblemKind.VOLUME_PLACE_UNKNOWN, PLACE_NOT_KNOWN)
+                yield Problem.about(Name(CLAIM, *_name(each)), PlaceUnknown())
         bound = (origin for claim, origin in self._ephemeral() if self._classes.volume(claim) is not None)
-        message = f"the claims of its ephemeral volumes: {PLACE_NOT_KNOWN}"
-        yield from (Problem.about(each, ProblemKind.VOLUME_PLACE_UNKNOWN, message) for each in dict.fromkeys(bound))
+        yield from (Problem.about(each, PlaceUnknown(ephemeral=True)) for each in dict.fromkeys(bound))
 
     def refusals(self, ranges: Mapping[str, LimitRanges]) -> Iterator[Problem]:
         """Yield the reasons why LimitRanges, by namespace, refuse claims."""
@@ -58,7 +58,7 @@ class NewClaims:
         for claim, origin in (*named, *self._ephemeral()) if ranges else ():
             mine = ranges.get(namespace_of(claim))
             if mine is not None and _name(claim) not in self._existing:
-                yield from (Problem.about(origin, ProblemKind.REFUSED, reason) for reason in mine.claim_violations(claim))
+                yield from (Problem.about(origin, RefusedByServer(reason)) for reason in mine.claim_violations(claim))
 
     def _ephemeral(self) -> Iterator[tuple[Content, Name]]:
         """Yield the claims of ephemeral volumes that do not exist yet, each with the object at PATH."""

@@ -18,14 +18,14 @@ from muster.commands.simulate.admission.quotas import Shortage
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller
-from muster.render.answer import QuotaProblem
+from scheduler_core.causes.request_notes import KueueQuotas, RefusedByServer, TemplateMissing
 from scheduler_core.loading.gather import whole_name
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemKind, label
-from scheduler_core.wording.resource_words import quota_words
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem_kind import ProblemKind
 from validators.model.objects import CLUSTER_SCOPED
-from workloadbuilder.adapters.shared.known_objects import group_of, suggest_sorted
+from workloadbuilder.adapters.shared.known_objects import group_of, similar_name
 
 Content = dict[str, Any]
 _KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
@@ -36,8 +36,6 @@ _TEMPLATE = "ResourceClaimTemplate"
 _WITHOUT_ACCOUNTS = frozenset({"", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io"})
 """API groups whose controllers create no ServiceAccounts."""
 _CLAIMS = frozenset({"ResourceClaim", _TEMPLATE})
-_NAMED = 4
-"""Maximum number of objects that a reason names."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -78,11 +76,8 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
         result.notes += dict.fromkeys(_missing_templates(expansion, rest, pods))
     result.unread += quotas.unusable(quota for listed in rules.quotas.values() for quota in listed)
     for shortage in _shortages(rules, expansion, rest, pods):
-        more = f" and {len(shortage.origins) - _NAMED:,} more" if len(shortage.origins) > _NAMED else ""
-        named = f"{', '.join(map(label, shortage.origins[:_NAMED]))}{more}"
-        kind = ProblemKind.QUOTA_UNKNOWN if shortage.doubt else ProblemKind.REFUSED
-        found = QuotaProblem(named, quota_words(shortage.cause), kind, tuple(shortage.origins), (shortage.cause,))
-        if shortage.doubt:
+        found = Problem(shortage.cause, tuple(shortage.origins))
+        if found.kind is ProblemKind.QUOTA_UNKNOWN:
             result.notes.append(found)
         else:
             reasons.setdefault(found)
@@ -113,7 +108,7 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
 
 def _refused(name: Name, reason: str, at: str = "") -> Problem:
     """Return the problem of an object that is refused, or whose pods are; *at* is the position of the error, if it is known."""
-    return Problem.about(name, ProblemKind.REFUSED, f"{reason} ({at})" if at else reason)
+    return Problem.about(name, RefusedByServer(reason, at))
 
 
 def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]) -> Iterator[Problem]:
@@ -129,9 +124,9 @@ def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]
             name = entry.get("resourceClaimTemplateName")
             if isinstance(name, str) and name and name not in names[namespace]:
                 if (namespace, name) not in similar:
-                    similar[namespace, name] = suggest_sorted(name, sorted_names.get(namespace, ()))
-                reason = f"there is no {_TEMPLATE} {namespace}/{name}{similar[namespace, name]}"
-                yield Problem.about(origin_of(pod, expansion.origins), ProblemKind.MISSING_OBJECT, reason)
+                    similar[namespace, name] = similar_name(name, sorted_names.get(namespace, ()))
+                missing = TemplateMissing(Name(_TEMPLATE, namespace, name), similar[namespace, name])
+                yield Problem.about(origin_of(pod, expansion.origins), missing)
 
 
 def _shortages(rules: Rules, expansion: Expansion, rest: Rest, pods: Sequence[Content]) -> Iterator[Shortage]:
@@ -144,8 +139,7 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
     """Yield a note if the cluster has queues of Kueue."""
     queues = [each for each in others if each.kind == _QUEUE and group_of(each.api_version) == _KUEUE]
     if queues:
-        message = f"quotas of Kueue are not considered (the cluster has {len(queues):,} {_QUEUE}{'s' if len(queues) > 1 else ''})"
-        yield Problem(_QUEUE, message, ProblemKind.KUEUE_QUOTAS)
+        yield Problem(KueueQuotas(len(queues)), place=_QUEUE)
 
 
 def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:

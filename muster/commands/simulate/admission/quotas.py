@@ -16,8 +16,9 @@ from muster.commands.simulate.admission.limit_ranges import Content, items, sect
 from muster.commands.simulate.admission.quota_scopes import Scopes, Traits, UsageByScope
 from muster.commands.simulate.admission.quota_usage import PODS, amount
 from scheduler_core.causes.quotas import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
+from scheduler_core.causes.request_notes import AmountsUnreadable
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemKind
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.resource_names import COUNT, LIMITS, REQUESTS
 
 _POD = "Pod"
@@ -53,11 +54,10 @@ class Charges:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shortage:
-    """Cause for which a quota refuses the objects of *origins*; with *doubt*, it only may refuse them."""
+    """Cause for which a quota refuses the objects of *origins*, or may refuse them."""
 
     cause: QuotaCause
     origins: Sequence[Name]
-    doubt: bool = False
 
 
 def shortages(quotas: Iterable[Content], charges: Charges) -> Iterator[Shortage]:
@@ -71,23 +71,22 @@ def unusable(quotas: Iterable[Content]) -> Iterator[Problem]:
     """Yield the quotas with amounts that cannot be read, with the fields; what these limit is not judged."""
     for quota in quotas:
         if errors := unreadable_amounts(quota):
-            message = f"{'; '.join(errors.values())}; what these amounts limit is not judged"
-            yield Problem.about(_name_of(quota), ProblemKind.INVALID_FIELD, message)
+            yield Problem.about(_name_of(quota), AmountsUnreadable(tuple(errors.values())))
 
 
-def unreadable_amounts(quota: Content) -> dict[str, str]:
-    """Return the errors in the amounts of a quota by resource; by an empty name if none can be read."""
-    errors: dict[str, str] = {}
+def unreadable_amounts(quota: Content) -> dict[str, tuple[str, str]]:
+    """Return the field and the error of the amounts of a quota by resource; by an empty name if none can be read."""
+    errors: dict[str, tuple[str, str]] = {}
     status = quota.get("status")
     from_status = bool(section(status, "hard"))
     sections = [("status", "hard") if from_status else ("spec", "hard"), ("status", "used")]
     for outer, inner in sections:
         for path, value in ((outer, quota.get(outer)), (f"{outer}.{inner}", section(quota, outer).get(inner))):
             if value is not None and not isinstance(value, Mapping):
-                errors[""] = f"{path} must be an object"
+                errors[""] = path, "must be an object"
         for resource, written in section(section(quota, outer), inner).items():
             if error := _amount_error(written):
-                errors.setdefault(resource, f"{outer}.{inner}[{resource}] {error}")
+                errors.setdefault(resource, (f"{outer}.{inner}[{resource}]", error))
     return errors
 
 
@@ -194,7 +193,7 @@ class _Selected:
 
     def _shortage(self, resource: str, left: int, needed: int, *, doubt: bool) -> Shortage:
         cause = QuotaExceeded(self.name, resource, left, needed, doubt)
-        return Shortage(cause, self.counted.origins(self.scopes, resource), doubt)
+        return Shortage(cause, self.counted.origins(self.scopes, resource))
 
     def _is_doubtful(self, resource: str, left: int, hard: int, needed: int) -> bool:
         """Return whether the quota can already count some of the new objects, so that there is enough."""
@@ -211,7 +210,7 @@ class _Selected:
                 if quota_scopes.selects(self.scopes, traits):
                     limits.setdefault(place, (each, resource))
         for _, (each, resource) in sorted(limits.items()):
-            yield Shortage(ObjectsUncounted(self.name, resource), [each.origin], doubt=True)
+            yield Shortage(ObjectsUncounted(self.name, resource), [each.origin])
 
 
 def _unspecified(pod: Content) -> set[str]:

@@ -19,7 +19,6 @@ _CLASS = "volume.beta.kubernetes.io/storage-class"
 _BOUND = "pv.kubernetes.io/bind-completed"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _DELAYED = "WaitForFirstConsumer"
-PLACE_NOT_KNOWN = "its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,0 +1,316 @@
+"""Problems and notes in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from kubeapi.controllers import CONTROLLERS
+from scheduler_core.causes import input_problems as inputs
+from scheduler_core.causes import request_notes as notes
+from scheduler_core.causes.changes import SearchedRoots
+from scheduler_core.causes.input_problems import Effect, InputProblem, LabelSource, UnmodelledSetting
+from scheduler_core.causes.quotas import QuotaCause
+from scheduler_core.causes.request_notes import ObjectNote, RefusedRequest, RequestNote
+from scheduler_core.model.names import Name
+from scheduler_core.model.nouns import counted
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem_kind import ProblemKind
+from scheduler_core.wording.changes import searched_text
+from scheduler_core.wording.resource_words import quota_words
+from scheduler_core.wording.titles import label
+
+_OBJECTS, _NAMED = 4, 3
+"""Maximum numbers of objects, and of values and namespaces, that are named."""
+_NOUNS = {
+    "Node": "node",
+    "Pod": "pod",
+    "PodDisruptionBudget": "budget",
+    "PodGroup": "group",
+    "CompositePodGroup": "group",
+    "PersistentVolumeClaim": "claim",
+    "PersistentVolume": "volume",
+    "StorageClass": "class",
+    "Namespace": "namespace",
+    "ResourceClaim": "claim",
+    "ResourceClaimTemplate": "template",
+    "ResourceSlice": "slice",
+    "DeviceClass": "class",
+    "DeviceTaintRule": "rule",
+    "KubeSchedulerConfiguration": "configuration",
+    **dict.fromkeys(CONTROLLERS, "controller"),
+}
+"""Kinds that are not called by their own name."""
+_EFFECTS = {
+    Effect.TAINT_LEFT_OUT: "the taint is left out",
+    Effect.TOLERATES_NOTHING: "it tolerates nothing",
+    Effect.CONSTRAINT_LEFT_OUT: "the constraint is left out",
+    Effect.SELECTOR_MATCHES_NOTHING: "the selector matches nothing",
+    Effect.TERM_MATCHES_NOTHING: "the term matches nothing",
+}
+_SOURCES = {
+    LabelSource.NODE_SELECTOR: "node selector",
+    LabelSource.NODE_AFFINITY: "node affinity",
+    LabelSource.POD_AFFINITY: "pod affinity",
+    LabelSource.POD_ANTI_AFFINITY: "pod anti-affinity",
+    LabelSource.TOPOLOGY_SPREAD: "topology spread",
+}
+_SETTINGS = {
+    UnmodelledSetting.EXTENDERS: "extenders are not called: not modelled",
+    UnmodelledSetting.CANDIDATES: "all nodes are candidates of a preemption: a limit is not modelled",
+    UnmodelledSetting.FILTER_TIMEOUT: "the time to find devices for a pod on a node is not limited: not modelled",
+    UnmodelledSetting.CAPACITY_SCORE: "nodes are not scored by storage capacity: not modelled",
+}
+_REQUESTS = {
+    RefusedRequest.LIST: "cannot be listed",
+    RefusedRequest.READ: "cannot be read",
+    RefusedRequest.DISCOVERY: "its version and APIs cannot be read",
+    RefusedRequest.REVIEW_PERMISSIONS: "its permissions cannot be reviewed",
+}
+_OBJECT_NOTES = {
+    ObjectNote.HAS_ENDED: "it has ended and creates no more pods",
+    ObjectNote.CREATES_NO_PODS: "it creates no pods now",
+    ObjectNote.TAKEN_WITHOUT_PODS: "--no-pods: it is taken to create no pods",
+    ObjectNote.WITHOUT_PODS: "it has no pods, or they have ended: it is not judged",
+    ObjectNote.HAS_NODE: "its pod template sets nodeName, so its pods are not scheduled: they are not judged",
+    ObjectNote.CRITICAL_PODS: "a group cannot have the system priority class of its pods: they are placed one by one",
+    ObjectNote.KUEUE_GROUP: "Kueue admits the pods of its pod groups together; here they are placed one by one: --gang judges them as one gang",
+}
+
+
+def problem_words(problem: Problem) -> str:
+    """Return the message of a problem or note."""
+    words = reason_words(problem)
+    return f"refused by the API server: {words}" if problem.kind is ProblemKind.REFUSED else words
+
+
+def reason_words(problem: Problem) -> str:
+    """Return the message of a problem; of objects that the API server refuses only its reason."""
+    fact = problem.fact
+    if isinstance(fact, QuotaCause):
+        return quota_words(fact)
+    if isinstance(fact, InputProblem):
+        return _input_words(fact, problem.names)
+    return _note_words(fact)
+
+
+def object_words(problem: Problem) -> str:
+    """Return what a problem is about: ``Kind name`` or ``Kind namespace/name``, several of these, or a place."""
+    match problem.fact:
+        case inputs.AttributeUnknown(attribute):
+            return f"attribute {attribute}"
+        case notes.JudgedAsGang() | notes.NotOneGang():
+            more = len(problem.names) - 1
+            return f"{label(problem.names[0])} (and {counted(more, 'more pod')})" if more else label(problem.names[0])
+    more = len(problem.names) - _OBJECTS
+    return ", ".join(map(label, problem.names[:_OBJECTS])) + (f" and {more:,} more" if more > 0 else "") or problem.place
+
+
+def shown_order(problem: Problem) -> tuple[str, str]:
+    """Return the key by which problems are sorted in a list: the object, then the message."""
+    return object_words(problem), reason_words(problem)
+
+
+def _input_words(fact: InputProblem, names: tuple[Name, ...]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of problem
+    match fact:
+        case inputs.ObjectUnreadable():
+            return f"{fact.error}; the object is left out"
+        case inputs.ObjectLeftOut():
+            return f"{f'{fact.field}: ' if fact.field else ''}{fact.error}{_left_out(names)}"
+        case inputs.KindNotServed():
+            return f"the feature gate {fact.gate} is off: the API server does not serve this kind{_left_out(names)}"
+        case inputs.NodeUnknown():
+            return f'spec.nodeName is "{fact.node}", which is not among the nodes{_left_out(names)}'
+        case inputs.SeveralObjects():
+            return "is defined several times with different content; the one that sorts first as JSON is used"
+        case inputs.UnknownValue():
+            return f'{fact.field} is "{fact.value}"; allowed: {", ".join(fact.allowed)}; {_EFFECTS[fact.effect]}'
+        case inputs.InvalidField():
+            return f"{fact.field}: {fact.detail}; {_EFFECTS[fact.effect]}"
+        case inputs.FieldDropped():
+            return f"{fact.field} is dropped: the feature gate {fact.gate} is off"
+        case inputs.PriorityClassUnknown():
+            return f'spec.priorityClassName is "{fact.priority_class}", which does not exist; priority 0 is used'
+        case inputs.NominatedNodeUnknown():
+            return f'status.nominatedNodeName is "{fact.node}", which is not among the nodes; the nomination is ignored'
+        case inputs.PoolIncomplete() | inputs.DeviceRepeated() | inputs.MorePoolsUnusable():
+            return _pool_words(fact)
+        case inputs.SettingNotModelled():
+            return f"{fact.field}: {_SETTINGS[fact.setting]}"
+        case inputs.PluginNotModelled():
+            return f"{fact.field}: {fact.plugin} is not a default plugin of kube-scheduler 1.37 and is not modelled"
+        case inputs.ArgumentsNotModelled():
+            return f"{fact.field}: arguments of {fact.plugin or 'a plugin without name'} are not modelled"
+        case inputs.PluginStaysEnabled():
+            return f"{fact.field}: {fact.plugin} stays enabled at {fact.extension_point}: a profile without it is not modelled"
+        case inputs.PartlyScored():
+            return _scored_words(fact)
+        case inputs.NamespacesUnknown():
+            listed = ", ".join(fact.namespaces[:_NAMED])
+            more = f" and {len(fact.namespaces) - _NAMED} more" if len(fact.namespaces) > _NAMED else ""
+            return f"{fact.field} needs the labels of all namespaces with pods; there is no Namespace {listed}{more}: add it to the objects"
+    return _label_words(fact)
+
+
+def _left_out(names: Iterable[Name]) -> str:
+    kind = next((each.kind for each in names), "object")
+    return f"; the {_NOUNS.get(kind, kind)} is left out"
+
+
+def _pool_words(fact: inputs.PoolIncomplete | inputs.DeviceRepeated | inputs.MorePoolsUnusable) -> str:
+    match fact:
+        case inputs.PoolIncomplete():
+            why = f"is incomplete: {fact.slices} of {fact.of_slices} slices of generation {fact.generation} exist"
+        case inputs.DeviceRepeated():
+            why = f"is invalid: its slices have device {fact.device} more than once"
+        case inputs.MorePoolsUnusable():
+            return f"{fact.pools:,} more {'pool is' if fact.pools == 1 else 'pools are'} incomplete or invalid"
+    return f"pool {fact.pool_name} {why}; kube-scheduler allocates no device of the pool"
+
+
+def _scored_words(fact: inputs.PartlyScored) -> str:
+    prefix = f"{fact.field}: " if fact.field else ""
+    if fact.nodes is None or fact.scored is None:
+        return (
+            f"{prefix}every feasible node is scored; of a domain or cluster with more than {fact.whole} nodes kube-scheduler scores a part, "
+            "which depends on timing"
+        )
+    return (
+        f"{prefix}every feasible node is scored; of {fact.nodes:,} nodes kube-scheduler scores {fact.scored:,} feasible ones, which depend on "
+        f"timing; a domain of up to {fact.whole} nodes is scored whole"
+    )
+
+
+_LabelProblem = (
+    inputs.TopologyKeyUnknown
+    | inputs.LabelUnknown
+    | inputs.KeyInOtherCase
+    | inputs.ValueInOtherCase
+    | inputs.AttributeUnknown
+    | inputs.SeveralDomains
+    | inputs.AttributeIsNoLevel
+)
+
+
+def _label_words(fact: _LabelProblem) -> str:  # noqa: PLR0911 - as above
+    match fact:
+        case inputs.TopologyKeyUnknown():
+            return f'no node has the topology key "{fact.key}"; did you mean "{fact.similar}"?'
+        case inputs.LabelUnknown():
+            return f'no node has the label {_required(fact)} of its {_SOURCES[fact.required_by]}; did you mean "{fact.similar}"?'
+        case inputs.KeyInOtherCase():
+            return f'the label "{fact.node_key}" is not the topology key "{fact.key}": they differ in case'
+        case inputs.ValueInOtherCase():
+            return f'the label {fact.key} is "{fact.value}" here and "{fact.other_value}" on node {fact.other_node}: they are two domains'
+        case inputs.AttributeUnknown():
+            hint = f'; did you mean "{fact.similar}"?' if fact.similar else ""
+            return f"no device has this attribute, so no node is in a domain of this level{hint}"
+        case inputs.SeveralDomains():
+            more = f" and {len(fact.values) - _NAMED} more" if len(fact.values) > _NAMED else ""
+            listed = ", ".join(fact.values[:_NAMED])
+            return (
+                f"its devices have {len(fact.values)} values of {fact.attribute} ({listed}{more}); the node is in no domain of this level"
+            )
+        case inputs.AttributeIsNoLevel():
+            return (
+                f'no node has the topology key "{fact.key}", but devices have this attribute: --device-topology {fact.key} makes it a level'
+            )
+    assert_never(fact)
+
+
+def _required(fact: inputs.LabelUnknown) -> str:
+    if not fact.values:
+        return f'"{fact.key}"'
+    return f"{fact.key}={fact.values[0]}" if len(fact.values) == 1 else f"{fact.key} with one of the values {', '.join(fact.values)}"
+
+
+_Unread = notes.NoFile | notes.FileUnreadable | notes.FileTooLarge | notes.TextNotJson | notes.KeyRepeated | notes.DocumentUnreadable
+
+
+def _note_words(fact: RequestNote) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of note
+    match fact:
+        case ObjectNote():
+            return _OBJECT_NOTES[fact]
+        case notes.AlsoDefined():
+            return f"{label(fact.duplicate)} is also in {fact.first_place}; only that one is checked"
+        case notes.RequestRefused():
+            return f"{_REQUESTS[fact.request_kind]}: {fact.error}"
+        case notes.NotExpressed() | notes.ConversionWarning():
+            return f"{fact.field}: {fact.detail}"
+        case notes.JudgedAsGang():
+            return "without a group: --gang judges the pods at PATH as one gang"
+        case notes.GangsKept():
+            return "; ".join(_gang_words(fact))
+        case notes.NotOneGang():
+            return f"cannot be one gang: {_apart_words(fact)}"
+        case notes.RefusedByServer():
+            return f"{fact.detail} ({fact.position})" if fact.position else fact.detail
+        case notes.TemplateMissing():
+            hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
+            return f"there is no {label(fact.template)}{hint}"
+        case notes.AmountsUnreadable():
+            listed = "; ".join(f"{field} {error}" for field, error in fact.errors)
+            return f"{listed}; what these amounts limit is not judged"
+        case notes.KueueQuotas():
+            return f"quotas of Kueue are not considered (the cluster has {counted(fact.queues, 'ClusterQueue')})"
+        case notes.PlaceUnknown():
+            of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
+            return f"{of_pods}its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
+        case SearchedRoots():
+            return searched_text(fact)
+    return _unsimulated_words(fact) if isinstance(fact, notes.WhyNotSimulated) else _unread_words(fact)
+
+
+def _unread_words(fact: _Unread) -> str:  # noqa: PLR0911 - as above
+    match fact:
+        case notes.NoFile():
+            return f"has no {', '.join(fact.suffixes)} file"
+        case notes.FileUnreadable():
+            return f"cannot be read: {fact.error}"
+        case notes.FileTooLarge(most_json, None):
+            return f"must be at most {most_json:,} bytes; split the file"
+        case notes.FileTooLarge(most_json, most_yaml):
+            return f"must be at most {most_yaml:,} bytes of YAML, or {most_json:,} of JSON"
+        case notes.TextNotJson():
+            return f"is not JSON: {fact.error}; the text up to the next object is left out"
+        case notes.KeyRepeated():
+            return f"{fact.error}; the object is left out"
+        case notes.DocumentUnreadable():
+            return f"{fact.error}; it is left out" if fact.left_out else fact.error
+    assert_never(fact)
+
+
+def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
+    advice = ""
+    match fact:
+        case notes.NotSimulated(why, unknown_kind):
+            advice = f"; if it creates none, give --no-pods {unknown_kind}" if unknown_kind else ""
+        case notes.ManagedElsewhere():
+            why = (
+                f"{fact.field} is {fact.manager}: that controller creates the pods, in this cluster or in another one; "
+                "remove the field to judge them here"
+            )
+        case notes.FieldsUnknown():
+            why = f"{', '.join(fact.fields)}: not in {fact.source}, so its pods are not known; remove or correct it"
+        case notes.CreatedTwice():
+            why = f"{label(fact.duplicate)} is also created for {label(fact.origin)}: set the metadata.uid of both, or rename one"
+        case notes.TemplateWithoutContainers():
+            why = "a pod template has no containers, so the API server refuses its pods"
+        case notes.NameMissing():
+            why = "metadata.name or metadata.generateName is required"
+    return f"{why}; its pods are not simulated{advice}"
+
+
+def _gang_words(fact: notes.GangsKept) -> Iterable[str]:
+    if fact.keeps_policies and fact.topology:
+        yield f"its own gangs are kept; each tree of groups must be in one domain of {fact.topology}"
+    elif fact.keeps_policies:
+        yield "it has gangs of its own, which --gang does not change"
+    if fact.replaced:
+        yield f"--topology {fact.topology} replaces its topology constraint {fact.replaced}"
+
+
+def _apart_words(fact: notes.NotOneGang) -> str:
+    if fact.namespaces:
+        return f"their namespaces are {', '.join(fact.namespaces)}, and a PodGroup is in one; judge them one namespace at a time"
+    return f"their schedulers are {', '.join(fact.schedulers)}; a gang has one"
