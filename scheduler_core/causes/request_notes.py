@@ -249,8 +249,8 @@ class TemplateMissing:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class AmountsUnreadable:
-    """ResourceQuota with amounts that cannot be read, by field; what they limit is not judged."""
+class FieldsUnreadable:
+    """ResourceQuota, LimitRange or RuntimeClass with fields that cannot be read, with the error of each; they are not applied."""
 
     problem_kind: ClassVar = ProblemKind.INVALID_FIELD
     errors: tuple[tuple[str, str], ...]
@@ -290,7 +290,7 @@ RequestNote = (
     | NotOneGang
     | RefusedByServer
     | TemplateMissing
-    | AmountsUnreadable
+    | FieldsUnreadable
     | KueueQuotas
     | PlaceUnknown
     | SearchedRoots

@@ -91,7 +91,7 @@ def reason_words(problem: Problem) -> str:
         return quota_words(fact)
     if isinstance(fact, InputProblem):
         return _input_words(fact, problem.names)
-    return _note_words(fact)
+    return _note_words(fact, problem.names)
 
 
 def object_words(problem: Problem) -> str:
@@ -227,7 +227,7 @@ def _required(fact: inputs.LabelUnknown) -> str:
 _Unread = notes.NoFile | notes.FileUnreadable | notes.FileTooLarge | notes.TextNotJson | notes.KeyRepeated | notes.DocumentUnreadable
 
 
-def _note_words(fact: RequestNote) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of note
+def _note_words(fact: RequestNote, names: Iterable[Name]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of note
     match fact:
         case ObjectNote():
             return _OBJECT_NOTES[fact]
@@ -248,9 +248,8 @@ def _note_words(fact: RequestNote) -> str:  # noqa: C901, PLR0911, PLR0912 - one
         case notes.TemplateMissing():
             hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
             return f"there is no {label(fact.template)}{hint}"
-        case notes.AmountsUnreadable():
-            listed = "; ".join(f"{field} {error}" for field, error in fact.errors)
-            return f"{listed}; what these amounts limit is not judged"
+        case notes.FieldsUnreadable():
+            return _unreadable_words(fact, names)
         case notes.KueueQuotas():
             return f"quotas of Kueue are not considered (the cluster has {counted(fact.queues, 'ClusterQueue')})"
         case notes.PlaceUnknown():
@@ -259,6 +258,12 @@ def _note_words(fact: RequestNote) -> str:  # noqa: C901, PLR0911, PLR0912 - one
         case SearchedRoots():
             return searched_text(fact)
     return _unsimulated_words(fact) if isinstance(fact, notes.WhyNotSimulated) else _unread_words(fact)
+
+
+def _unreadable_words(fact: notes.FieldsUnreadable, names: Iterable[Name]) -> str:
+    listed = "; ".join(f"{field} {error}" for field, error in fact.errors)
+    sets_fields = any(name.kind == "RuntimeClass" for name in names)
+    return f"{listed}; {'these fields have no effect' if sets_fields else 'what these amounts limit is not judged'}"
 
 
 def _unread_words(fact: _Unread) -> str:  # noqa: PLR0911 - as above

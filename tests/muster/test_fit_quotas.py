@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from tests.muster.simulated import node
@@ -308,6 +310,43 @@ def test_a_limit_that_cannot_be_read_is_no_success_and_no_refusal(content, error
     assert problem["message"].endswith("; what these amounts limit is not judged")
     assert (2, []) == (status, answer["refused"])
     assert answer["message"].endswith("; 1 input of the cluster could not be read")
+
+
+def ranges(*limits):
+    return {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}, "spec": {"limits": [*limits]}}
+
+
+def runtime(**parts):
+    return {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "r"}, "handler": "r", **parts}
+
+
+NOT_APPLIED = {
+    "a largest amount": (ranges({"type": "Container", "max": {"cpu": "much"}}), 'spec.limits[0].max[cpu] "much" is not a quantity'),
+    "a default": (ranges({"type": "Container", "default": {"cpu": ["1"]}}), "spec.limits[0].default[cpu] must be a quantity"),
+    "a ratio": (ranges({"type": "Pod", "maxLimitRequestRatio": 2}), "spec.limits[0].maxLimitRequestRatio must be an object"),
+    "an item": (ranges("cpu"), "spec.limits[0] must be an object"),
+    "limits": ({**ranges(), "spec": {"limits": {"cpu": "1"}}}, "spec.limits must be a list"),
+    "a specification": ({**ranges(), "spec": "cpu"}, "spec must be an object"),
+    "an overhead": (runtime(overhead={"podFixed": {"cpu": "x"}}), 'overhead.podFixed[cpu] "x" is not a quantity'),
+    "a label": (runtime(scheduling={"nodeSelector": {"a": 1}}), "scheduling.nodeSelector[a] must be a string"),
+    "labels": (runtime(scheduling={"nodeSelector": "a"}), "scheduling.nodeSelector must be an object"),
+    "tolerations": (runtime(scheduling={"tolerations": {"key": "a"}}), "scheduling.tolerations must be a list"),
+}
+
+
+@pytest.mark.parametrize(("content", "error"), NOT_APPLIED.values(), ids=NOT_APPLIED)
+def test_what_admission_cannot_read_is_no_success_and_has_no_effect(content, error):
+    mine = copy.deepcopy(job(1))
+    if content["kind"] == "RuntimeClass":
+        mine["spec"]["template"]["spec"]["runtimeClassName"] = "r"
+    status, answer = fit([mine], [*CLUSTER, content])
+
+    (problem,) = answer["problems"]
+    assert (problem["object"].split("/")[0].split()[0], problem["reason"]) == (content["kind"], "InvalidField")
+    assert problem["message"].startswith(error)
+    assert [error.split(" ")[0]] == [*problem["causes"][0]["errors"]]
+    assert (2, []) == (status, answer["refused"])
+    assert [1] == [len(each["assignments"]) for each in answer["decisions"]]
 
 
 def test_other_limits_of_a_quota_with_one_that_cannot_be_read_are_judged():

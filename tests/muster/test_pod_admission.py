@@ -224,17 +224,10 @@ RUNNING_KATA = {**job(1), "spec": {**job(1)["spec"], "template": {"spec": {**RUN
 
 @pytest.mark.parametrize(
     "odd",
-    [{**quota(cpu="1"), "spec": []}, {**quota(cpu="1"), "status": "x"}, quota({"cpu": "many"}, cpu=[])],
-    ids=["spec", "status", "amounts"],
-)
-def test_an_odd_quota_is_a_problem_and_no_success(odd):
-    status, answer = fit([RUNNING_KATA], [*NODES, odd])
-    assert (2, ["ResourceQuota default/team-a"]) == (status, [each["object"] for each in answer["problems"]])
-
-
-@pytest.mark.parametrize(
-    "odd",
     [
+        {**quota(cpu="1"), "spec": []},
+        {**quota(cpu="1"), "status": "x"},
+        quota({"cpu": "many"}, cpu=[]),
         {**limit_range(), "spec": {"limits": [3, {"type": "Container", "default": "x", "max": {"cpu": {}}}]}},
         {
             "apiVersion": "node.k8s.io/v1",
@@ -243,9 +236,18 @@ def test_an_odd_quota_is_a_problem_and_no_success(odd):
             "overhead": 3,
             "scheduling": {"tolerations": 1},
         },
-        {"apiVersion": "v1", "kind": "ResourceQuota"},
     ],
-    ids=["limits", "runtime", "no metadata"],
+    ids=["spec", "status", "amounts", "limits", "runtime"],
 )
-def test_odd_objects_do_not_fail(odd):
-    assert fit([RUNNING_KATA], [*NODES, odd])[0] in {0, 1}
+def test_an_odd_object_is_a_problem_and_no_success(odd):
+    status, answer = fit([RUNNING_KATA], [*NODES, odd])
+    place = (
+        f"default/{odd['metadata']['name']}"
+        if odd["metadata"].get("namespace") or odd["kind"] != "RuntimeClass"
+        else odd["metadata"]["name"]
+    )
+    assert (2, [f"{odd['kind']} {place}"]) == (status, [each["object"] for each in answer["problems"]])
+
+
+def test_a_quota_without_metadata_does_not_fail():
+    assert fit([RUNNING_KATA], [*NODES, {"apiVersion": "v1", "kind": "ResourceQuota"}])[0] in {0, 1}

@@ -2,6 +2,7 @@
 
 path           new pods of controllers' objects, and objects at PATH that are not in the cluster yet
 admit          all plugins for pods, in the order of the API server (Kubernetes 1.37.1)
+amounts        amounts in the objects that admission reads, and their errors
 limit_ranges   LimitRanger: defaults and limits of containers, pods and claims
 new_claims     new PersistentVolumeClaims: default class, volumes, and LimitRanges
 storage_classes  default StorageClass of new claims, and the volumes of classes that bind at once

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeapi.priority import SYSTEM_CLASSES
-from muster.commands.simulate.admission import limit_ranges, pod_defaults, validation
-from muster.commands.simulate.admission.limit_ranges import LimitRanges, items, section
+from muster.commands.simulate.admission import limit_ranges, pod_defaults, quotas, validation
+from muster.commands.simulate.admission.amounts import items, section
+from muster.commands.simulate.admission.limit_ranges import LimitRanges
 from muster.commands.simulate.admission.service_accounts import account_refusals
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
+from scheduler_core.model.problem import Problem
 
 Content = dict[str, Any]
 QUOTAS = "ResourceQuota"
@@ -42,6 +44,8 @@ class Rules:
     """Names of the ServiceAccounts of each namespace of which all are known."""
     administrative: frozenset[str] = frozenset()
     """The namespaces with the label that allows admin access to devices."""
+    unread: tuple[Problem, ...] = ()
+    """Objects with fields that cannot be read, and are not applied."""
 
     @classmethod
     def from_objects(
@@ -75,6 +79,11 @@ class Rules:
             accounts or {},
             frozenset(
                 name for (_, name), each in read["Namespace"].items() if section(section(each, "metadata"), "labels").get(_ADMIN) == "true"
+            ),
+            (
+                *limit_ranges.unusable(read["LimitRange"].values()),
+                *quotas.unusable(read[QUOTAS].values()),
+                *pod_defaults.unusable(read["RuntimeClass"].values()),
             ),
         )
 

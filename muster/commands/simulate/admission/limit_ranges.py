@@ -10,9 +10,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kubeapi import quantity
+from muster.commands.simulate.admission.amounts import (
+    AmountError,
+    Amounts,
+    Content,
+    amount_errors,
+    items,
+    list_errors,
+    object_error,
+    part,
+    readable,
+    section,
+    unreadable,
+)
+from scheduler_core.model.problem import Problem
 
-Content = dict[str, Any]
-Amounts = Mapping[str, Any]
 _CONTAINERS = ("initContainers", "containers")
 _CLAIM = "PersistentVolumeClaim"
 _TYPES = ("Container", "Pod", _CLAIM)
@@ -21,24 +33,28 @@ _POD_LEVEL = ("cpu", "memory")
 _HUGE = "hugepages-"
 
 
-def section(content: Any, name: str) -> Mapping[str, Any]:
-    """Return a mapping inside another one; empty if it is absent or something else."""
-    inner = content.get(name) if isinstance(content, Mapping) else None
-    return inner if isinstance(inner, Mapping) else {}
-
-
-def items(content: Any, name: str) -> list[Content]:
-    """Return the objects of a list; empty if it is absent or something else."""
-    listed = content.get(name) if isinstance(content, Mapping) else None
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-
-
 def set_requests(pod: Content) -> None:
     """Set requests that are absent to the limits, as the API server does before admission."""
     for kind in _CONTAINERS:
         for container in items(section(pod, "spec"), kind):
             limits = section(section(container, "resources"), "limits")
             _merge(container, "requests", limits)
+
+
+def unusable(limit_ranges: Iterable[Content]) -> Iterator[Problem]:
+    """Yield the LimitRanges with limits or amounts that cannot be read; what these limit is not judged."""
+    for each in limit_ranges:
+        yield from unreadable("LimitRange", each, _errors(each))
+
+
+def _errors(limit_range: Content) -> Iterator[AmountError]:
+    spec = limit_range.get("spec")
+    yield from object_error(spec, "spec")
+    limits = part(spec, "limits")
+    yield from list_errors(limits, "spec.limits")
+    for index, limit in enumerate(limits if isinstance(limits, list) else ()):
+        for name in (*_SECTIONS, "default", "defaultRequest"):
+            yield from amount_errors(part(limit, name), f"spec.limits[{index}].{name}")
 
 
 class _Bound(NamedTuple):
@@ -82,7 +98,7 @@ class LimitRanges:
     def _add(self, index: int, limit: Content, name: str) -> None:
         kind = limit.get("type")
         for section_index, key in enumerate(_SECTIONS[:2] if kind == _CLAIM else _SECTIONS if kind in _TYPES else ()):
-            for place, (resource, value) in enumerate(section(limit, key).items()):
+            for place, (resource, value) in enumerate(readable(limit, key).items()):
                 self._bounds[str(kind)][section_index, resource].append(_Bound(index, place, f"{name}.{key}", value, _milli(value)))
 
     def set_defaults(self, pod: Content) -> None:
@@ -141,14 +157,10 @@ def _defaults(limit_range: Content) -> tuple[Amounts, Amounts]:
     requests: dict[str, Any] = {}
     for limit in items(section(limit_range, "spec"), "limits"):
         if limit.get("type") == "Container":
-            own_limits = {**_amounts(limit, "max"), **_amounts(limit, "default")}
+            own_limits = {**readable(limit, "max"), **readable(limit, "default")}
             limits |= own_limits
-            requests |= {**_amounts(limit, "min"), **own_limits, **_amounts(limit, "defaultRequest")}
+            requests |= {**readable(limit, "min"), **own_limits, **readable(limit, "defaultRequest")}
     return limits, requests
-
-
-def _amounts(limit: Content, name: str) -> dict[str, Any]:
-    return {resource: amount for resource, amount in section(limit, name).items() if isinstance(amount, str | int | float)}
 
 
 def _merge(container: Content, name: str, defaults: Amounts) -> None:

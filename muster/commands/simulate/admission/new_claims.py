@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.simulate.admission.admit import namespace_of, parsed
+from muster.commands.simulate.admission.amounts import items, section
 from muster.commands.simulate.admission.created_objects import ephemeral_claims
-from muster.commands.simulate.admission.limit_ranges import LimitRanges, items, section
+from muster.commands.simulate.admission.limit_ranges import LimitRanges
 from muster.commands.simulate.admission.quota_charges import Rest, is_new, origin_of
 from muster.commands.simulate.admission.storage_classes import StorageClasses
 from muster.commands.simulate.expansion import Expansion

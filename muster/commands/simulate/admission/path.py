@@ -10,7 +10,7 @@ from typing import Any
 from kubeapi.field_path import FieldPath
 from muster.commands.simulate.admission import quota_charges, quotas, service_accounts, validation
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed
-from muster.commands.simulate.admission.limit_ranges import items, section
+from muster.commands.simulate.admission.amounts import items, section
 from muster.commands.simulate.admission.new_claims import CLAIM, NewClaims
 from muster.commands.simulate.admission.pod_defaults import DefaultClasses
 from muster.commands.simulate.admission.quota_charges import Rest, is_new, is_stored, origin_of
@@ -74,7 +74,7 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
         result.notes += claims.notes()
         reasons |= dict.fromkeys(claims.refusals(rules.limits))
         result.notes += dict.fromkeys(_missing_templates(expansion, rest, pods))
-    result.unread += quotas.unusable(quota for listed in rules.quotas.values() for quota in listed)
+    result.unread += rules.unread
     for shortage in _shortages(rules, expansion, rest, pods):
         found = Problem(shortage.cause, tuple(shortage.origins))
         if found.kind is ProblemKind.QUOTA_UNKNOWN:

@@ -9,7 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PriorityClass
-from muster.commands.simulate.admission.limit_ranges import Content, items, section
+from muster.commands.simulate.admission.amounts import (
+    AmountError,
+    Content,
+    amount_errors,
+    items,
+    list_errors,
+    object_error,
+    part,
+    readable,
+    section,
+    unreadable,
+)
+from scheduler_core.model.problem import Problem
 from validators import pipeline
 
 
@@ -91,6 +103,25 @@ def priority_refusals(pod: Content, classes: Mapping[str, Content], default: str
         )
 
 
+def unusable(classes: Iterable[Content]) -> Iterator[Problem]:
+    """Yield the RuntimeClasses with fields that cannot be read; these have no effect."""
+    for each in classes:
+        yield from unreadable("RuntimeClass", each, _errors(each))
+
+
+def _errors(runtime_class: Content) -> Iterator[AmountError]:
+    overhead, scheduling = runtime_class.get("overhead"), runtime_class.get("scheduling")
+    yield from object_error(overhead, "overhead")
+    yield from amount_errors(part(overhead, "podFixed"), "overhead.podFixed")
+    yield from object_error(scheduling, "scheduling")
+    selector, tolerations = part(scheduling, "nodeSelector"), part(scheduling, "tolerations")
+    yield from object_error(selector, "scheduling.nodeSelector")
+    for key, value in selector.items() if isinstance(selector, Mapping) else ():
+        if not isinstance(value, str):
+            yield AmountError("", f"scheduling.nodeSelector[{key}]", "must be a string")
+    yield from list_errors(tolerations, "scheduling.tolerations")
+
+
 def unfounded_overhead(pod: Content, classes: Mapping[str, Content]) -> Iterator[str]:
     """Yield the reason why the API server refuses an overhead that no RuntimeClass sets."""
     spec = section(pod, "spec")
@@ -111,14 +142,15 @@ def set_runtime(pod: Content, classes: Mapping[str, Content], *, known: bool) ->
     if name not in classes:
         yield f'pod rejected: RuntimeClass "{name}" not found'
         return
-    overhead = section(section(classes[name], "overhead"), "podFixed")
+    overhead = readable(section(classes[name], "overhead"), "podFixed")
     if overhead:
         if spec.get("overhead") and spec["overhead"] != overhead:
             yield "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
             return
         spec["overhead"] = dict(overhead)
     scheduling = section(classes[name], "scheduling")
-    selector, own = section(scheduling, "nodeSelector"), section(spec, "nodeSelector")
+    labels, own = section(scheduling, "nodeSelector"), section(spec, "nodeSelector")
+    selector = {key: value for key, value in labels.items() if isinstance(value, str)}
     for key in sorted(set(selector) & set(own)):
         if selector[key] != own[key]:
             yield f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {selector[key]}; pod.spec.nodeSelector[{key}] = {own[key]}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from muster.commands.simulate.admission import created_objects
 from muster.commands.simulate.admission.admit import namespace_of, parsed
-from muster.commands.simulate.admission.limit_ranges import items, section
+from muster.commands.simulate.admission.amounts import items, section
 from muster.commands.simulate.admission.quotas import Charge, Charges
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.pod_owners import Controller

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from muster.commands.simulate.admission import quota_usage
-from muster.commands.simulate.admission.limit_ranges import Content, items, section
+from muster.commands.simulate.admission.amounts import Content, items, section
 from muster.commands.simulate.admission.quota_usage import CLAIM, amount
 
 REQUIRED = ("cpu", "memory")

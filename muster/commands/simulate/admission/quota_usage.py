@@ -12,7 +12,7 @@ from typing import Any
 
 from kubeapi import decode, quantity
 from kubeapi.pods import Pod
-from muster.commands.simulate.admission.limit_ranges import Content, items, section
+from muster.commands.simulate.admission.amounts import Content, items, section
 from scheduler_core.loading.pod_requests import demand
 from scheduler_core.model.decoders import DECODERS
 from scheduler_core.model.resource_names import (

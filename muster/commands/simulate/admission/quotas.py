@@ -8,15 +8,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kubeapi import quantity
 from muster.commands.simulate.admission import quota_scopes, quota_usage
-from muster.commands.simulate.admission.limit_ranges import Content, items, section
+from muster.commands.simulate.admission.amounts import AmountError, Content, amount_errors, items, object_error, section, unreadable
 from muster.commands.simulate.admission.quota_scopes import Scopes, Traits, UsageByScope
 from muster.commands.simulate.admission.quota_usage import PODS, amount
 from scheduler_core.causes.quotas import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
-from scheduler_core.causes.request_notes import AmountsUnreadable
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.resource_names import COUNT, LIMITS, REQUESTS
@@ -70,34 +68,14 @@ def shortages(quotas: Iterable[Content], charges: Charges) -> Iterator[Shortage]
 def unusable(quotas: Iterable[Content]) -> Iterator[Problem]:
     """Yield the quotas with amounts that cannot be read, with the fields; what these limit is not judged."""
     for quota in quotas:
-        if errors := unreadable_amounts(quota):
-            yield Problem.about(_name_of(quota), AmountsUnreadable(tuple(errors.values())))
+        yield from unreadable("ResourceQuota", quota, _errors(quota))
 
 
-def unreadable_amounts(quota: Content) -> dict[str, tuple[str, str]]:
-    """Return the field and the error of the amounts of a quota by resource; by an empty name if none can be read."""
-    errors: dict[str, tuple[str, str]] = {}
-    status = quota.get("status")
-    from_status = bool(section(status, "hard"))
-    sections = [("status", "hard") if from_status else ("spec", "hard"), ("status", "used")]
-    for outer, inner in sections:
-        for path, value in ((outer, quota.get(outer)), (f"{outer}.{inner}", section(quota, outer).get(inner))):
-            if value is not None and not isinstance(value, Mapping):
-                errors[""] = path, "must be an object"
-        for resource, written in section(section(quota, outer), inner).items():
-            if error := _amount_error(written):
-                errors.setdefault(resource, (f"{outer}.{inner}[{resource}]", error))
-    return errors
-
-
-def _amount_error(written: object) -> str:
-    """Return why an amount of a quota cannot be read; empty if it can."""
-    if not isinstance(written, str | int | float):
-        return "must be a quantity, such as 500m, 2 or 1.5Gi"
-    try:
-        return "must not be negative" if quantity.milli_value(written) < 0 else ""
-    except ValueError as error:
-        return str(error)
+def _errors(quota: Content) -> Iterator[AmountError]:
+    """Yield the errors in the amounts of a quota that count."""
+    for outer, inner in (("status" if section(quota.get("status"), "hard") else "spec", "hard"), ("status", "used")):
+        yield from object_error(quota.get(outer), outer)
+        yield from amount_errors(section(quota, outer).get(inner), f"{outer}.{inner}")
 
 
 def _name_of(quota: Content) -> Name:
@@ -166,8 +144,9 @@ class _Selected:
 
     def __init__(self, quota: Content, counted: _Counted) -> None:
         self.name, self.status = _name_of(quota), section(quota, "status")
-        errors, hard = unreadable_amounts(quota), section(self.status, "hard") or section(section(quota, "spec"), "hard")
-        self.hard = {} if "" in errors else {resource: written for resource, written in hard.items() if resource not in errors}
+        hard = section(self.status, "hard") or section(section(quota, "spec"), "hard")
+        wrong = {each.resource for each in _errors(quota)}
+        self.hard = {} if "" in wrong else {resource: written for resource, written in hard.items() if resource not in wrong}
         self.counted, self.scopes = counted, quota_scopes.scopes_of(quota)
 
     def shortages(self) -> Iterator[Shortage]:

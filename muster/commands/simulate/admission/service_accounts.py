@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from muster.commands.simulate.admission.limit_ranges import Content, section
+from muster.commands.simulate.admission.amounts import Content, section
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 
 KIND = "ServiceAccount"

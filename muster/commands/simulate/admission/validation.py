@@ -8,7 +8,7 @@ from typing import Any
 
 from kubeapi import decode
 from kubeapi.field_path import FieldPath
-from muster.commands.simulate.admission.limit_ranges import Content, items, section
+from muster.commands.simulate.admission.amounts import Content, items, section
 from validators import lookup, pipeline
 from validators.built_in import names, security, shapes, volumes, whole_objects
 from validators.field import ErrorType, FieldError
