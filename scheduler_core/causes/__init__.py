@@ -19,6 +19,7 @@ pre_enqueue        gates, missing members and parents, trees that break a rule
 claims             consumers, reservations and allocations of claims to devices
 quotas             ResourceQuotas that refuse new objects
 live               blocked evictions, kinds that are not listed, interrupted binding: of a live cluster only
+binding_failures   volumes and devices that are not bound before their pods: of a live cluster only
 missed_placements  reasons why greedy may have missed a placement
 searches           what a search has proved, and what kube-scheduler overlooks
 cause              union of all causes of a decision

@@ -21,11 +21,11 @@ from scheduler_core.causes.other_pods import OtherPodsCause
 from scheduler_core.causes.resources import ResourceCause
 from scheduler_core.causes.volume_causes import VolumeCause
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
-from scheduler_core.model.nouns import any_of, counted, listed
 from scheduler_core.wording import phrases
 from scheduler_core.wording.device_words import device_words
 from scheduler_core.wording.filter_words import filter_words
 from scheduler_core.wording.kube_scheduler import attempt_words
+from scheduler_core.wording.nouns import any_of, counted, listed
 from scheduler_core.wording.pod_rule_words import pod_rule_words
 from scheduler_core.wording.resource_words import resource_words
 from scheduler_core.wording.titles import expression_text, taint_text

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule, ExceededSkew, HostPortsInUse, OtherPodsCause, SpreadExceeded
-from scheduler_core.model.nouns import SHOWN, level, listed
 from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.wording import phrases
+from scheduler_core.wording.nouns import SHOWN, level, listed
 from scheduler_core.wording.titles import expression_text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kubeapi.nodes import Taint
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.model.nouns import SHOWN, level, listed
+from scheduler_core.wording.nouns import SHOWN, level, listed
 
 Shown = Callable[[Name], str]
 """Function that turns the name of an object into text."""

@@ -117,6 +117,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "request_names": "requests of a claim",
     "returned": "a Python type",
     "rule": "the id of a rule",
+    "spelling": "a name as a user writes it",
     "storage_class": "a storage class",
     "taints": "keys of taints",
     "text": "text of a placement plugin",
