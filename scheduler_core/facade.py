@@ -20,6 +20,7 @@ from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
+from scheduler_core.wording.pre_enqueue_words import order_words
 from scheduler_core.wording.problem_words import object_words, problem_words, shown_order
 from validators.gates import Gates
 
@@ -198,6 +199,7 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
     from scheduler_core.exact.step_budget import DEFAULT
     from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+    from scheduler_core.queueing.queue_order import OrderError
     from scheduler_core.whatif.remedies.for_decisions import with_remedies
 
     if strategy not in STRATEGIES:
@@ -219,7 +221,10 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     if wrong := [name for name in attributes if not is_device_attribute(name)]:
         raise ValueError(f"device_topology: {wrong[0]!r} must be an attribute with its domain, such as gpu.example.com/clique")
     snapshot = load(given, configuration.profiles if configuration is not None else None, attributes)
-    result = run_cycle(snapshot, options)
+    try:
+        result = run_cycle(snapshot, options)
+    except OrderError as error:
+        raise ValueError(order_words(error.cause)) from None
     decisions = with_remedies(result.decisions, given, snapshot, options, remedies)
     ignored = configuration.problems(len(snapshot.nodes)) if configuration is not None else ()
     problems = map(Problem.worded, (*sorted(result.problems, key=shown_order), *ignored))

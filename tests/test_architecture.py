@@ -31,6 +31,7 @@ from tests.architecture.contracts import (
     small_modules,
     text_in_causes,
     text_in_decisions,
+    texts_for_people,
     unlisted_modules,
     values_without_text,
     wide_protocols,
@@ -38,7 +39,7 @@ from tests.architecture.contracts import (
     words_are_read,
 )
 from tests.architecture.layers import LAYERS
-from tests.architecture.modules import Module, modules_of_project, read_modules
+from tests.architecture.modules import Module, matches, modules_of_project, read_modules
 from tests.architecture.naming import (
     CUTS_OTHER_TEXT,
     FOR_ALL_PLUGINS,
@@ -56,6 +57,7 @@ from tests.architecture.tables import (
     MOST_LINES,
     PACKAGES,
     SMALL,
+    WITH_TEXT,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -127,6 +129,9 @@ def test_every_entry_of_the_tables_is_used(tree):
     cut = [module for module in tree if module.name in {name for name, _ in CUTS_OTHER_TEXT}]
     used = {(module.name, ast.unparse(node.value)) for module in cut for node in module.nodes if isinstance(node, ast.Attribute)}
     assert set() == CUTS_OTHER_TEXT.keys() - used
+    assert WITH_TEXT.keys() == {
+        each for module in tree if [*texts_for_people(module)] for each in WITH_TEXT if matches(module.name, (each,))
+    }
     with_causes = (module for module in tree if module.name in HAS_CAUSES)
     owners = [node for module in with_causes for node in module.tree.body if isinstance(node, ast.ClassDef)]
     assert set() == TEXTS_IN_DECISIONS.keys() - {f"{owner.name}.{name}" for owner in owners for name in annotated_in(owner.body)}
@@ -292,14 +297,21 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
                     'Z = dataclasses.replace(X, y="a/b")\nraise ValueError("what is wrong")\n'
                 ),
                 "scheduler_core/causes/b.py": "X = 'two words'",
+                "scheduler_core/cycle/d.py": "X = f'{count} steps'",
+                "scheduler_core/plugins/e.py": "X = 'two words'\nY = np.split(X)\nZ = X.split()",
+                "scheduler_core/plugins/volume_e.py": "X = 'node(s) were full'",
                 "scheduler_core/wording/c.py": "X = 'two words'",
+                "muster/f.py": "X = 'two words'",
             },
             [
                 "scheduler_core/causes/b.py:1: 'two words' is text for people: wording has it",
+                "scheduler_core/cycle/d.py:1: ' steps' is text for people: wording has it",
+                "scheduler_core/plugins/e.py:1: 'two words' is text for people: wording has it",
+                "scheduler_core/plugins/e.py:3: split reads text: compare values",
                 "scheduler_core/whatif/a.py:3: 'node ' is text for people: wording has it",
                 "scheduler_core/whatif/a.py:3: ' dropped' is text for people: wording has it",
-                "scheduler_core/whatif/a.py:4: replace reads text: compare values",
                 "scheduler_core/whatif/a.py:4: ' a' is text for people: wording has it",
+                "scheduler_core/whatif/a.py:4: replace reads text: compare values",
                 "scheduler_core/whatif/a.py:2: re reads text: compare values",
             ],
             id="text among values",

@@ -19,7 +19,7 @@ from muster.html.placed_pods import FinalPlacement, State, resources
 from muster.html.sentences import amount_text, of_whole, short, size_text, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
 from muster.html.topology_areas import Area, identity
-from scheduler_core.model import nouns
+from scheduler_core.wording import nouns
 from validators.reports.counts import counted
 
 SHELVES, FULL_SHELVES = 240, 96

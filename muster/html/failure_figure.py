@@ -13,10 +13,10 @@ from muster.html.free_capacity import Attempt
 from muster.html.sentences import amount_text
 from muster.render.phrases import natural
 from scheduler_core.diagnosis.domain_amounts import Chain, Demand, DomainAmounts, NodeAmounts, amounts_by_domain, demands
-from scheduler_core.model import nouns
 from scheduler_core.model.nodes import PODS
 from scheduler_core.model.topology import Topology
 from scheduler_core.plugins.profile import Profile
+from scheduler_core.wording import nouns
 from scheduler_core.wording.titles import domain_text
 
 FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3

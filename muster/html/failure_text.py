@@ -9,8 +9,8 @@ from muster.html.failure_figure import Figure, FigureRow, Need
 from muster.html.sentences import amount_text, size_text
 from muster.html.svg import Stroke, demand, gauge, marks, scale
 from scheduler_core.causes.groups import PodsDoNotFit
-from scheduler_core.model import nouns
 from scheduler_core.model.decision import Decision
+from scheduler_core.wording import nouns
 from scheduler_core.wording.node_words import closed_nodes
 from scheduler_core.wording.phrases import is_or_are
 from validators.reports.counts import counted

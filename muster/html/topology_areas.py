@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from muster.render.phrases import natural
-from scheduler_core.model import nouns
 from scheduler_core.model.names import Domain
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.topology_levels import levels
+from scheduler_core.wording import nouns
 from scheduler_core.wording.titles import domain_text
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from muster.render.phrases import LEAST, WIDTH, bare, fitting, folded, natural, nodes, per_node, pods
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
 from scheduler_core.model.decision import Decision, GroupDecision
-from scheduler_core.model.nouns import level
 from scheduler_core.model.status import Status
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions, scheduler_message
 from scheduler_core.wording.constraints import constraint_text
+from scheduler_core.wording.nouns import level
 from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
 from validators.reports.escape import printable

@@ -21,6 +21,7 @@ quotas             ResourceQuotas that refuse new objects
 input_problems     objects that cannot be used, or not in full
 request_notes      files, objects of controllers and admission: what is said about a request
 live               blocked evictions, kinds that are not listed, interrupted binding: of a live cluster only
+binding_failures   volumes and devices that are not bound before their pods: of a live cluster only
 missed_placements  reasons why greedy may have missed a placement
 searches           what a search has proved, and what kube-scheduler overlooks
 cause              union of all causes of a decision

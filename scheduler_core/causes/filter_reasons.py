@@ -58,7 +58,17 @@ class SearchUnfinished:
         return "too-many-devices" if self.tried is None else "timed-out"
 
 
-ReasonValue = UnmodelledField | DeviceError | SearchUnfinished
+@dataclasses.dataclass(frozen=True, slots=True)
+class RelationsUnmet:
+    """Relations of the pod to other pods that do not hold on a node, whichever victims are evicted there."""
+
+    @property
+    def key(self) -> str:
+        """Return the text by which the filter is known."""
+        return "node-relations-unmet"
+
+
+ReasonValue = UnmodelledField | DeviceError | SearchUnfinished | RelationsUnmet
 """Reasons that are more than the text by which the filter is known, their *key*."""
 FilterReason = str | ReasonValue
 """Why a filter refuses nodes; a text is that of kube-scheduler or of a plugin."""

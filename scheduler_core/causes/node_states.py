@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from kubeapi.nodes import Taint
+from kubeapi.selectors import NodeSelectorTerm, Requirement
 from scheduler_core.causes.filter_reasons import FilterReason, UnmodelledField
 from scheduler_core.causes.node_count import NodeCount
 
@@ -31,12 +32,17 @@ class NodeAffinityMismatch:
     Attributes:
         node_selector: labels and values of ``spec.nodeSelector``.
         node_affinity: True if the pod also requires node affinity.
+        node_selector_terms: terms of that affinity, of which a node must match one: all its expressions and fields.
+        unmet_requirements: labels and names that no node of the cluster has, and that the pod cannot do without: all of
+            ``spec.nodeSelector``, and if each term has one, the first of each.
 
     """
 
     nodes: NodeCount
     node_selector: tuple[tuple[str, str], ...] = ()
     node_affinity: bool = False
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+    unmet_requirements: tuple[Requirement, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -166,3 +166,25 @@ PreEnqueueCause = (
     | PodsDiffer
 )
 """Why a root, one of its groups or a pod is not tried."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotARoot:
+    """Name in a requested order of roots that is not the name of a root.
+
+    Attributes:
+        spelling: the name as it was requested.
+        object: the group or pod of this name; None if there is none.
+        group: the PodGroup of the pod; None for groups.
+        root: the root of its tree; None for a pod whose PodGroup does not exist.
+        similar: roots with a similar name, if there is no such object.
+        no_roots: True if there are no roots at all.
+
+    """
+
+    spelling: str
+    object: Name | None = None
+    group: Name | None = None
+    root: Name | None = None
+    similar: tuple[Name, ...] = ()
+    no_roots: bool = False

@@ -40,5 +40,27 @@ class AttemptNote(enum.StrEnum):
     """The pod waits until the nominated pods of its root are placed."""
 
 
+class ProofObstacle(enum.StrEnum):
+    """Reason why there is no certificate of a proof that a root has no placement."""
+
+    TOO_LONG = "too-long"
+    """The proof is too long."""
+    OTHER_FACTS = "other-facts"
+    """The proof needs facts that a certificate cannot express."""
+    VOLUMES = "volumes"
+    """The proof needs the volumes of the pods, or other such facts."""
+    DEVICES = "devices"
+    """The proof needs more than the numbers of devices by node, or other such facts."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProofNotFound:
+    """Proof that was not found within *steps* steps."""
+
+    steps: int
+
+
+ProofMissing = ProofObstacle | ProofNotFound
+"""Why there is no certificate."""
 SearchVerdict = NoPlacementExists | SearchStopped
 SearchCause = SearchVerdict | PlacementMissed | AttemptNote

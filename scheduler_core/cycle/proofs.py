@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from scheduler_core.causes.searches import ProofNotFound, ProofObstacle
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, queued
 from scheduler_core.exact.certificate.certificate import certificate
@@ -19,15 +20,11 @@ from scheduler_core.model.status import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
 
-_UNPROVEN = "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
-_VOLUMES = "the proof needs the volumes of the pods, or other facts that a certificate cannot express"
-_DEVICES = "the proof needs more than the numbers of devices by node, or other facts that a certificate cannot express"
-
 
 def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], options: CycleOptions) -> Iterator[dict[str, Any]]:
     """Return, for each decision with search outcome ``infeasible``, its root, the pods placed before it, and the proof.
 
-    If no proof can be written, the reason is given instead.  *decisions* are those of one cycle.
+    If no proof can be written, the reason is given instead, as a ``ProofMissing``.  *decisions* are those of one cycle.
     """
     snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
     for number, decision in enumerate(decisions):
@@ -51,14 +48,14 @@ def _proof(
         try:
             return {**result, **certificate(state, request, options.budget, empty=empty)}
         except TooLongError:
-            result["reason"] = "the proof is too long"
+            result["reason"] = ProofObstacle.TOO_LONG
         except StepsSpentError:
-            result["reason"] = f"the proof was not found within {options.budget} steps"
+            result["reason"] = ProofNotFound(options.budget)
         except UnprovenError:
             shapes = {pod.shape for leaf in root.leaves() for pod in leaf.waiting}
             limited = any(row in snapshot.nodes.limit_rows for shape in shapes for row, _ in shape.requests)
-            needed = _VOLUMES if limited or any(shape.volumes for shape in shapes) else _UNPROVEN
-            result["reason"] = _DEVICES if any(shape.devices for shape in shapes) else needed
+            needed = ProofObstacle.VOLUMES if limited or any(shape.volumes for shape in shapes) else ProofObstacle.OTHER_FACTS
+            result["reason"] = ProofObstacle.DEVICES if any(shape.devices for shape in shapes) else needed
     return result
 
 

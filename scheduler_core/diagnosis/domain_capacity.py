@@ -8,14 +8,15 @@ import numpy as np
 
 from scheduler_core.diagnosis.node_refusals import admitted
 from scheduler_core.model.nodes import Ints, Nodes
-from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.equal_pods import slots_of
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.state import PlacementState, free_of
 
-_TRIED = SHOWN
+DESCRIBED = 4
+"""Maximum number of domains that a cause describes; the others are counted."""
+_TRIED = DESCRIBED
 """Maximum number of domains to try again if their results are not cached."""
 _RUNS = 1000
 """Maximum number of runs of pods tried over all domains."""

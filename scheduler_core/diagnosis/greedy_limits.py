@@ -22,11 +22,10 @@ from scheduler_core.causes.missed_placements import (
     UnexaminedDomains,
     UnsharedClaims,
 )
-from scheduler_core.diagnosis.domain_capacity import capacity, homogeneous, largest_places, needed, slots, summed
+from scheduler_core.diagnosis.domain_capacity import DESCRIBED, capacity, homogeneous, largest_places, needed, slots, summed
 from scheduler_core.diagnosis.tree_cause import extra_pods
 from scheduler_core.model.names import Name, NamedClaim
 from scheduler_core.model.nodes import Bools
-from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
@@ -58,7 +57,7 @@ def _causes(greedy: Greedy, request: PlacementRequest, parent: Placement) -> lis
         return []
     too_small = _too_small(greedy.state, request, places).tolist()
     large_enough = tuple(place for place, known in zip(places, too_small, strict=True) if not known)
-    examined = largest_places(greedy.state, request, large_enough, _DOMAINS if request.memorable else SHOWN)
+    examined = largest_places(greedy.state, request, large_enough, _DOMAINS if request.memorable else DESCRIBED)
     for place in examined:
         if causes := _composite_causes(greedy, request, place):
             return causes

@@ -19,12 +19,11 @@ from scheduler_core.causes.groups import (
 )
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.diagnosis import node_refusals
-from scheduler_core.diagnosis.domain_capacity import Held, needed, nodes_of_pods, ranked
+from scheduler_core.diagnosis.domain_capacity import DESCRIBED, Held, needed, nodes_of_pods, ranked
 from scheduler_core.diagnosis.domain_causes import cause_for_more, cause_in_domain, domain_of
 from scheduler_core.diagnosis.volume_reasons import volume_elsewhere
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.nodes import PODS
-from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.volume_users import NamedVolumes
@@ -54,7 +53,7 @@ def cause(greedy: Greedy, request: PlacementRequest, parent: Placement, path: Pa
         path,
         domain_of(parent),
         PodDemand(len(entity.waiting), need, len(entity.running), _requests(greedy.state, request)),
-        tuple(cause_in_domain(greedy, request, each, need) for each in order[:SHOWN]),
+        tuple(cause_in_domain(greedy, request, each, need) for each in order[:DESCRIBED]),
         entity.key,
         _further(order, len(places)),
         undivided=len(order) == 1 and order[0].domain is parent,
@@ -106,10 +105,10 @@ def _refused(greedy: Greedy, request: PlacementRequest, held: Held) -> dict[str,
 
 def _further(order: Sequence[Held], total: int) -> FurtherDomains | None:
     """Return the domains not shown, and how many pods each can hold at most if all are ranked; None if all are shown."""
-    more = total - min(len(order), SHOWN)
+    more = total - min(len(order), DESCRIBED)
     if not more:
         return None
-    return FurtherDomains(more, None if len(order) < total else order[SHOWN].pods)
+    return FurtherDomains(more, None if len(order) < total else order[DESCRIBED].pods)
 
 
 def _requests(state: PlacementState, request: PlacementRequest) -> tuple[Amount, ...]:

@@ -21,7 +21,7 @@ from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import NamedFilter
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
-from scheduler_core.plugins.node_affinity import NODE_AFFINITY
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY, required_affinity, unmet_requirements
 from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD, PodTopologySpread
 from scheduler_core.plugins.profile import Profile
@@ -74,9 +74,9 @@ def node_state(
     if reason == UNSCHEDULABLE:
         return Cordoned(count)
     if reason == NODE_AFFINITY:
-        affinity = shape.affinity and shape.affinity.node_affinity
-        required = bool(affinity and affinity.required_during_scheduling_ignored_during_execution)
-        return NodeAffinityMismatch(count, tuple(shape.node_selector), required)
+        required = required_affinity(shape)
+        terms = (required and required.node_selector_terms) or ()
+        return NodeAffinityMismatch(count, tuple(shape.node_selector), required is not None, terms, unmet_requirements(shape, nodes))
     if plugin == TaintToleration.name:
         tolerations = Tolerations(shape.tolerations)
         # All these nodes have the same taint, but perhaps with another effect.

@@ -24,11 +24,10 @@ from scheduler_core.causes.groups import (
     TooFewMembers,
 )
 from scheduler_core.diagnosis import pod_group_cause
-from scheduler_core.diagnosis.domain_capacity import capacity, places_to_try
+from scheduler_core.diagnosis.domain_capacity import DESCRIBED, capacity, places_to_try
 from scheduler_core.diagnosis.domain_causes import domain_of
 from scheduler_core.diagnosis.with_pods import rewound
 from scheduler_core.model.names import Name
-from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
@@ -112,7 +111,7 @@ class TreeCause:
         """Return the domain that holds most of the children in full, other domains in short."""
         tries = self._ranked(request, places)
         first, reason = self._inside(request, tries[0], path), tries[0].outcome.reason
-        others = tries[1:SHOWN] if request.entity.key else []
+        others = tries[1:DESCRIBED] if request.entity.key else []
         further = len(places) - 1 - len(others) if request.entity.key else 0
         return ChildrenDoNotFit(
             path,

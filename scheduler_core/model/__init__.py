@@ -34,7 +34,6 @@ storage          options of these claims, by node
 options          options of a cycle
 scheduler_profile  profile of a scheduler: enabled plugins, weights and arguments
 names            names of objects, of claims, and of domains of nodes
-nouns            counts with nouns, lists in words, nouns for topology levels
 status           status of a root or group after a cycle
 decision         result of a cycle
 conditions       conditions of groups

@@ -18,9 +18,10 @@ from scheduler_core.model.volumes import BoundClaim, VolumeNeed
 class Health(enum.Enum):
     """Health of a bound pod, by which disruption budgets protect it."""
 
-    STARTING = "phase Pending: no budget protects it"
-    UNREADY = "not ready"
-    READY = "ready"
+    STARTING = enum.auto()
+    """Its phase is Pending: no budget protects it."""
+    UNREADY = enum.auto()
+    READY = enum.auto()
 
 
 Port = tuple[str, str, int]

@@ -41,12 +41,18 @@ NamedFilter = tuple[str, str, Bools]  # the name of the plugin first
 class ClusterEvent(enum.Enum):
     """Kind of cluster change that can make a refused node pass."""
 
-    NODE = "a node was added or changed"
-    ROOM = "a pod was removed from a node, or requests less"
-    VOLUME = "a claim, volume or storage class was added or changed; on a live cluster, the pods that use it change with it"
-    DEVICE = "a ResourceClaim, ResourceSlice, DeviceClass or DeviceTaintRule was added or changed"
-    POD = "a pod was assigned to a node or removed from it, or its labels changed"
-    NAMESPACE = "a namespace was added or removed, or its labels changed"
+    NODE = enum.auto()
+    """A node was added or changed."""
+    ROOM = enum.auto()
+    """A pod was removed from a node, or requests less."""
+    VOLUME = enum.auto()
+    """A claim, volume or storage class was added or changed; on a live cluster, the pods that use it change with it."""
+    DEVICE = enum.auto()
+    """A ResourceClaim, ResourceSlice, DeviceClass or DeviceTaintRule was added or changed."""
+    POD = enum.auto()
+    """A pod was assigned to a node or removed from it, or its labels changed."""
+    NAMESPACE = enum.auto()
+    """A namespace was added or removed, or its labels changed."""
 
 
 class Plugin(abc.ABC):

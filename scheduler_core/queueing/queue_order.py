@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Sequence
 
+from scheduler_core.causes.pre_enqueue import NotARoot
 from scheduler_core.model.names import Name
 from scheduler_core.queueing.creation_time import Age, age
 
@@ -17,7 +18,11 @@ Place = tuple[int, int, Age, str, str, str]
 
 
 class OrderError(ValueError):
-    """A requested order contains a name that is not a root."""
+    """A requested order contains a name that is not a root; *cause* says what it is."""
+
+    def __init__(self, cause: NotARoot) -> None:
+        super().__init__(cause)
+        self.cause = cause
 
 
 class Order:
@@ -27,11 +32,13 @@ class Order:
     snapshot does not have.  Ties are broken by name.
     """
 
-    def __init__(self, requested: Sequence[str] = (), roots: Iterable[Name] = (), instead: Callable[[str], str] = lambda _: "") -> None:
+    def __init__(
+        self, requested: Sequence[str] = (), roots: Iterable[Name] = (), instead: Callable[[str], NotARoot | None] = lambda _: None
+    ) -> None:
         """Set the requested order of *roots*, by ``name``, ``namespace/name`` or ``Kind/namespace/name``.
 
         A name that several roots share means all of them; if a root is named twice, its first position counts.  *instead*
-        describes a name that is not a root; it returns an empty string for an unknown name.
+        returns what a name is that is not a root; None for an unknown name.
 
         Raises:
             OrderError: a name in *requested* is not a root.
@@ -45,7 +52,7 @@ class Order:
                 known.setdefault(spelling, []).append(root)
         for rank, name in enumerate(requested):
             if name not in known:
-                raise OrderError(f'the order names "{name}", {instead(name) or _unknown_name(name, known)}')
+                raise OrderError(instead(name) or _unknown_name(name, known))
             for root in known[name]:
                 self._ranks.setdefault(root, rank)
 
@@ -59,13 +66,11 @@ def spellings(name: Name) -> tuple[str, str, str]:
     return name.name, f"{name.namespace}/{name.name}", f"{name.kind}/{name.namespace}/{name.name}"
 
 
-def _unknown_name(name: str, known: dict[str, list[Name]]) -> str:
-    if not known:
-        return "but there are no roots"
-    full: dict[str, list[str]] = {}
-    for root in {root for roots in known.values() for root in roots}:
-        full.setdefault(root.name, []).append(f"{root.namespace}/{root.name}")
+def _unknown_name(name: str, known: dict[str, list[Name]]) -> NotARoot:
+    full: dict[str, dict[str, Name]] = {}
+    for root in sorted({root for roots in known.values() for root in roots}, key=spellings):
+        full.setdefault(root.name, {}).setdefault(spellings(root)[1], root)
     # Names are compared without kind and namespace: common prefixes would make all of them similar.
     matches = difflib.get_close_matches(name.rpartition("/")[2], sorted(full)[:_CANDIDATES], n=_SHOWN)
-    suggestions = [each for match in matches for each in sorted(set(full[match]))][:_SHOWN]
-    return f"which is not a root; did you mean {' or '.join(suggestions)}?" if suggestions else "which is not a root"
+    similar = [root for match in matches for _, root in sorted(full[match].items())]
+    return NotARoot(name, similar=tuple(similar[:_SHOWN]), no_roots=not known)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.pre_enqueue import NotARoot
 from scheduler_core.model.conditions import Conditions
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
@@ -127,16 +128,20 @@ def _named(pod: PodRecord) -> Name:
     return Name("Pod", pod.namespace, pod.name)
 
 
-def _non_root(name: str, trees: Trees) -> str:
-    """Return the kind of object that has this name but is not a root; empty if there is none."""
+def _non_root(name: str, trees: Trees) -> NotARoot | None:
+    """Return the object that has this name but is not a root; None if there is none."""
     for tree in trees.all:
         for node in tree.nodes[1:]:
-            if name in spellings(name_of(node.group)):
-                return f'which is not a root: it is a {node.group.kind} in the tree of "{tree.name.name}"'
+            if name in spellings(own := name_of(node.group)):
+                return NotARoot(name, own, root=tree.name)
         for pod in chain(trees.waiting(tree), trees.running(tree)):
             if name in spellings(_named(pod)):
-                return f'which is not a root: it is a pod of PodGroup "{pod.group}", whose root is "{tree.name.name}"'
+                return NotARoot(name, _named(pod), _group_of(pod), tree.name)
     for pod in trees.strays:
         if name in spellings(_named(pod)):
-            return f'which is not a root: it is a pod of PodGroup "{pod.group}", which does not exist'
-    return ""
+            return NotARoot(name, _named(pod), _group_of(pod))
+    return None
+
+
+def _group_of(pod: PodRecord) -> Name:
+    return Name("PodGroup", pod.namespace, pod.group)

@@ -2,6 +2,7 @@
 
 Only the facade, ``sidecar`` and ``muster`` import it.  A parameter *shown* turns the name of an object into text.
 
+nouns             counts with nouns, lists in words, nouns for topology levels
 titles            names of objects, domains and taints
 phrases           amounts, numbers of nodes, numbers of pods that domains hold
 resource_words    missing resources
@@ -18,6 +19,7 @@ kube_scheduler    results of attempts and preemptions, in the words of kube-sche
 pre_enqueue_words causes that keep a root out of the queue
 claim_words       causes about claims to devices
 live_words        causes that only a live cluster has
+binding_words     events and conditions about binding and preemption
 decision_words    messages of decisions, groups and pods
 conditions        conditions of groups
 sentences         sentences and their clauses

@@ -11,9 +11,9 @@ from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.delayed_claims import class_and_size, written
 from scheduler_core.model.names import Domain
-from scheduler_core.model.nouns import counted, labelled_nodes, level, listed
 from scheduler_core.model.resource_names import at_least
 from scheduler_core.model.resource_values import row_of
+from scheduler_core.wording.nouns import counted, labelled_nodes, level, listed
 from scheduler_core.wording.titles import Shown, domain_text, taint_text, titled, titles
 
 _MOST = 8

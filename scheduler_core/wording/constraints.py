@@ -6,8 +6,8 @@ from typing import assert_never
 
 from scheduler_core.causes import constraints
 from scheduler_core.causes.constraints import Constraint
-from scheduler_core.model.nouns import level
 from scheduler_core.wording.changes import relaxation_parts
+from scheduler_core.wording.nouns import level
 from scheduler_core.wording.titles import Shown, titled
 
 

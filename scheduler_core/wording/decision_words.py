@@ -12,7 +12,15 @@ from scheduler_core.causes.claims import ClaimCause, PodsAwaitDevices, PodsLeftO
 from scheduler_core.causes.groups import GroupCause, GroupUnschedulable, PartlyPlaced
 from scheduler_core.causes.live import LiveCause
 from scheduler_core.causes.pre_enqueue import InvalidTree, MembersGated, MembersWithoutClaims, PreEnqueueCause, QuorumAwaited, TreeViolation
-from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed, SearchStopped
+from scheduler_core.causes.searches import (
+    AttemptNote,
+    NoPlacementExists,
+    PlacementMissed,
+    ProofMissing,
+    ProofNotFound,
+    ProofObstacle,
+    SearchStopped,
+)
 from scheduler_core.causes.volume_causes import VolumesNotHeld
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.status import Status
@@ -27,6 +35,14 @@ from scheduler_core.wording.sentences import Clause, Sentence
 from scheduler_core.wording.truncation import LONGEST_CAUSE, cut, listed_within, with_note
 from scheduler_core.wording.volume_words import volumes_not_held
 
+_NO_CERTIFICATE = {
+    ProofObstacle.TOO_LONG: "the proof is too long",
+    ProofObstacle.OTHER_FACTS: (
+        "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
+    ),
+    ProofObstacle.VOLUMES: "the proof needs the volumes of the pods, or other facts that a certificate cannot express",
+    ProofObstacle.DEVICES: "the proof needs more than the numbers of devices by node, or other facts that a certificate cannot express",
+}
 _NOTES = {
     AttemptNote.CONFLICTS_OVERLOOKED: (
         "kube-scheduler 1.37.1 does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of"
@@ -154,3 +170,8 @@ def cause_words(cause: Cause) -> str:  # noqa: C901, PLR0911 - one case for each
     if isinstance(cause, LiveCause):
         return live_words(cause)
     return attempt_words(cause)
+
+
+def proof_missing_words(why: ProofMissing) -> str:
+    """Return why there is no certificate."""
+    return f"the proof was not found within {why.steps} steps" if isinstance(why, ProofNotFound) else _NO_CERTIFICATE[why]

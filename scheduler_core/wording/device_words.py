@@ -16,8 +16,8 @@ from scheduler_core.causes.device_refusals import (
 )
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
 from scheduler_core.model.device_claims import EXTENDED
-from scheduler_core.model.nouns import counted, level, listed
 from scheduler_core.wording import phrases
+from scheduler_core.wording.nouns import counted, level, listed
 from scheduler_core.wording.selector_phrases import selector_phrases
 from scheduler_core.wording.titles import taint_text
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, NodeCause
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
-from scheduler_core.model.nouns import listed
 from scheduler_core.wording import phrases
 from scheduler_core.wording.node_words import node_words, without_filter
+from scheduler_core.wording.nouns import listed
 from scheduler_core.wording.sentences import Clause
 from scheduler_core.wording.titles import taint_text
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from scheduler_core.causes.filter_reasons import DeviceAdvice, DeviceError, FilterReason, SearchUnfinished, UnmodelledField
+from scheduler_core.causes.filter_reasons import (
+    DeviceAdvice,
+    DeviceError,
+    FilterReason,
+    RelationsUnmet,
+    SearchUnfinished,
+    UnmodelledField,
+)
 from scheduler_core.causes.plugin_failures import (
     AttemptEnded,
     FilterFailed,
@@ -47,6 +54,8 @@ def filter_words(reason: FilterReason) -> str:
             return "the pod requests too many devices to search for; request fewer"
         case SearchUnfinished():
             return f"timed out trying to allocate devices: {reason.tried} were tried; request fewer devices in one claim"
+        case RelationsUnmet():
+            return "node(s) didn't satisfy the pod's relations to other pods"
     assert_never(reason)
 
 

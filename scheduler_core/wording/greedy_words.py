@@ -16,7 +16,7 @@ from scheduler_core.causes.missed_placements import (
     UnexaminedDomains,
     UnsharedClaims,
 )
-from scheduler_core.model.nouns import counted, level, listed
+from scheduler_core.wording.nouns import counted, level, listed
 from scheduler_core.wording.sentences import Clause, Sentence
 
 _DEPENDENCIES = {

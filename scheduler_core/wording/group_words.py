@@ -31,11 +31,11 @@ from scheduler_core.causes.groups import (
 )
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.plugin_failures import PluginFailed
-from scheduler_core.model.nouns import SHOWN, counted, level, listed
 from scheduler_core.wording import phrases, volume_words
 from scheduler_core.wording.domain_words import domain_clauses, domains_words
 from scheduler_core.wording.filter_words import attempt_ended_words, failure_words
 from scheduler_core.wording.kube_scheduler import STORAGE_EXCEEDED, VICTIMS_AWAITED, attempt_words
+from scheduler_core.wording.nouns import SHOWN, counted, level, listed
 from scheduler_core.wording.sentences import Clause, Sentence
 from scheduler_core.wording.titles import domain_text
 from scheduler_core.wording.truncation import LONGEST_CAUSE, cut

@@ -19,9 +19,9 @@ from scheduler_core.causes.attempts import (
     VictimsFound,
 )
 from scheduler_core.causes.plugin_failures import PluginFailed
-from scheduler_core.model.nouns import SHOWN
 from scheduler_core.model.status import Status
 from scheduler_core.wording.filter_words import failure_words, filter_words
+from scheduler_core.wording.nouns import SHOWN
 
 BARE = "pod group is unschedulable"
 """Prefix of every message with reason Unschedulable; the whole message of a root that could place no new pod."""

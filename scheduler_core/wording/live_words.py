@@ -28,9 +28,9 @@ from scheduler_core.causes.live import (
     Unlisted,
     UnlistedReason,
 )
-from scheduler_core.model import nouns
 from scheduler_core.model.names import HOSTNAME, Name, NamedClaim
-from scheduler_core.model.nouns import counted
+from scheduler_core.wording import nouns
+from scheduler_core.wording.nouns import counted
 from scheduler_core.wording.truncation import cut, listed_within
 
 _MOST_VICTIMS = 3

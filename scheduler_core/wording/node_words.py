@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from kubeapi.selectors import NodeSelectorTerm, Requirement
 from scheduler_core.causes.device_refusals import DeviceRefusal
 from scheduler_core.causes.domains import AttemptFailed, NodeCause, PodRule, Relaxable
 from scheduler_core.causes.filter_reasons import UnmodelledField
@@ -20,14 +21,14 @@ from scheduler_core.causes.other_pods import OtherPodsCause
 from scheduler_core.causes.resources import ResourceCause
 from scheduler_core.causes.volume_causes import VolumeCause
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
-from scheduler_core.model.nouns import counted, listed
 from scheduler_core.wording import phrases
 from scheduler_core.wording.device_words import device_words
 from scheduler_core.wording.filter_words import filter_words
 from scheduler_core.wording.kube_scheduler import attempt_words
+from scheduler_core.wording.nouns import any_of, counted, listed
 from scheduler_core.wording.pod_rule_words import pod_rule_words
 from scheduler_core.wording.resource_words import resource_words
-from scheduler_core.wording.titles import taint_text
+from scheduler_core.wording.titles import expression_text, taint_text
 from scheduler_core.wording.volume_words import volume_words
 
 _OF_KUBERNETES = "node.kubernetes.io/"
@@ -35,6 +36,8 @@ _OF_KUBERNETES = "node.kubernetes.io/"
 _OF_NODES = "node(s) "
 """Beginning of kube-scheduler's reasons that it counts by node."""
 _OF_DEVICES = {CANNOT_ALLOCATE: "without devices for a claim", UNAVAILABLE: "cannot use the devices of a claim"}
+_PRESENT = frozenset({"In", "Exists", "Gt", "Lt"})
+"""Operators that a node without the label does not match."""
 _RULES = {
     PodRule.SPREAD: "its topology spread constraints were dropped",
     PodRule.AFFINITY: "its pod affinity were dropped",
@@ -62,7 +65,8 @@ def _state_words(cause: NodeStateCause) -> str:  # noqa: PLR0911 - one case for 
         case Cordoned():
             return f"{phrases.verb(cause.nodes, 'is', 'are')} cordoned"
         case NodeAffinityMismatch():
-            return f"{phrases.verb(cause.nodes, 'does', 'do')} not match its {_selection(cause)}"
+            unmet = _unmet(cause)
+            return f"{phrases.verb(cause.nodes, 'does', 'do')} not match its {_selection(cause)}{f': {unmet}' if unmet else ''}"
         case UntoleratedTaint():
             return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_text(cause.taint)}"
         case NodesRefused(reason=str(reason), plugin="") if reason.startswith(_OF_NODES):
@@ -113,7 +117,9 @@ def without_filter(dropped: Relaxable) -> str:
         case Cordoned():
             return f"{phrases.verb(dropped.nodes, 'was', 'were')} uncordoned"
         case NodeAffinityMismatch():
-            return f"its {_selection(dropped)}, which {phrases.verb(dropped.nodes, 'does', 'do')} not match, were dropped"
+            unmet = _unmet(dropped)
+            refused = f"{phrases.verb(dropped.nodes, 'does', 'do')} not match{f' ({unmet})' if unmet else ''}"
+            return f"its {_selection(dropped)}, which {refused}, were dropped"
         case UntoleratedTaint():
             return f"the taint {taint_text(dropped.taint)} on {phrases.some_of(dropped.nodes)} were tolerated"
         case UnmodelledField():
@@ -124,6 +130,28 @@ def without_filter(dropped: Relaxable) -> str:
 
 
 def _selection(mismatch: NodeAffinityMismatch) -> str:
-    """Return how a pod selects nodes by labels: ``node selector gpu=h100``, ``node affinity``."""
+    """Return how a pod selects nodes: ``node selector gpu=h100``, ``node affinity zone in (a, b)``; without terms if the reason names some."""
     pairs = listed([f"{key}={value}" for key, value in mismatch.node_selector])
-    return " and ".join(filter(None, (f"node selector {pairs}" if pairs else "", "node affinity" if mismatch.node_affinity else "")))
+    terms = "" if _unmet(mismatch) else any_of([_term(each) for each in mismatch.node_selector_terms])
+    selections = (f"node selector {pairs}" if pairs else "", f"node affinity {terms}".rstrip() if mismatch.node_affinity else "")
+    return " and ".join(filter(None, selections))
+
+
+def _term(term: NodeSelectorTerm) -> str:
+    """Return a term, whose parts must all match, as kubectl writes it: ``zone=a,disk=ssd``."""
+    return ",".join(map(_requirement, (*(term.match_expressions or ()), *(term.match_fields or ())))) or "without expressions"
+
+
+def _requirement(requirement: Requirement) -> str:
+    return expression_text(requirement.key, requirement.operator, requirement.values or ())
+
+
+def _unmet(mismatch: NodeAffinityMismatch) -> str:
+    """Return what no node has: ``no node has label zone in (a, b)``; empty if that is the whole selection already."""
+    if len(mismatch.node_selector) == 1 and not mismatch.node_affinity:
+        return ""
+    stated: dict[str, list[str]] = {}
+    for each in mismatch.unmet_requirements:
+        is_label = each.operator in _PRESENT and each.key != "metadata.name"
+        stated.setdefault("no node has label" if is_label else "no node matches", []).append(_requirement(each))
+    return ", and ".join(f"{lead} {any_of(requirements)}" for lead, requirements in stated.items())

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule, ExceededSkew, HostPortsInUse, OtherPodsCause, SpreadExceeded
-from scheduler_core.model.nouns import SHOWN, level, listed
 from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.wording import phrases
-
-_OPERATORS = {"In": "in", "NotIn": "notin"}
+from scheduler_core.wording.nouns import SHOWN, level, listed
+from scheduler_core.wording.titles import expression_text
 
 
 def pod_rule_words(cause: OtherPodsCause) -> str:
@@ -53,13 +52,4 @@ def _spread(skew: ExceededSkew) -> str:
 
 def _selector(clauses: Iterable[SelectorClause]) -> str:
     """Return the selected labels as kubectl writes them: ``app=web``, ``tier in (a, b)``."""
-    return ",".join(sorted(map(_clause, clauses))) or "any label"
-
-
-def _clause(clause: SelectorClause) -> str:
-    values = sorted(clause.values)
-    if not values:
-        return f"{'!' if clause.operator == 'DoesNotExist' else ''}{clause.key}"
-    if len(values) == 1:
-        return f"{clause.key}{'=' if clause.operator == 'In' else '!='}{values[0]}"
-    return f"{clause.key} {_OPERATORS[clause.operator]} ({', '.join(values)})"
+    return ",".join(sorted(expression_text(each.key, each.operator, sorted(each.values)) for each in clauses)) or "any label"

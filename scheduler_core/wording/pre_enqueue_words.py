@@ -10,6 +10,7 @@ from scheduler_core.causes.pre_enqueue import (
     InvalidTree,
     MembersGated,
     MembersWithoutClaims,
+    NotARoot,
     ParentAwaited,
     PodField,
     PodGroupAwaited,
@@ -113,3 +114,20 @@ def _and_more(pod: str, more: int) -> str:
 
 def _name(name: Name) -> str:
     return f'{name.kind} "{name.name}"'
+
+
+def order_words(cause: NotARoot) -> str:
+    """Return why a requested order cannot be used."""
+    return f'the order names "{cause.spelling}", {_not_a_root(cause)}'
+
+
+def _not_a_root(cause: NotARoot) -> str:
+    if cause.object is None and cause.no_roots:
+        return "but there are no roots"
+    if cause.object is None:
+        similar = " or ".join(f"{each.namespace}/{each.name}" for each in cause.similar)
+        return f"which is not a root{f'; did you mean {similar}?' if similar else ''}"
+    if cause.group is None:
+        return f'which is not a root: it is a {cause.object.kind} in the tree of "{cause.root.name if cause.root else ""}"'
+    exists = f'whose root is "{cause.root.name}"' if cause.root is not None else "which does not exist"
+    return f'which is not a root: it is a pod of PodGroup "{cause.group.name}", {exists}'

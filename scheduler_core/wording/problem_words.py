@@ -13,10 +13,10 @@ from scheduler_core.causes.input_problems import Effect, InputProblem, LabelSour
 from scheduler_core.causes.quotas import QuotaCause
 from scheduler_core.causes.request_notes import ObjectNote, RefusedRequest, RequestNote
 from scheduler_core.model.names import Name
-from scheduler_core.model.nouns import counted
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.wording.changes import searched_text
+from scheduler_core.wording.nouns import counted
 from scheduler_core.wording.resource_words import quota_words
 from scheduler_core.wording.titles import label
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from kubeapi.nodes import Taint
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.model.nouns import SHOWN, level, listed
+from scheduler_core.wording.nouns import SHOWN, level, listed
 
 Shown = Callable[[Name], str]
 """Function that turns the name of an object into text."""
@@ -40,3 +40,18 @@ def domain_text(domain: Domain) -> str:
 def taint_text(taint: Taint) -> str:
     """Return a taint as kubectl writes it: ``key=value:effect``."""
     return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
+
+
+def expression_text(key: str, operator: str, values: Sequence[str]) -> str:
+    """Return an expression of a selector as kubectl writes it: ``app=web``, ``tier in (a, b)``, ``!app``; bounds as ``cores > 8``."""
+    listing = ", ".join(values[:SHOWN]) + (f" and {len(values) - SHOWN} more" if len(values) > SHOWN else "")
+    match operator:
+        case "Exists":
+            return key
+        case "DoesNotExist":
+            return f"!{key}"
+        case "Gt" | "Lt":
+            return f"{key} {'>' if operator == 'Gt' else '<'} {listing}"
+    if len(values) == 1:
+        return f"{key}{'=' if operator == 'In' else '!='}{listing}"
+    return f"{key} {operator.lower()} ({listing})"

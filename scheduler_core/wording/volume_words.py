@@ -26,9 +26,9 @@ from scheduler_core.causes.volume_causes import (
 )
 from scheduler_core.model import resource_names
 from scheduler_core.model.names import NamedClaim
-from scheduler_core.model.nouns import SHOWN, any_of, counted, labelled_nodes, listed
 from scheduler_core.model.volumes import ClaimState
 from scheduler_core.wording import phrases
+from scheduler_core.wording.nouns import SHOWN, any_of, counted, labelled_nodes, listed
 
 _CLAIMS = 2
 """Maximum number of claims in a reason."""

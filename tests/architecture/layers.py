@@ -56,15 +56,15 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core.causes": (
         frozenset({"filter_reasons"}),
         frozenset({"plugin_failures"}),
-        frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live", "quotas"}),
+        frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live", "quotas", "binding_failures"}),
         frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "changes", "searches", "input_problems"}),
         frozenset({"domains", "constraints", "request_notes"}),
         frozenset({"groups"}),
         frozenset({"cause"}),
     ),
     "scheduler_core.wording": (
-        frozenset({"sentences", "filter_words", "truncation"}),
-        frozenset({"titles", "selector_phrases", "kube_scheduler", "pre_enqueue_words", "claim_words", "live_words"}),
+        frozenset({"sentences", "filter_words", "nouns", "truncation"}),
+        frozenset({"titles", "selector_phrases", "kube_scheduler", "pre_enqueue_words", "claim_words", "live_words", "binding_words"}),
         frozenset({"phrases"}),
         frozenset({"resource_words", "pod_rule_words", "volume_words", "device_words", "greedy_words", "changes"}),
         frozenset({"node_words", "constraints"}),

@@ -65,7 +65,9 @@ NAMES_A_PLUGIN: dict[str, str] = {
 """Modules of ``scheduler_core.placement`` that name a plugin, each with the reason.  All others read the profile of a shape only."""
 
 CUTS_TEXT = frozenset({"split", "rsplit", "splitlines", "replace", "startswith", "endswith", "removeprefix", "removesuffix", "format"})
-"""Methods of texts with which modules of ``WITHOUT_TEXT`` would read or change text."""
+"""Methods of texts with which modules outside ``WITH_TEXT`` would read or change text."""
+NO_TEXT = frozenset({"chosen", "dataclasses", "np", "time"})
+"""Modules and values with methods of these names."""
 CUTS_OTHER_TEXT: dict[tuple[str, str], str] = {
     ("muster.commands.doctor.command", "each"): "the id of a check",
     ("muster.commands.doctor.diagnosis_report", "shlex"): "a command",
@@ -81,10 +83,21 @@ CUTS_OTHER_TEXT: dict[tuple[str, str], str] = {
     ("muster.render.cause_keys", "name"): "a field",
     ("muster.render.root_text", "label"): "a claim",
     ("muster.render.tree_rows", "pod"): "a pod",
+    ("scheduler_core.model.device_claims", "self.label"): "a claim",
+    ("scheduler_core.model.options", "re"): "fields of pods, and device attributes",
+    ("scheduler_core.model.resource_names", "name"): "a resource",
+    ("scheduler_core.model.resource_names", "quota_resource"): "a resource in a quota",
+    ("scheduler_core.model.resource_names", "quota_resource.removeprefix(REQUESTS)"): "a resource in a quota",
+    ("scheduler_core.model.resource_names", "resource"): "a resource",
+    ("scheduler_core.model.selector_clause", "re"): "a number",
+    ("scheduler_core.model.topology_levels", "key"): "a label key",
+    ("scheduler_core.preemption.units.unit_order", "re"): "a time",
+    ("scheduler_core.sidecar.cache.cache", "self"): "no text",
+    ("scheduler_core.sidecar.controllers.disruption_target", "condition.message"): "a condition that the API server has: see there",
     ("scheduler_core.sidecar.controllers.validity", "condition.message"): "a condition that the API server has: see there",
     ("scheduler_core.sidecar.process.loop", "cache"): "no text",
 }
-"""Expressions, each with the only module in which it may be cut: a module that words causes, in which it is not the text of a cause."""
+"""Expressions, each with the only module in which it may be cut: it is not a text of ours.  ``re`` stands for all that it reads."""
 TEXTS_IN_CAUSES: dict[str, str] = {
     "after": "a node, or a device class",
     "allowed": "values of a field",
@@ -142,6 +155,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "schedulers": "scheduler names",
     "similar": "a label key, a value of a label, an attribute, or a name",
     "source": "a project and its version",
+    "spelling": "a name as a user writes it",
     "storage_class": "a storage class",
     "suffixes": "endings of files",
     "taints": "keys of taints",

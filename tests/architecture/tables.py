@@ -125,8 +125,48 @@ VALUES: dict[str, tuple[str, ...]] = {
 """Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts and packages that it may import."""
 WORDED_BY = frozenset({"wording", "facade", "sidecar"})
 """Parts of ``scheduler_core`` that may import ``wording``, in addition to ``muster``."""
-WITHOUT_TEXT = frozenset({"causes", "diagnosis", "whatif"})
-"""Parts of ``scheduler_core`` that neither build nor read text for people, except in errors of their callers."""
+_OF_KUBE_SCHEDULER, _OF_A_ROW = "reasons and errors of kube-scheduler, in its words", "names of rows of the node table"
+_OF_THE_API_SERVER = "errors of the API server, and what stands in for one"
+WITH_TEXT: dict[str, str] = {
+    "scheduler_core.wording.*": "turns values into text",
+    "scheduler_core.loading.*": "errors in objects and their fields",
+    "scheduler_core.cel.*": _OF_THE_API_SERVER,
+    "scheduler_core.model.attach_limits": _OF_A_ROW,
+    "scheduler_core.model.counted_sets": _OF_A_ROW,
+    "scheduler_core.model.delayed_claims": _OF_A_ROW,
+    "scheduler_core.model.nodes": _OF_A_ROW,
+    "scheduler_core.model.resource_values": _OF_A_ROW,
+    "scheduler_core.plugins.devices.interchangeable": _OF_A_ROW,
+    "scheduler_core.model.device_pools": _OF_KUBE_SCHEDULER,
+    "scheduler_core.model.devices": _OF_KUBE_SCHEDULER,
+    "scheduler_core.model.volumes": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.devices.allocator": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.devices.assumed_claims": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.devices.chosen_devices": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.devices.consumable_capacity": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.devices.node_allocations": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.devices.selection": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.inter_pod_affinity": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.node_*": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.noderesources": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.pod_topology_spread": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.taint_toleration": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.volume_*": _OF_KUBE_SCHEDULER,
+    "scheduler_core.preemption.victims.*": _OF_KUBE_SCHEDULER,
+    "scheduler_core.cluster.device_store": "names of claims in errors of kube-scheduler",
+    "scheduler_core.placement.extension_points": "exceptions of plugins",
+    "scheduler_core.exact.certificate.refutation": "keys in certificates",
+    "scheduler_core.sidecar.cache.claimed_devices": "keys with a number",
+    "scheduler_core.sidecar.cache.informers": "the log, and probes",
+    "scheduler_core.sidecar.cache.pod_reader": "the beginning of a text of the kubelet",
+    "scheduler_core.sidecar.process.*": "the log, probes, metrics, and answers over HTTP",
+    "scheduler_core.sidecar.queue.states": "descriptions of transitions",
+    "scheduler_core.sidecar.settings": "descriptions of options",
+    "scheduler_core.sidecar.client.*": _OF_THE_API_SERVER,
+    "scheduler_core.sidecar.writer.*": _OF_THE_API_SERVER,
+}
+"""Modules of ``scheduler_core`` that have text with blanks, or read text, each with the reason.  All others have values only, except in
+errors of their callers."""
 HAS_CAUSES = ("scheduler_core.model.decision", "scheduler_core.model.problem")
 """Only module of ``model`` that imports ``causes``, which import ``model`` themselves."""
 

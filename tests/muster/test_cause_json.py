@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from kubeapi.nodes import Taint
+from kubeapi.selectors import NodeSelectorTerm, Requirement
 from muster.cli import main
 from muster.commands.schema.cause_schemas import definitions
 from muster.commands.schema.report_schemas import report_schema
@@ -237,6 +238,26 @@ def test_labels_that_a_pod_selects_are_an_object_as_in_its_spec():
     selected = NodeAffinityMismatch(NodeCount(1, 2), (("gpu", "h100"), ("zone", "a")))
 
     assert causes_json([selected])[0]["nodeSelector"] == {"gpu": "h100", "zone": "a"}
+
+
+def test_required_node_affinity_has_its_terms_as_in_the_spec_and_what_no_node_has():
+    block, name = Requirement("block", "In", ("b1", "b2")), Requirement("metadata.name", "In", ("n1",))
+    terms = (NodeSelectorTerm((block, Requirement("disk", "Exists"))), NodeSelectorTerm(None, (name,)))
+    found = causes_json([NodeAffinityMismatch(NodeCount(1, 2), (), True, terms, (block,))])[0]
+    expression = {"key": "block", "operator": "In", "values": ["b1", "b2"]}
+
+    assert found == {
+        "reason": "NodeAffinityMismatch",
+        "nodes": 1,
+        "ofNodes": 2,
+        "nodeAffinity": True,
+        "nodeSelectorTerms": [
+            {"matchExpressions": [expression, {"key": "disk", "operator": "Exists"}]},
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]},
+        ],
+        "unmetRequirements": [expression],
+    }
+    jsonschema.validate(found, {"$ref": "#/$defs/NodeAffinityMismatch", "$defs": definitions()})
 
 
 def test_a_derivation_is_a_tree_with_quantities_counts_and_objects():

@@ -134,7 +134,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
 
     try:
         answer, snapshot = simulation.run(inputs, request, progress)
-    except simulation.NoProfileError as error:
+    except simulation.RefusedRequestError as error:
         raise click.UsageError(str(error)) from None
     progress.end()
     mine = inputs.own or own_objects.Own(frozenset(), frozenset())

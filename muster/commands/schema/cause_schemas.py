@@ -100,6 +100,8 @@ def _members(hint: Any) -> tuple[Any, ...]:
 
 def _of_type(hint: Any, found: dict[str, Schema]) -> Schema:
     """Return the schema of a value that is no cause."""
+    # Fields of objects of the API have the marks that redaction reads.
+    hint = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
     members, arguments = _members(hint), typing.get_args(hint)
     if len(members) > 1:
         return {"anyOf": [_of_type(each, found) for each in members]}

@@ -168,13 +168,12 @@ def _one(
     certificate: str | None,
 ) -> int:
     from muster.commands.simulate import simulation
-    from muster.commands.simulate.simulation import NoProfileError
+    from muster.commands.simulate.simulation import RefusedRequestError
     from muster.commands.simulate.what_if import WhatIfError
-    from scheduler_core.queueing.queue_order import OrderError
 
     try:
         answer, snapshot = simulation.run(inputs, request, progress)
-    except (OrderError, WhatIfError, NoProfileError) as error:
+    except (RefusedRequestError, WhatIfError) as error:
         raise click.UsageError(str(error)) from None
     finally:
         progress.end()

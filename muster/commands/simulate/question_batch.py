@@ -22,7 +22,6 @@ from muster.commands.simulate.request import InvalidOptions, SimulationRequest, 
 from muster.commands.simulate.what_if import WhatIfError
 from muster.render import answer_json
 from scheduler_core.loading import gathered
-from scheduler_core.queueing.queue_order import OrderError
 from validators.lint import files
 
 BAD_QUESTION = 2
@@ -58,7 +57,7 @@ def _answered(
         inputs = ClusterInput([*_objects(fields.get("objects"))], stored=known.stored)
         completed_input.complete(inputs, known.objects if known.objects or known.problems else None, known.problems, creation)
         result, _ = simulation.run(inputs, line_request, progress)
-    except (InvalidOptions, OrderError, WhatIfError, simulation.NoProfileError) as error:
+    except (InvalidOptions, WhatIfError, simulation.RefusedRequestError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION
     finally:
         progress.end()

@@ -24,7 +24,9 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.queueing.queue_order import OrderError
 from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
+from scheduler_core.wording.pre_enqueue_words import order_words
 from scheduler_core.wording.problem_words import shown_order
 
 _MOST_CYCLES = 64
@@ -32,8 +34,8 @@ _EXAMINED = 2_000_000
 """Limit of the nodes and pods that are examined in all cycles, for more than the usual number of cycles."""
 
 
-class NoProfileError(ValueError):
-    """The scheduler configuration has no profile for the requested scheduler; the message is for users."""
+class RefusedRequestError(ValueError):
+    """The options do not fit the cluster; the message is for users."""
 
 
 def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) -> tuple[Answer, ClusterSnapshot]:
@@ -46,8 +48,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
 
     Raises:
         WhatIfError: a node to drain or to copy does not exist.
-        OrderError: the order names something that is not a root.
-        NoProfileError: the scheduler configuration has no profile for the requested scheduler.
+        RefusedRequestError: the order names something that is not a root, or the scheduler configuration has no profile for the
+            requested scheduler.
 
     """
     began = time.monotonic()
@@ -59,15 +61,15 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     snapshot = load(objects, request.configuration.profiles if request.configuration is not None else None, request.device_topology)
     if request.configuration is not None:
         all_problems += request.configuration.problems(len(snapshot.nodes))
-    name = request.cycle.scheduler_name
-    if name is not None and not snapshot.profiles.schedules(name):
-        names = ", ".join(sorted(snapshot.profiles.by_name or ()))
-        raise NoProfileError(f"option schedulerName: the scheduler configuration has no profile {name!r}; its profiles are {names}")
+    _demand_profile(snapshot, request.cycle.scheduler_name)
     # The snapshot lives to the end, so the garbage collector need not visit it.
     gc.freeze()
     cycle = dataclasses.replace(request.cycle, progress=progress.roots)
     own = inputs.own if request.only_own else None
-    result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, unsettled(own), most=most_cycles(snapshot))
+    try:
+        result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, unsettled(own), most=most_cycles(snapshot))
+    except OrderError as error:
+        raise RefusedRequestError(order_words(error.cause)) from None
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
     decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
     for each in inputs.stored:
@@ -88,6 +90,12 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         cycle = request.cycle
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
+
+
+def _demand_profile(snapshot: ClusterSnapshot, name: str | None) -> None:
+    if name is not None and not snapshot.profiles.schedules(name):
+        names = ", ".join(sorted(snapshot.profiles.by_name or ()))
+        raise RefusedRequestError(f"option schedulerName: the scheduler configuration has no profile {name!r}; its profiles are {names}")
 
 
 def most_cycles(snapshot: ClusterSnapshot) -> int:

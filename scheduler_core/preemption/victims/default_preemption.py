@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 
 from scheduler_core.causes.attempts import FitError, PreemptionResult, ReasonCount, VictimsFound
+from scheduler_core.causes.filter_reasons import FilterReason
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
@@ -100,9 +101,13 @@ class PodPreemption:
         best = int(np.lexsort((nodes, -since, count, total, highest, violations))[0])
         return int(nodes[best]), units[position == best].tolist(), int(violations[best])
 
-    def _fit_error(self, reasons: Counter[str]) -> FitError:
+    def _fit_error(self, reasons: Counter[FilterReason]) -> FitError:
         present = (ReasonCount(reason, count) for reason, count in reasons.items() if count)
-        return FitError(len(self._table), tuple(sorted(present, key=lambda each: f"{each.nodes} {each.message}")))
+        return FitError(len(self._table), tuple(sorted(present, key=lambda each: f"{each.nodes} {_known_by(each.message)}")))
+
+
+def _known_by(reason: FilterReason) -> str:
+    return reason if isinstance(reason, str) else reason.key
 
 
 def _unit_priorities(units: Units) -> tuple[Ints, Ints, Ints]:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from scheduler_core.causes.filter_reasons import FilterReason, RelationsUnmet
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord
@@ -16,7 +17,6 @@ from scheduler_core.preemption.units.units_by_node import UnitsByNode
 from scheduler_core.preemption.victims.reprieve import PodRelations
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
-RELATIONS = "node(s) didn't satisfy the pod's relations to other pods"
 
 
 class DryRun:
@@ -31,7 +31,7 @@ class DryRun:
 
     def __init__(self, pod: PodRecord, nodes: Nodes, units: Units, pairs: UnitsByNode, ledger: Ledger) -> None:
         self.evicted: Bools = np.zeros(len(pairs.unit), dtype=bool)
-        self.reasons: Counter[str] = Counter()
+        self.reasons: Counter[FilterReason] = Counter()
         self._pod = pod
         self._units = units
         self._pairs = pairs
@@ -60,7 +60,7 @@ class DryRun:
     def reprieve_with_relations(self, relations: PodRelations) -> None:
         """Do the same node by node, with relations between pods; nodes where these refuse the pod are dropped."""
         fits = [self._reprieve_on(position, int(node), relations) for position, node in enumerate(self.nodes.tolist())]
-        self.reasons[RELATIONS] = fits.count(False)
+        self.reasons[RelationsUnmet()] = fits.count(False)
         self.nodes = self.nodes[np.array(fits, dtype=bool)]
 
     def _reprieve_on(self, position: int, node: int, relations: PodRelations) -> bool:

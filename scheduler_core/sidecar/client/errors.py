@@ -41,11 +41,16 @@ _TRANSIENT = frozenset({*AUTH_ERRORS, 408, TOO_MANY})
 class NextStep(enum.Enum):
     """Next step after an error."""
 
-    RETRY = "repeat the request later"
-    READ_OBJECT = "read the object and decide by its current state"
-    GIVE_UP = "a retry would not help"
-    CHECK_UID = "a retry would not help; read the object to see whether it has the expected uid"
-    GONE = "the object does not exist"
+    RETRY = enum.auto()
+    """Repeat the request later."""
+    READ_OBJECT = enum.auto()
+    """Read the object and decide by its current state."""
+    GIVE_UP = enum.auto()
+    """A retry would not help."""
+    CHECK_UID = enum.auto()
+    """A retry would not help; read the object to see whether it has the expected uid."""
+    GONE = enum.auto()
+    """The object does not exist."""
 
 
 def next_step(code: int, causes: Sequence[str], write: Write) -> NextStep:

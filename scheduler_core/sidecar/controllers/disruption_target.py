@@ -14,6 +14,7 @@ from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.client.requests import field_manager
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
+from scheduler_core.wording.binding_words import preempting_prefix
 
 _GONE = Condition(DISRUPTION_TARGET, "", "", "")
 _DEFAULT_MANAGER = "muster"
@@ -26,7 +27,7 @@ class DisruptionTargets:
 
     def __init__(self, scheduler_name: str) -> None:
         self._manager = field_manager(scheduler_name)
-        self._prefix = f"{scheduler_name}: preempting "
+        self._prefix = preempting_prefix(scheduler_name)
         self._pending = PendingWrites()
 
     @property

@@ -20,11 +20,16 @@ RECHECK_SECONDS = 1.0
 class Action(enum.Enum):
     """Next action for a root."""
 
-    COMMIT = "record in its conditions that it was scheduled"
-    UNDO = "delete its bound pods"
-    REBIND = "repeat binds with an unknown result"
-    SCHEDULE = "find nodes for its pods"
-    REPORT = "report in its conditions what it waits for"
+    COMMIT = enum.auto()
+    """Record in its conditions that it was scheduled."""
+    UNDO = enum.auto()
+    """Delete its bound pods."""
+    REBIND = enum.auto()
+    """Repeat binds with an unknown result."""
+    SCHEDULE = enum.auto()
+    """Find nodes for its pods."""
+    REPORT = enum.auto()
+    """Report in its conditions what it waits for."""
 
 
 def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, options: SchedulerOptions, now: float) -> Action | None:

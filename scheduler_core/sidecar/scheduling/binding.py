@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import INITIALLY_SCHEDULED
-from scheduler_core.model import nouns
 from scheduler_core.model.conditions import WAITING
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.names import HOSTNAME
+from scheduler_core.model.names import HOSTNAME, Domain, Name
 from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
@@ -34,6 +33,7 @@ from scheduler_core.sidecar.writes import (
     WriteOutcome,
 )
 from scheduler_core.wording import decision_words
+from scheduler_core.wording.binding_words import bind_failed, bound, not_completed, partly_bound, undone
 from scheduler_core.wording.conditions import conditions, scheduled
 from scheduler_core.wording.truncation import cut
 
@@ -82,7 +82,7 @@ class Binder:
         """Return the event of a pod whose bind has failed, and its condition if this is the *current* bind of the pod."""
         if outcome in {WriteOutcome.DONE, WriteOutcome.GONE, WriteOutcome.DROPPED}:
             return ()
-        message = bind_error(write, why)
+        message = bind_failed(write.pod.key, write.node, why)
         event = RecordEvent(write.pod, WARNING, "FailedScheduling", message)
         pod = self._cache.pod(write.pod)
         # The API server reports pods with scheduling gates itself.
@@ -93,8 +93,8 @@ class Binder:
     def report_binding(self, binding: Binding, status: RootStatus) -> tuple[Write, ...]:
         """Return the event of a root, and the conditions of its groups, about binds that are retried or have failed."""
         pod = min(binding.failures)
-        counted = f"{binding.done} of {nouns.counted(len(binding.binds), 'pod')} {'is' if len(binding.binds) == 1 else 'are'} bound"
-        message = cut(f"{counted}; {bind_error(binding.binds[pod], binding.failures[pod])}; it is retried")
+        failure = bind_failed(pod.key, binding.binds[pod].node, binding.failures[pod])
+        message = cut(partly_bound(binding.done, len(binding.binds), failure))
         writes: list[Write] = []
         for live in groups_of(self._cache, binding.failures):
             writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[live.key[0]], ERROR, message, MOST_URGENT)
@@ -123,7 +123,7 @@ class Binder:
                 _ref(live), live.condition(condition.type), condition.type, condition.status, condition.reason, condition.message
             )
         if status.to_commit and status.to_commit[0].key == (status.root.kind, status.root.namespace, status.root.name):
-            writes.append(RecordEvent(status.ref, NORMAL, "Scheduled", _placed(status, decision)))
+            writes.append(RecordEvent(status.ref, NORMAL, "Scheduled", bound(len(status.placed), _domain(decision))))
         return tuple(writes)
 
     def report_failure(self, decision: Decision, status: RootStatus, *, update_message: bool) -> tuple[Write, ...]:
@@ -174,13 +174,13 @@ class Binder:
 
     def undo(self, status: RootStatus, why: str) -> tuple[Write, ...]:
         """Return the writes that undo a partially bound gang; its pods count as being deleted."""
-        message = f"{status.root.kind} {status.root.name} is partially bound and cannot be completed: {why}"
+        message = not_completed(Name(status.root.kind, status.root.namespace, status.root.name), why)
         pods = self.pods_to_undo(status)
         for pod in pods:
             self._assumed.expect_deletion(pod.ref, evicted=False)
         return (
             *(Remove(pod.ref, message) for pod in pods),
-            RecordEvent(status.ref, WARNING, "PlacementUndone", f"{message}; {_counted_pods(len(pods))} deleted"),
+            RecordEvent(status.ref, WARNING, "PlacementUndone", undone(message, len(pods))),
         )
 
     def _to_groups(self, decision: Decision) -> Iterator[Write]:
@@ -239,22 +239,10 @@ def groups_of(cache: Cache, pods: Iterable[Ref]) -> tuple[LiveGroup, ...]:
     return tuple(groups[key] for key in sorted(groups))
 
 
-def bind_error(write: Bind | Ungate, why: str) -> str:
-    """Return the text about a bind that failed."""
-    return f"binding {write.pod.key} to {write.node} failed: {why}"
-
-
 def _ref(live: LiveGroup) -> Ref:
     return Ref(*live.key, live.uid)
 
 
-def _placed(status: RootStatus, decision: Decision | None) -> str:
-    """Return the text of the event: number of bound pods, and the domain."""
-    domain = decision.groups[0].domain if decision is not None and decision.groups else None
-    where = f", in {domain.key} {domain.value}" if domain is not None else ""
-    return f"{_counted_pods(len(status.placed))} bound{where}"
-
-
-def _counted_pods(count: int) -> str:
-    """Return ``1 pod is``, ``2 pods are``."""
-    return f"{nouns.counted(count, 'pod')} {'is' if count == 1 else 'are'}"
+def _domain(decision: Decision | None) -> Domain | None:
+    """Return the domain of a root."""
+    return decision.groups[0].domain if decision is not None and decision.groups else None

@@ -10,6 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.causes.binding_failures import (
+    ClaimGone,
+    DeviceAllocatedTwice,
+    DeviceFailure,
+    DevicesNotBound,
+    OtherDevices,
+    ReservationLost,
+)
 from scheduler_core.causes.live import ClaimUnreserved, StaleExtendedClaim
 from scheduler_core.loading.extended_resources import request_mappings
 from scheduler_core.loading.gather import Name
@@ -73,26 +81,27 @@ class DeviceBinder:
                 consumers.setdefault(name, set()).add(self._consumer(pod, claim))
         return {**writes, **self._allocations(decision, consumers)}
 
-    def unbound(self, state: PreBinding) -> tuple[list[str], str]:
+    def unbound(self, state: PreBinding) -> tuple[ObjectName, ...] | DeviceFailure:
         """Return the claims of *state* whose binding conditions are not met, or why the pods cannot use a claim."""
         chosen = {claim.key: allocation for claim, allocation in state.decision.devices.items()}
-        waiting: dict[str, None] = {}
+        waiting: dict[ObjectName, None] = {}
         for pod, name, claim in sorted(self._claims(state.decision, state.binds), key=lambda each: (each[1], each[0].key)):
-            key, known = "/".join(name), self._cache.devices.claims.get(name)
+            named, known = ObjectName("ResourceClaim", *name), self._cache.devices.claims.get(name)
             if known is None:
-                return [], f"claim {key} no longer exists"
+                return ClaimGone(named)
             if known.allocation is None or self._releasing[name] or not self._is_reserved(known, pod):
-                return [], f"claim {key} is no longer reserved for pod {pod.key}"
+                return ReservationLost(named, ObjectName("Pod", *pod.name))
             if claim.key in chosen and not known.allocation.same_devices(chosen[claim.key]):
-                return [], f"claim {key} has other devices than those that were chosen"
+                return OtherDevices(named)
             written = Ref("ResourceClaim", *name, known.uid) in state.writes or pod.ref in state.writes
             if written and (found := self._cache.devices.claimed.also_allocated(name)) is not None:
-                return [], f"device {'/'.join(found[0])} of claim {key} is also allocated to claim {'/'.join(found[1])}"
+                device, other = found
+                return DeviceAllocatedTwice(named, "/".join(device), ObjectName("ResourceClaim", *other))
             if known.failed:
-                return [], f"the devices of claim {key} could not be bound to node {pod.assumed}"
+                return DevicesNotBound(named, pod.assumed)
             if known.waits:
-                waiting[key] = None
-        return list(waiting), ""
+                waiting[named] = None
+        return (*waiting,)
 
     def take_back(self, state: PreBinding) -> tuple[Release, ...]:
         """Return the writes that remove the reservations of *state*, and those of claims whose binding conditions are not met."""
@@ -241,7 +250,7 @@ class DeviceBinder:
 
     def _group(self, pod: LivePod) -> Ref:
         live = self._cache.group("PodGroup", pod.name[0], pod.draft.group)
-        return Ref("PodGroup", pod.name[0], pod.draft.group, live.uid if live is not None else "no group")
+        return Ref("PodGroup", pod.name[0], pod.draft.group, live.uid if live is not None else "no-group")
 
 
 def _named_claims(pod: LivePod, decision: Decision | None = None) -> Iterator[tuple[Name, DeviceClaim]]:

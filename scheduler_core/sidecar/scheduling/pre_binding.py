@@ -6,13 +6,22 @@ or device cannot be bound, no pod is.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
+from scheduler_core.causes.binding_failures import (
+    DeviceFailure,
+    PodOrNodeGone,
+    PreBindAwaited,
+    PreBindFailed,
+    PreBindStep,
+    TimedOut,
+    VolumeFailure,
+    WriteFailed,
+)
 from scheduler_core.causes.live import ClaimUnreserved, StaleExtendedClaim
-from scheduler_core.loading.gather import Name
+from scheduler_core.loading.gather import Name as ClaimName
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.nouns import counted
+from scheduler_core.model.names import Name
 from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
@@ -22,30 +31,8 @@ from scheduler_core.sidecar.scheduling.device_binder import DeviceBinder, Releas
 from scheduler_core.sidecar.scheduling.volume_binder import VolumeBinder
 from scheduler_core.sidecar.writes import ClearSelectedNode, PreBindWrite, Ref, VolumeWrite, WriteOutcome
 
-MAX_CLAIMS = 3
-"""Maximum number of claims that a message names."""
+_OF_VOLUMES = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 TakeBack = ClearSelectedNode | Release
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Progress:
-    """Progress of the volumes and devices of a root.
-
-    Attributes:
-        volumes: the claims to volumes that are not bound.
-        devices: the claims to devices whose binding conditions are not met.
-        failure: what failed and why; empty if nothing has failed.
-
-    """
-
-    volumes: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
-    failure: str = ""
-
-    @property
-    def done(self) -> bool:
-        """Return whether the pods can be bound."""
-        return not self.volumes and not self.devices and not self.failure
 
 
 class PreBinder:
@@ -63,31 +50,25 @@ class PreBinder:
         """Return the writes of *decision* for the pods of *binds*; None if no volume or device has to be bound."""
         writes: dict[Ref, PreBindWrite] = {**self._volumes.writes(decision, binds), **self._devices.writes(decision, binds)}
         state = PreBinding(binds, decision, writes, now)
-        return state if writes or self._devices.unbound(state) != ([], "") else None
+        return state if writes or self._devices.unbound(state) != () else None
 
-    def progress(self, state: PreBinding, now: float) -> Progress:
-        """Return what *state* waits for, or why its pods cannot be bound."""
+    def progress(self, state: PreBinding, now: float) -> PreBindAwaited | PreBindFailed | None:
+        """Return what *state* waits for, or why its pods cannot be bound; None if they can be."""
         if failed := sorted(target for target, outcome in state.outcomes.items() if outcome is not WriteOutcome.DONE):
             target = failed[0]
-            return Progress(failure=_failure(f"{_named(target)}: {state.failures[target]}", target))
+            return PreBindFailed(_step(target), WriteFailed(Name(target.kind, target.namespace, target.name), state.failures[target]))
         for ref, bind in sorted(state.binds.items()):
             pod = self._cache.pod(ref)
             if pod is None or pod.assumed != bind.node:
-                gone = f"pod {ref.key} no longer exists, or node {bind.node} does not"
-                return Progress(failure=_failure(gone, next(iter(sorted(state.writes)), ref)))
-        volumes, failure = self._volumes.unbound(state)
-        if failure or (volumes and now >= state.since + (limit := self._profile.volume_seconds)):
-            return Progress(failure=f"binding volumes failed: {failure or f'{_listed(volumes)} not bound within {limit:g} s'}")
-        devices, failure = self._devices.unbound(state)
-        if failure or (devices and now >= state.since + (limit := self._profile.device_seconds)):
-            return Progress(failure=f"allocating devices failed: {failure or f'{_listed(devices)} not ready within {limit:g} s'}")
-        return Progress(tuple(volumes), tuple(devices))
-
-    def waiting_message(self, progress: Progress) -> str:
-        """Return the message about claims that are not bound."""
-        volumes = f"volumes: {_listed(progress.volumes)} not bound" if progress.volumes else ""
-        devices = f"devices: {_listed(progress.devices)} not ready" if progress.devices else ""
-        return f"waiting for {'; '.join(filter(None, (volumes, devices)))}"
+                gone = PodOrNodeGone(Name("Pod", ref.namespace, ref.name), bind.node)
+                return PreBindFailed(_step(next(iter(sorted(state.writes)), ref)), gone)
+        volumes = self._volumes.unbound(state)
+        if not isinstance(volumes, tuple) or (volumes and now >= state.since + self._profile.volume_seconds):
+            return PreBindFailed(PreBindStep.VOLUMES, _failure(volumes, self._profile.volume_seconds))
+        devices = self._devices.unbound(state)
+        if not isinstance(devices, tuple) or (devices and now >= state.since + self._profile.device_seconds):
+            return PreBindFailed(PreBindStep.DEVICES, _failure(devices, self._profile.device_seconds))
+        return PreBindAwaited(volumes, devices) if volumes or devices else None
 
     def take_back(self, state: PreBinding) -> tuple[TakeBack, ...]:
         """Return the writes that undo those of *state*."""
@@ -98,7 +79,7 @@ class PreBinder:
         pods = tuple(pods)
         return (*self._volumes.left_over(pods), *self._devices.left_over(pods))
 
-    def unused(self, claim: Name) -> tuple[ClearSelectedNode, ...]:
+    def unused(self, claim: ClaimName) -> tuple[ClearSelectedNode, ...]:
         """Return the write that takes back the node that was selected for *claim*, if no pod waits for it there."""
         return self._volumes.unused(claim, self._field_manager)
 
@@ -107,18 +88,10 @@ class PreBinder:
         return () if isinstance(write, VolumeWrite) else self._devices.ended(write, outcome, awaited=awaited)
 
 
-def _failure(why: str, target: Ref) -> str:
-    """Return the text about a failed write to *target*."""
-    return f"{'binding volumes' if target.kind.startswith('PersistentVolume') else 'allocating devices'} failed: {why}"
+def _failure(unbound: tuple[Name, ...] | VolumeFailure | DeviceFailure, limit: float) -> TimedOut | VolumeFailure | DeviceFailure:
+    return TimedOut(unbound, limit) if isinstance(unbound, tuple) else unbound
 
 
-def _named(ref: Ref) -> str:
-    return f"{'pod' if ref.kind == 'Pod' else 'claim'} {ref.key}" if ref.namespace else f"volume {ref.name}"
-
-
-def _listed(claims: list[str] | tuple[str, ...]) -> str:
-    """Return ``claim a/b is``, or ``5 claims (a/b, a/c, a/d, …) are``."""
-    if len(claims) == 1:
-        return f"claim {claims[0]} is"
-    more = ", …" if len(claims) > MAX_CLAIMS else ""
-    return f"{counted(len(claims), 'claim')} ({', '.join(claims[:MAX_CLAIMS])}{more}) are"
+def _step(target: Ref) -> PreBindStep:
+    """Return the step that writes *target*."""
+    return PreBindStep.VOLUMES if target.kind in _OF_VOLUMES else PreBindStep.DEVICES

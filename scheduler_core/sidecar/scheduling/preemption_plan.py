@@ -28,6 +28,7 @@ from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan, Pree
 from scheduler_core.sidecar.scheduling.binding import NORMAL
 from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption, blocked_preemption
 from scheduler_core.sidecar.writes import Bind, Condition, Evict, EvictionMethod, Nominate, RecordEvent, Ref, SetCondition, Ungate, Write
+from scheduler_core.wording.binding_words import pod_preempted_by, pods_preempted_by, preempted_by, preempting
 from scheduler_core.wording.conditions import disruption_target
 
 NOTHING: Mapping[str, str] = {}
@@ -61,7 +62,7 @@ class PreemptionPlans:
 
     def evictions(self, plan: PreemptionPlan) -> tuple[Evict, ...]:
         """Return the writes that evict the victims."""
-        message = f"{self._scheduler_name}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
+        message = preempting(self._scheduler_name, plan.root.kind)
         return tuple(Evict(plan.victims[key], message, self._evicting) for key in sorted(plan.victims))
 
     def is_proved(self, plan: PreemptionPlan) -> bool:
@@ -117,21 +118,21 @@ class PreemptionPlans:
     def begin(self, plan: PreemptionPlan, written: Mapping[str, str] = NOTHING) -> tuple[Preempting, tuple[Write, ...]]:
         """Return the state after approval of the plan, and its writes: nominations not yet *written*, conditions, evictions and events."""
         pods = [pod for ref in plan.victims.values() if (pod := self._cache.pod(ref)) is not None]
-        message = f"{self._scheduler_name}: preempting to accommodate a higher priority {plan.root.kind.lower()}"
+        message = preempting(self._scheduler_name, plan.root.kind)
         groups = self._disrupted(pods)
         condition = disruption_target(message)
         wanted = Condition(condition.type, condition.status, condition.reason, condition.message)
-        by = f"Preempted by {plan.root.kind} {plan.root.namespace}/{plan.root.name}"
+        root = Name(plan.root.kind, plan.root.namespace, plan.root.name)
         writes: tuple[Write, ...] = (
             *self.nominate(plan.nominations, written),
             *(SetCondition(target, wanted) for target in groups),
             *self.evictions(plan),
-            *(RecordEvent(target, NORMAL, "Preempted", by) for target in groups),
+            *(RecordEvent(target, NORMAL, "Preempted", preempted_by(root)) for target in groups),
             *(
-                RecordEvent(target, NORMAL, "Preempted", f"{by}: {count} of its pods")
+                RecordEvent(target, NORMAL, "Preempted", pods_preempted_by(root, count))
                 for target, count in self._partially_preempted(pods, groups)
             ),
-            *(RecordEvent(pod.ref, NORMAL, "Preempted", f"{by} on node {self._cache.usage.node_of(pod)}") for pod in pods),
+            *(RecordEvent(pod.ref, NORMAL, "Preempted", pod_preempted_by(root, self._cache.usage.node_of(pod))) for pod in pods),
         )
         return Preempting(plan, groups), writes
 

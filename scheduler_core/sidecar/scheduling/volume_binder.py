@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubeapi.selectors import NodeSelector
+from scheduler_core.causes.binding_failures import ClaimGone, VolumeFailure, VolumeNotCreated, VolumeOutOfReach
 from scheduler_core.loading.gather import Name
 from scheduler_core.model import selectors
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.volumes import Claim, Volume
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
@@ -38,15 +40,15 @@ class VolumeBinder:
             writes[write.target] = write
         return writes
 
-    def unbound(self, state: PreBinding) -> tuple[list[str], str]:
+    def unbound(self, state: PreBinding) -> tuple[ObjectName, ...] | VolumeFailure:
         """Return the claims of *state* that are not bound, or why one of them cannot be bound."""
         waiting = []
         for claim, node in sorted(self._claims(state.binds)):
             if (failure := self._failure(claim, node, state)) is not None:
-                return [], failure
+                return failure
             if not self._is_bound(claim):
-                waiting.append("/".join(claim))
-        return waiting, ""
+                waiting.append(_named(claim))
+        return tuple(waiting)
 
     def take_back(self, state: PreBinding) -> tuple[ClearSelectedNode, ...]:
         """Return the writes that take back the selected nodes of the claims that have no volume."""
@@ -93,16 +95,16 @@ class VolumeBinder:
         claim = self._cache.volumes.claims.get(name)
         return claim is not None and claim.bound and claim.volume in self._cache.volumes.volumes
 
-    def _failure(self, name: Name, node: str, state: PreBinding) -> str | None:
+    def _failure(self, name: Name, node: str, state: PreBinding) -> VolumeFailure | None:
         """Return why a claim cannot be bound for *node*; None if it is bound, or can still be."""
         claim = self._cache.volumes.claims.get(name)
         if claim is None:
-            return f"claim {'/'.join(name)} no longer exists"
+            return ClaimGone(_named(name))
         if self._is_bound(name):
             read = self._cache.usage.nodes.nodes.get(node)
             labels = (read.node.metadata.labels if read is not None else None) or {}
             if not selectors.admits_volume(self._affinity(self._cache.volumes.volumes[claim.volume], node), labels):
-                return f"volume {claim.volume} of claim {'/'.join(name)} cannot be used on node {node}"
+                return VolumeOutOfReach(_named(name), claim.volume, node)
             return None
         ref = Ref("PersistentVolumeClaim", *name, claim.uid)
         write = state.writes.get(ref)
@@ -110,7 +112,7 @@ class VolumeBinder:
             if _selected(claim) == write.node:
                 state.selected.add(ref)
             elif ref in state.selected:
-                return f"the provisioner of claim {'/'.join(name)} created no volume for node {write.node}"
+                return VolumeNotCreated(_named(name), write.node)
         return None
 
     def _affinity(self, volume: Volume, node: str) -> NodeSelector | None:
@@ -122,3 +124,7 @@ class VolumeBinder:
 
 def _selected(claim: Claim) -> str:
     return claim.request.selected_node
+
+
+def _named(claim: Name) -> ObjectName:
+    return ObjectName("PersistentVolumeClaim", *claim)

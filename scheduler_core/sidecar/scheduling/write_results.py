@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubeapi.groups import INITIALLY_SCHEDULED
+from scheduler_core.causes.binding_failures import PreBindAwaited
 from scheduler_core.causes.live import UndoReason
 from scheduler_core.model.conditions import WAITING
 from scheduler_core.model.names import Name as Root
@@ -35,6 +36,7 @@ from scheduler_core.sidecar.writes import (
     Write,
     WriteOutcome,
 )
+from scheduler_core.wording.binding_words import assigned, pre_bind_awaited, pre_bind_failed
 from scheduler_core.wording.live_words import undo_words
 
 
@@ -143,20 +145,20 @@ class WriteResults:
         if len(state.outcomes) < len(state.writes):
             return ()
         progress = binder.progress(state, now)
-        if progress.done:
+        if progress is None:
             queue.binds.start(entity, state.binds, state.decision)
             return tuple(state.binds.values())
         status = queue.status_of(entity.root)
-        if not progress.failure:
+        if isinstance(progress, PreBindAwaited):
             report = status is not None and queue.pre_binds.should_report(entity, state, queue.options, now)
-            return self._binder.report_volumes(state.binds, status, WAITING, binder.waiting_message(progress)) if report and status else ()
+            return self._binder.report_volumes(state.binds, status, WAITING, pre_bind_awaited(progress)) if report and status else ()
         queue.pre_binding_failed(entity, now)
         writes: tuple[Write, ...] = (*binder.take_back(state), *self._binder.nominate(state.binds.values(), clear=True))
         if status is None:
             return writes
         return (
             *writes,
-            *self._binder.report_volumes(state.binds, status, ERROR, f"{progress.failure}; it is retried"),
+            *self._binder.report_volumes(state.binds, status, ERROR, pre_bind_failed(progress)),
         )
 
     def _bind_sent(self, write: Bind | Ungate, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
@@ -227,4 +229,4 @@ def _single_pod_event(write: Bind | Ungate) -> tuple[Write, ...]:
     """Return the event of a bound single pod; its own scheduler reports a pod that is only pinned."""
     if isinstance(write, Ungate):
         return ()
-    return (RecordEvent(write.pod, NORMAL, "Scheduled", f"Successfully assigned {write.pod.key} to {write.node}"),)
+    return (RecordEvent(write.pod, NORMAL, "Scheduled", assigned(write.pod.key, write.node)),)

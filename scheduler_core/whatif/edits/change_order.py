@@ -10,7 +10,6 @@ from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
 from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.model.nouns import level
 
 _ORDER: tuple[type[Change], ...] = (
     changes.AddedDevices,
@@ -61,11 +60,15 @@ def _sortable(value: Any) -> Any:  # noqa: PLR0911 - one case for each type
         case Name():
             return value.kind, value.namespace, value.name
         case Domain():
-            return level(value.key), value.value
+            return _without_prefix(value.key), value.value
         case NodeLabel():
-            return level(value.key), *value.values
+            return _without_prefix(value.key), *value.values
         case Taint():
             return value.key, value.value, value.effect
         case tuple():
             return tuple(map(_sortable, value))
     return tuple(_sortable(getattr(value, each.name)) for each in dataclasses.fields(value)) if dataclasses.is_dataclass(value) else value
+
+
+def _without_prefix(key: str) -> str:
+    return key.rpartition("/")[2]

@@ -30,6 +30,12 @@ from tests.scheduler_core.diagnosis.diagnosing import (
 CLAIM = [{"name": "v", "azureFile": {}}]
 
 
+def selecting(*expressions):
+    """Return required node affinity with one term; each expression is a key, an operator and values."""
+    listed = [{"key": key, "operator": operator, "values": [*values]} for key, operator, *values in expressions]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": listed}]}}}
+
+
 @pytest.mark.parametrize(
     ("nodes", "gang", "want"),
     [
@@ -97,6 +103,27 @@ CLAIM = [{"name": "v", "azureFile": {}}]
             "group g does not fit in the cluster (6 pods with 1 cpu each): the cluster can hold 4 (short of 2 cpu: 4 free, 6 needed), "
             "or all 6 if its node selector gpu=h100, which 4 of 8 nodes do not match, were dropped",
             id="a node selector",
+        ),
+        pytest.param(
+            [labelled(node(f"n{number}", "1"), block="b1" if number < 4 else "b3") for number in range(8)],
+            [group("g", 6), *pods("g", 6, affinity=selecting(("block", "In", "b1", "b2")))],
+            "group g does not fit in the cluster (6 pods with 1 cpu each): the cluster can hold 4 (short of 2 cpu: 4 free, 6 needed), "
+            "or all 6 if its node affinity block in (b1, b2), which 4 of 8 nodes do not match, were dropped",
+            id="node affinity",
+        ),
+        pytest.param(
+            [labelled(node(f"n{number}"), block="b3", disk="ssd") for number in range(2)],
+            [group("g", 2), *pods("g", 2, affinity=selecting(("disk", "In", "ssd"), ("block", "In", "b1", "b2")))],
+            "group g does not fit in the cluster (2 pods with 1 cpu each): both would fit if its node affinity, which both nodes do not "
+            "match (no node has label block in (b1, b2)), were dropped",
+            id="node affinity to a label that no node has",
+        ),
+        pytest.param(
+            [labelled(node("n1", cordoned=True), disk="ssd"), labelled(node("n2", "0"), disk="ssd"), labelled(node("n3"), block="b3")],
+            [group("g", 2), *pods("g", 2, "4", nodeSelector={"disk": "ssd"}, affinity=selecting(("block", "Exists")))],
+            "group g does not fit in the cluster (2 pods with 4 cpu each): 1 of 3 nodes is cordoned; 1 would fit if its "
+            "node selector disk=ssd and node affinity block, which 2 of 3 nodes do not match, were dropped",
+            id="a selector and affinity that no node matches together",
         ),
         pytest.param(
             [node(f"n{number}", rack="r1", cordoned=True) for number in range(2)],

@@ -13,7 +13,7 @@ from kubeapi.pods import Toleration
 from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.cluster.load import load
-from scheduler_core.plugins.node_affinity import NODE_AFFINITY
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY, unmet_requirements
 from scheduler_core.plugins.node_affinity import NodeAffinity as NodeAffinityPlugin
 from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
 from scheduler_core.plugins.noderesources import resource_reason
@@ -30,6 +30,9 @@ HARD = Taint("team", "NoSchedule", "a")
 SOFT = Taint("old", "PreferNoSchedule")
 SSD = NodeSelectorTerm(match_expressions=(Requirement("disk", "In", ("ssd",)),))
 ZONE_A = NodeSelectorTerm(match_expressions=(Requirement("zone", "In", ("a",)),))
+TAPE = Requirement("disk", "In", ("tape", "drum"))
+NAMED_N9 = Requirement("metadata.name", "In", ("n9",))
+ZONE_AND_NONE = NodeSelectorTerm((Requirement("zone", "In", ("a",)), Requirement("zone", "DoesNotExist")))
 NODES = table([{"disk": "ssd", "zone": "a"}, {"disk": "hdd", "zone": "a"}, {"disk": "ssd"}, {}])
 
 
@@ -111,6 +114,27 @@ def test_selectors_and_required_affinity_choose_nodes(what, want):
     assert ([(NODE_AFFINITY, want)] if want else []) == as_lists(Profile(NODES).filters(what))
     mask = Profile(NODES).compile(what).mask
     assert (want or None) == (None if mask is None else mask.tolist())
+
+
+@pytest.mark.parametrize(
+    ("what", "want"),
+    [
+        pytest.param(shape(), (), id="no wishes"),
+        pytest.param(shape(node_selector=(("disk", "ssd"), ("zone", "b"))), (Requirement("zone", "In", ("b",)),), id="of the selector"),
+        pytest.param(shape(affinity=wanting(NodeSelectorTerm((TAPE,)))), (TAPE,), id="of the only term"),
+        pytest.param(shape(affinity=wanting(NodeSelectorTerm((TAPE,)), SSD)), (), id="another term is met"),
+        pytest.param(shape(affinity=wanting(ZONE_AND_NONE)), (), id="each for itself is met"),
+        pytest.param(shape(affinity=wanting(NodeSelectorTerm(None, (NAMED_N9,)), NodeSelectorTerm((TAPE,)))), (NAMED_N9, TAPE), id="names"),
+        pytest.param(shape(affinity=wanting(NodeSelectorTerm((TAPE, Requirement("x", "Exists"))))), (TAPE,), id="the first of a term"),
+        pytest.param(
+            shape(affinity=wanting(NodeSelectorTerm((TAPE,)), NodeSelectorTerm((TAPE,))), node_selector=(("zone", "c"),)),
+            (Requirement("zone", "In", ("c",)), TAPE),
+            id="of both, each once",
+        ),
+    ],
+)
+def test_requirements_that_no_node_meets_are_known(what, want):
+    assert want == unmet_requirements(what, NODES)
 
 
 def test_each_node_names_the_first_taint_that_keeps_a_shape_away():

@@ -12,6 +12,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.queueing.scheduling_queue import Forest, OrderError, QueueOptions, build
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.decision_words import causes_words
+from scheduler_core.wording.pre_enqueue_words import order_words
 from scheduler_core.wording.truncation import LONGEST
 from tests.scheduler_core.builders import message_of, reasons_of
 from tests.scheduler_core.planted import composite, leaf, pod, snapshot
@@ -162,7 +163,7 @@ def test_an_order_that_names_no_root_is_refused(name, message):
     with pytest.raises(OrderError) as caught:
         build(snapshot([composite("root"), leaf("a", "root")], [pod("p", "a"), pod("s", "gone")]), QueueOptions(order=("root", name)))
 
-    assert message == str(caught.value)
+    assert message == order_words(caught.value.cause)
 
 
 def test_the_order_of_the_input_does_not_matter():

@@ -46,8 +46,9 @@ def examples(kind: type) -> Iterator[Any]:
 
 
 def field_names(kind: type) -> tuple[str, ...]:
-    """Return the fields of a dataclass or of a named tuple."""
-    return tuple(getattr(kind, "_fields", ())) or tuple(each.name for each in dataclasses.fields(kind))
+    """Return the fields of a dataclass, of a named tuple or of an object of the API."""
+    named = getattr(kind, "_fields", ()) or getattr(kind, "__struct_fields__", ())
+    return tuple(named) or tuple(each.name for each in dataclasses.fields(kind))
 
 
 def types_within(kind: type) -> Iterator[type]:

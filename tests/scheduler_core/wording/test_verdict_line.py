@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import typing
@@ -9,6 +10,7 @@ import typing
 import pytest
 
 from kubeapi.nodes import Taint
+from kubeapi.selectors import NodeSelectorTerm, Requirement
 from scheduler_core.causes import changes
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.changes import DroppedSelectors, ToleratedTaint, UncordonedNodes
@@ -118,6 +120,23 @@ def test_the_clause_that_decides_is_kept_whatever_the_room():
     line = verdict_line((single,))
     assert all(f"{key}=true" in line for key, _ in labels)
     assert line.endswith("which 2 of 4 nodes do not match, were dropped")
+
+
+def test_affinity_is_named_as_far_as_it_decides():
+    block = Requirement("topology.example.com/block", "In", ("b1", "b2"))
+    disk = Requirement("disk", "In", tuple(f"d{number}" for number in range(9)))
+    cores, rack, old = Requirement("cores", "Gt", ("8",)), Requirement("rack", "Exists"), Requirement("old", "DoesNotExist")
+    terms = (NodeSelectorTerm((disk, cores)), NodeSelectorTerm((rack, old), (Requirement("metadata.name", "NotIn", ("n1",)),)))
+    named = NodeAffinityMismatch(NodeCount(4, 4), node_affinity=True, node_selector_terms=terms)
+    nowhere = dataclasses.replace(named, node_selector=(("a", "true"),), unmet_requirements=(block, cores, old))
+
+    assert verdict_line((refused(named),)).endswith(
+        ": all 4 nodes do not match its node affinity disk in (d0, d1, d2, d3 and 5 more),cores > 8 or rack,!old,metadata.name!=n1"
+    )
+    assert verdict_line((refused(nowhere),)).endswith(
+        ": all 4 nodes do not match its node selector a=true and node affinity: "
+        "no node has label topology.example.com/block in (b1, b2) or cores > 8, and no node matches !old"
+    )
 
 
 def test_taints_that_the_pods_do_not_tolerate_are_one_clause():

@@ -12,6 +12,7 @@ import pytest
 
 from scheduler_core import causes
 from scheduler_core.causes.attempts import PreemptionReason
+from scheduler_core.causes.binding_failures import PreBindAwaited, PreBindFailed
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.changes import Change, SearchLimit, TakenAhead
 from scheduler_core.causes.constraints import Constraint
@@ -19,15 +20,17 @@ from scheduler_core.causes.domains import AttemptFailed, NodeCause, Relaxable
 from scheduler_core.causes.groups import GroupUnschedulable, NotTried, TooFewMembers
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.causes.node_states import UnusableCapacity
-from scheduler_core.causes.pre_enqueue import TreeViolation
+from scheduler_core.causes.pre_enqueue import NotARoot, TreeViolation
 from scheduler_core.causes.resources import FragmentedResource
-from scheduler_core.causes.searches import PlacementMissed
+from scheduler_core.causes.searches import PlacementMissed, ProofMissing
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem, ProblemFact
-from scheduler_core.wording.decision_words import cause_words, causes_words, pending
+from scheduler_core.wording.binding_words import pre_bind_awaited, pre_bind_failed
+from scheduler_core.wording.decision_words import cause_words, causes_words, pending, proof_missing_words
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.kube_scheduler import attempt_words, preemption_words
 from scheduler_core.wording.node_words import node_words, unusable_words, without_filter
+from scheduler_core.wording.pre_enqueue_words import order_words
 from scheduler_core.wording.problem_words import problem_words
 from tests.scheduler_core.wording.examples import examples, field_names, members, types_within
 
@@ -36,7 +39,11 @@ WORDED = {
     **{kind: lambda limit: cause_words(PlacementMissed((limit,))) for kind in members(GreedyLimit)},
     **dict.fromkeys(members(PreemptionReason), preemption_words),
     **dict.fromkeys(members(ProblemFact), lambda fact: problem_words(Problem(fact, (Name("Pod", "a", "p"),)))),
+    **dict.fromkeys(members(ProofMissing), proof_missing_words),
     UnusableCapacity: unusable_words,
+    NotARoot: order_words,
+    PreBindFailed: pre_bind_failed,
+    PreBindAwaited: pre_bind_awaited,
     **dict.fromkeys((*members(TreeViolation), *members(Cause)), cause_words),
 }
 WORDED_ELSEWHERE = (*members(Change), *members(Constraint), *members(Relaxable), SearchLimit, TakenAhead)

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from scheduler_core.causes.searches import ProofObstacle
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, queued, run_cycle
 from scheduler_core.exact.certificate.certificate import certificate
@@ -99,7 +100,4 @@ def test_limits_of_a_certificate_are_reported():
     ]
     (result,) = proved([*machines, composite(1), leaf("a", 4, 0), *pods])
 
-    assert (
-        "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
-        == result["reason"]
-    )
+    assert result["reason"] == ProofObstacle.OTHER_FACTS
