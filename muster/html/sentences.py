@@ -83,14 +83,6 @@ def outcome_phrase(decision: Decision) -> str:
     return "waits" if decision.status is Status.WAIT else "is not placed"
 
 
-def reasons(pending: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Return the pods by the reason for having no node, the most frequent first."""
-    by_reason: dict[str, list[str]] = {}
-    for pod, reason in pending.items() if isinstance(pending, Mapping) else pending:
-        by_reason.setdefault(reason, []).append(pod)
-    return sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[0]))
-
-
 def some(names: Iterable[str], most: int = NAMED) -> str:
     """Return names, and the number of others."""
     listed = list(names)

@@ -72,6 +72,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"group_words"}),
         frozenset({"decision_words"}),
         frozenset({"conditions", "verdict_line"}),
+        frozenset({"stated_causes"}),
     ),
     "scheduler_core.exact": (
         frozenset({"step_budget", "needs"}),

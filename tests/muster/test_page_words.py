@@ -77,12 +77,6 @@ def test_a_root_with_pods_left_over_is_not_all_placed():
     assert "default/run is placed, with pods left pending" == sentences.heading(Answer.from_decisions([left])).text
 
 
-def test_reasons_are_reported_once_the_most_frequent_first():
-    pending = [("default/a", "x"), ("default/b", "y"), ("default/c", "y"), ("default/d", "w")]
-    assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == sentences.reasons(pending)
-    assert sentences.reasons(dict(pending)) == sentences.reasons(pending)
-
-
 @pytest.mark.parametrize(
     ("count", "want"), [(0, ""), (2, "a0, a1"), (3, "a0, a1, a2"), (4, "a0, a1 and 2 more")], ids=["none", "few", "one more", "many"]
 )
