@@ -19,6 +19,7 @@ pre_enqueue_words causes that keep a root out of the queue
 claim_words       causes about claims to devices
 live_words        causes that only a live cluster has
 decision_words    messages of decisions, groups and pods
+headline          why a root is not placed, in one sentence
 conditions        conditions of groups
 stated_causes     causes that a message above has stated
 sentences         sentences and their clauses

@@ -71,7 +71,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"domain_words"}),
         frozenset({"group_words"}),
         frozenset({"decision_words"}),
-        frozenset({"conditions", "verdict_line"}),
+        frozenset({"conditions", "headline", "verdict_line"}),
         frozenset({"stated_causes"}),
     ),
     "scheduler_core.exact": (
