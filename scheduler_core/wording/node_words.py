@@ -111,7 +111,7 @@ def without_filter(dropped: Relaxable) -> str:
     """Return the condition that *dropped* does not hold, such as ``the taint a=b:NoSchedule on 1 of 4 nodes were tolerated``."""
     match dropped:
         case Cordoned():
-            return f"{phrases.verb(dropped.nodes, 'was', 'were')} uncordoned"
+            return f"{phrases.some_of(dropped.nodes)} were uncordoned"
         case NodeAffinityMismatch():
             return f"its {_selection(dropped)}, which {phrases.verb(dropped.nodes, 'does', 'do')} not match, were dropped"
         case UntoleratedTaint():
