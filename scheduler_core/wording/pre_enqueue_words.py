@@ -25,7 +25,8 @@ from scheduler_core.model.names import Name
 from scheduler_core.wording.sentences import Clause, Sentence
 from scheduler_core.wording.truncation import LONGEST, Enumeration
 
-INVALID = "the tree is invalid: "
+_INVALID_TREE = "the tree is invalid"
+INVALID = f"{_INVALID_TREE}: "
 """Prefix of every message about a tree that breaks rules."""
 _UNUSABLE = ": it exists but cannot be used"
 
@@ -79,7 +80,7 @@ def enumeration(cause: QuorumAwaited | MembersGated | MembersWithoutClaims | Inv
 
 def pre_enqueue_sentence(cause: QuorumAwaited | InvalidTree) -> Sentence:
     """Return *cause* with a clause for each shortage, or violation."""
-    lead = _quorum(cause.root) if isinstance(cause, QuorumAwaited) else INVALID.removesuffix(": ")
+    lead = _quorum(cause.root) if isinstance(cause, QuorumAwaited) else _INVALID_TREE
     return Sentence(lead, tuple(Clause(text) for _, text in enumeration(cause).parts))
 
 

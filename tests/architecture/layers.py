@@ -57,9 +57,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"filter_reasons"}),
         frozenset({"plugin_failures"}),
         frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live", "quotas"}),
-        frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "changes", "searches"}),
-        frozenset({"domains", "constraints"}),
-        frozenset({"groups"}),
+        frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "searches"}),
+        frozenset({"domains"}),
+        frozenset({"groups", "changes"}),
+        frozenset({"constraints"}),
         frozenset({"cause"}),
     ),
     "scheduler_core.wording": (

@@ -77,6 +77,11 @@ CUTS_OTHER_TEXT: dict[tuple[str, str], str] = {
     ("scheduler_core.sidecar.process.loop", "cache"): "no text",
 }
 """Expressions, each with the only module in which it may be cut: a module that words causes, in which it is not the text of a cause."""
+COMPARES_OTHER_TEXT: dict[tuple[str, str], str] = {
+    ("muster.render.answer_json", "known"): "objects by identity of causes",
+    ("muster.render.cause_json", "encoded"): "empty values",
+}
+"""Expressions with results of ``wording``, each with the only module in which it may be compared or be a key, and the reason."""
 TEXTS_IN_CAUSES: dict[str, str] = {
     "after": "a node, or a device class",
     "attribute": "a device attribute",

@@ -17,7 +17,7 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
         pytest.param(
             paged.many_gpus(),
             "job",
-            "Only 8 nvidia.com/gpu are free in rack r1, which can hold the most pods; 16 are needed",
+            "Only 8 nvidia.com/gpu are free in rack r1; 16 are needed, and no rack can hold more pods",
             id="no rack is large enough",
         ),
         pytest.param(
@@ -50,6 +50,12 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
             "job",
             "Its 2 pods can run on no node",
             id="nowhere it may run",
+        ),
+        pytest.param(
+            [*racks(1, cpu="4"), member("job-runs", "job", on="r1-1"), *gang("job", 2, cpu="4", minimum=1)],
+            "job",
+            "Only 3 cpu are free; 8 are needed",
+            id="pods above the minimum",
         ),
         pytest.param(
             [*racks(1, cpu="3"), *gang("job", 2, cpu="2", key="kubernetes.io/hostname")],
