@@ -124,11 +124,12 @@ def _amounts(group: _Group, shortage: ResourceCause, besides: str) -> str:
             usable = (
                 f" on nodes that {'the' if group.of_name else 'its'} pods{group.of_name} can use" if shortage.nodes < best.nodes else ""
             )
-            needed = (
-                f"{size_of(shortage.resource, shortage.needed)} {phrases.is_or_are(shortage.resource, shortage.needed)} needed{needing}"
-            )
-            more = f", and no {group.noun} can hold {'more pods' if best.pods else 'any of them'}" if group.others else ""
-            return f"{_free(shortage)} free{group.where}{usable}{besides}; {needed}{more}"
+            if usable:
+                # It names the group.
+                needing, besides = "", besides and f",{besides}"
+            needed = f"{size_of(shortage.resource, shortage.needed)} {phrases.is_or_are(shortage.resource, shortage.needed)} needed"
+            more = f", and no {group.noun} can hold {'more pods' if best.pods else 'any pod'}" if group.others else ""
+            return f"{_free(shortage)} free{group.where}{usable}{besides}; {needed}{needing}{more}"
         case FragmentedResource():
             free, verb = phrases.amount(shortage.resource, shortage.free), phrases.is_or_are(shortage.resource, shortage.free)
             needed, largest = size_of(shortage.resource, shortage.needed), size_of(shortage.resource, shortage.largest)

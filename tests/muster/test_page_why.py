@@ -52,6 +52,18 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
             id="nowhere it may run",
         ),
         pytest.param(
+            [*racks(2, cpu="4"), machine("closed", cordoned=True), *tree((5, ""), (4, ""), key="")],
+            "t",
+            "Only 8 cpu are free on nodes that the pods of g0 can use; 15 are needed",
+            id="a group of a tree that cannot use a node",
+        ),
+        pytest.param(
+            [*racks(1, 1, cpu="2"), machine("full", cpu="4"), member("other", on="full", cpu="4"), *gang("job", 4, cpu="2", key=RACK)],
+            "job",
+            "Only 2 cpu are free in rack r1; 8 are needed, and no rack can hold more pods",
+            id="racks that hold as many",
+        ),
+        pytest.param(
             [*racks(1, cpu="4"), member("job-runs", "job", on="r1-1"), *gang("job", 2, cpu="4", minimum=1)],
             "job",
             "Only 3 cpu are free; 8 are needed",
