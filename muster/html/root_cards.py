@@ -17,7 +17,7 @@ from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
-from scheduler_core.wording.stated_causes import stated_above, stated_by_group, without_stated
+from scheduler_core.wording.stated_causes import Statements, reasons_left, without_stated
 from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
 
@@ -103,18 +103,17 @@ class Card:
 
 def lines(decision: Decision, kinship: Kinship, locate: Locate) -> list[CardLine]:
     """Return a line for each group of the root, the root first."""
-    return [_line(row, decision, locate) for row in rows(decision, kinship)]
+    statements = Statements(decision)
+    return [_line(row, decision, statements, locate) for row in rows(decision, kinship)]
 
 
-def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
+def _line(row: TreeRow, decision: Decision, statements: Statements, locate: Locate) -> CardLine:
     group_decision, domain = row.decision, row.decision.domain
     count = "" if group_decision.group.kind == "Pod" and row.total <= 1 else f"{row.placed:,} of {counted(row.total, 'pod')}"
-    own = without_stated(decision_words.own_causes(group_decision), stated_above(decision, row.above))
+    own = without_stated(decision_words.own_causes(group_decision), statements.above(row.above))
     why = [decision_words.causes_words(own)] if group_decision.status is not Status.SUCCESS and row.above and own else []
     if decision.status is Status.SUCCESS:
-        stated = stated_by_group(decision, group_decision) if why else frozenset()
-        left = ((pod, without_stated(causes, stated)) for pod, causes in row.pending.items())
-        by_number = decision_words.most_frequent((pod, causes) for pod, causes in left if causes)
+        by_number = reasons_left(row.pending, statements.of_group(group_decision) if why else frozenset())
         why += [f"{some(bare_names(keys))}: {reason}" for reason, keys in by_number[:REASONS]]
     return CardLine(
         depth=len(row.above),

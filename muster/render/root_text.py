@@ -14,7 +14,7 @@ from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import scheduler_causes, scheduler_message
 from scheduler_core.wording.constraints import constraint_text
-from scheduler_core.wording.stated_causes import Stated, stated_above, stated_by_group, without_stated
+from scheduler_core.wording.stated_causes import Stated, Statements, reasons_left, without_stated
 from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
 from validators.reports.escape import printable
@@ -77,10 +77,11 @@ def root_lines(decision: Decision, page: Page) -> Iterator[str]:
     shown = all_rows if page.every else all_rows[:ROWS_SHOWN]
     table = [_cells(row, is_root=row is all_rows[0]) for row in shown]
     widths = [min(WIDEST, max(len(cells[column]) for cells in table)) for column in range(len(table[0]))]
+    statements = Statements(decision)
     for row, cells in zip(shown, table, strict=True):
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True) if width]
         yield from _group_line(row, padded, page)
-        yield from _explanation(row, decision, page)
+        yield from _explanation(row, decision, statements, page)
     if len(shown) < len(all_rows):
         well = sum(row.decision.status is Status.SUCCESS for row in all_rows[len(shown) :])
         yield f"   … and {counted(len(all_rows) - len(shown), 'more group')}, {well:,} placed"
@@ -143,13 +144,13 @@ def _each(pods_to_nodes: Mapping[str, str], lead: str) -> Iterator[str]:
         yield f"{lead}{printable(bare(pod))} → {printable(pods_to_nodes[pod])}"
 
 
-def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
+def _explanation(row: TreeRow, decision: Decision, statements: Statements, page: Page) -> Iterator[str]:
     """Yield the messages of a group, then the reasons of its pods, without causes that a message above states.
 
     kube-scheduler's message is shown for the root, and for groups without other messages.
     """
     lead, root = f"{row.below}  ", not row.above
-    stated, own = stated_above(decision, row.above), decision_words.own_causes(row.decision)
+    stated, own = statements.above(row.above), decision_words.own_causes(row.decision)
     if root:
         yield from _volumes(decision, lead, page)
         yield from _devices(decision, lead, page)
@@ -163,7 +164,7 @@ def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
     if by_scheduler and (root or not own) and not stated.issuperset(filter(None, by_scheduler)):
         message = f"kube-scheduler's message: {scheduler_message(decision, row.decision)}"
         yield from (page.paint.dim(line) for line in folded(message, lead))
-    yield from _reasons(row, stated | stated_by_group(decision, row.decision), lead, page)
+    yield from _reasons(row, stated | statements.of_group(row.decision), lead, page)
 
 
 def _volumes(decision: Decision, lead: str, page: Page) -> Iterator[str]:
@@ -205,8 +206,7 @@ def _ranks(row: TreeRow, decision: Decision, lead: str) -> Iterator[str]:
 
 def _reasons(row: TreeRow, stated: Stated, lead: str, page: Page) -> Iterator[str]:
     """Return the reasons why its pods have no node, grouped, the most frequent first; without causes that are *stated* above."""
-    left = ((pod, without_stated(causes, stated)) for pod, causes in row.pending.items())
-    by_number = decision_words.most_frequent((pod, causes) for pod, causes in left if causes)
+    by_number = reasons_left(row.pending, stated)
     shown = by_number if page.every else by_number[:REASONS_SHOWN]
     for reason, keys in shown:
         yield from folded(f"{pods(keys, every=page.every)}: {reason}", lead)

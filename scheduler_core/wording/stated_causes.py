@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from scheduler_core.causes.attempts import AttemptResult, PlacementsUnavailable, PreemptionReason
 from scheduler_core.causes.cause import Cause
@@ -12,26 +12,36 @@ from scheduler_core.causes.pre_enqueue import ClaimMissing, InvalidTree, Members
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.wording import claim_words, group_words, pre_enqueue_words
 from scheduler_core.wording.conditions import scheduler_causes
-from scheduler_core.wording.decision_words import message_causes
+from scheduler_core.wording.decision_words import by_causes, message_causes, most_frequent
 from scheduler_core.wording.truncation import Enumeration
 
 Stated = frozenset[Hashable]
 """Causes that messages state in full, and members, shortages and violations that they list."""
 
 
-def stated_above(decision: Decision, above: Iterable[GroupDecision]) -> Stated:
-    """Return what the message of *decision* and those of the groups *above* state."""
-    return _stated(message_causes(decision)).union(*(stated_by_group(decision, group) for group in above))
+class Statements:
+    """What the messages of a decision, and those of its groups, state."""
+
+    def __init__(self, decision: Decision) -> None:
+        self._decision = decision
+        self._of_root = _stated(message_causes(decision))
+
+    def above(self, groups: Iterable[GroupDecision]) -> Stated:
+        """Return what the message of the root and those of *groups* state."""
+        return self._of_root.union(*map(self.of_group, groups))
+
+    def of_group(self, group: GroupDecision) -> Stated:
+        """Return what the message and the condition of a group state."""
+        condition = scheduler_causes(self._decision, group)
+        result, post_filter = condition or (None, None)
+        shared = (GroupUnschedulable(), result) if result is not None else ()
+        return _stated((*group.causes, *group.notes, *shared, *(() if post_filter is None else (post_filter,))))
 
 
-def stated_by_group(decision: Decision, group: GroupDecision) -> Stated:
-    """Return what the message and the condition of a group state."""
-    stated = _stated((*group.causes, *group.notes))
-    if (condition := scheduler_causes(decision, group)) is not None:
-        result, post_filter = condition
-        stated |= _stated((GroupUnschedulable(), result))
-        stated |= _stated(() if post_filter is None else (post_filter,))
-    return stated
+def reasons_left(pods: Mapping[str, tuple[Cause, ...]], stated: Stated) -> list[tuple[str, list[str]]]:
+    """Return the causes of *pods* that are not *stated*, in words, each with its pods; those of the most pods first."""
+    kept = ((without_stated(causes, stated), alike) for causes, alike in by_causes(pods.items()).items())
+    return most_frequent((pod, causes) for causes, alike in kept if causes for pod in alike)
 
 
 def without_stated(causes: Sequence[Cause], stated: Stated) -> tuple[Cause, ...]:

@@ -34,7 +34,7 @@ from scheduler_core.model.names import Domain, Name, NamedClaim
 from scheduler_core.model.status import Status
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.decision_words import by_causes, cause_words, group_message, message, most_frequent, own_causes
-from scheduler_core.wording.stated_causes import stated_above, stated_by_group, without_stated
+from scheduler_core.wording.stated_causes import Statements, reasons_left, without_stated
 from tests.scheduler_core.wording.refused_clusters import refused_cluster
 
 ROOT, A, B = Name("CompositePodGroup", "ml", "run"), Name("PodGroup", "ml", "a"), Name("PodGroup", "ml", "b")
@@ -50,7 +50,7 @@ def tree(*failing):
 
 
 def stated_by(*causes):
-    return stated_above(Decision(ROOT, Status.UNSCHEDULABLE, causes), ())
+    return Statements(Decision(ROOT, Status.UNSCHEDULABLE, causes)).above(())
 
 
 def violations(number):
@@ -108,8 +108,8 @@ def test_a_condition_states_the_result_that_the_pods_of_the_group_share():
     decision = Decision(A, Status.UNSCHEDULABLE, (too_large(A),), groups=(group,), post_filter=FitError(3))
     shared = (GroupUnschedulable(), GroupUnschedulable(PluginReason("x")), FitError(3))
 
-    assert shared == without_stated(shared, stated_above(decision, ()))
-    assert () == without_stated(shared, stated_by_group(decision, group))
+    assert shared == without_stated(shared, Statements(decision).above(()))
+    assert () == without_stated(shared, Statements(decision).of_group(group))
 
 
 def test_pods_with_equal_causes_are_reported_together_the_most_frequent_first():
@@ -118,6 +118,7 @@ def test_pods_with_equal_causes_are_reported_together_the_most_frequent_first():
 
     assert {x: ["default/a"], y: ["default/b", "default/c"], w: ["default/d"]} == by_causes(pending.items())
     assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == most_frequent(pending.items())
+    assert [("w", ["default/d"]), ("x", ["default/a"])] == reasons_left(pending, frozenset(y))
 
 
 @pytest.mark.parametrize("strategy", ["greedy", "complete"])
@@ -126,10 +127,11 @@ def test_every_cause_that_is_left_out_is_in_a_text_above(strategy):
     for seed in range(60):
         snapshot = load(refused_cluster(seed))
         for decision in run_cycle(snapshot, CycleOptions(strategy=strategy)).decisions:
+            statements = Statements(decision)
             for row in rows(decision, Kinship.from_snapshot(snapshot)):
                 above = [message(decision), *texts(decision, *row.above)]
-                left_out += hidden(own_causes(row.decision), stated_above(decision, row.above), above)
-                stated = stated_above(decision, (*row.above, row.decision))
+                left_out += hidden(own_causes(row.decision), statements.above(row.above), above)
+                stated = statements.above((*row.above, row.decision))
                 for causes in row.pending.values():
                     left_out += hidden(causes, stated, [*above, *texts(decision, row.decision)])
     assert left_out > 100
