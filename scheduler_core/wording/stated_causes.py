@@ -10,6 +10,7 @@ from scheduler_core.causes.claims import PodsAwaitDevices, PodsLeftOut
 from scheduler_core.causes.groups import AttemptError, GroupCause, GroupUnschedulable, StorageExceeded, VictimsAwaited
 from scheduler_core.causes.pre_enqueue import ClaimMissing, InvalidTree, MembersGated, MembersWithoutClaims, QuorumAwaited
 from scheduler_core.model.decision import Decision, GroupDecision
+from scheduler_core.model.names import Name
 from scheduler_core.wording import claim_words, group_words, pre_enqueue_words
 from scheduler_core.wording.conditions import scheduler_causes
 from scheduler_core.wording.decision_words import by_causes, message_causes, most_frequent
@@ -25,6 +26,7 @@ class Statements:
     def __init__(self, decision: Decision) -> None:
         self._decision = decision
         self._of_root = _stated(message_causes(decision))
+        self._of_groups: dict[Name, Stated] = {}
 
     def above(self, groups: Iterable[GroupDecision]) -> Stated:
         """Return what the message of the root and those of *groups* state."""
@@ -32,10 +34,14 @@ class Statements:
 
     def of_group(self, group: GroupDecision) -> Stated:
         """Return what the message and the condition of a group state."""
+        if (known := self._of_groups.get(group.group)) is not None:
+            return known
         condition = scheduler_causes(self._decision, group)
         result, post_filter = condition or (None, None)
         shared = (GroupUnschedulable(), result) if result is not None else ()
-        return _stated((*group.causes, *group.notes, *shared, *(() if post_filter is None else (post_filter,))))
+        stated = _stated((*group.causes, *group.notes, *shared, *(() if post_filter is None else (post_filter,))))
+        self._of_groups[group.group] = stated
+        return stated
 
 
 def reasons_left(pods: Mapping[str, tuple[Cause, ...]], stated: Stated) -> list[tuple[str, list[str]]]:
