@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture import compared_words
+from tests.architecture.compared_words import words_are_not_compared
 from tests.architecture.contracts import (
     CONTRACTS,
     api_versions,
@@ -41,6 +43,7 @@ from tests.architecture.contracts import (
 from tests.architecture.layers import LAYERS
 from tests.architecture.modules import Module, matches, modules_of_project, read_modules
 from tests.architecture.naming import (
+    COMPARES_OTHER_TEXT,
     CUTS_OTHER_TEXT,
     FOR_ALL_PLUGINS,
     NAMES_A_PLUGIN,
@@ -139,6 +142,15 @@ def test_every_entry_of_the_tables_is_used(tree):
     assert set(NAMES_A_PLUGIN) == naming
     assert set() == listed - parts
     assert set() == set(EDGES) - imported
+
+
+def test_every_text_that_may_be_compared_is_compared(tree, monkeypatch):
+    monkeypatch.setattr(compared_words, "COMPARES_OTHER_TEXT", {})
+    violations = [violation.split(":", 2) for violation in words_are_not_compared(tree)]
+
+    files = {module.name: module.file for module in tree}
+    allowed = {(files[name], f" {expression} has words of ours: compare values") for name, expression in COMPARES_OTHER_TEXT}
+    assert allowed == {(file, text) for file, _, text in violations}
 
 
 def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
@@ -288,6 +300,39 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
                 "scheduler_core/sidecar/d.py:2: startswith may read words of ours: compare values",
             ],
             id="words are for people",
+        ),
+        pytest.param(
+            words_are_not_compared,
+            {
+                "scheduler_core/wording/decision_words.py": "def message(x) -> str: ...\ndef causes(x) -> tuple[Cause, ...]: ...",
+                "muster/render/a.py": (
+                    "from scheduler_core.wording import decision_words\n"
+                    "def shown(x, y):\n"
+                    "    own, given = decision_words.message(x), y.text\n"
+                    "    if own not in given and len(own) == 3 and decision_words.causes(x) == y.causes:\n"
+                    "        return hides(y, [own])\n"
+                    "    alike = {}\n"
+                    "    for each, number in zip([own], y.numbers):\n"
+                    "        alike.setdefault(number, each)\n"
+                    "        alike.setdefault((each, 1), number)\n"
+                    "    return {text(x) for _ in y}, Card(own) == y\n"
+                    "def hides(y, texts): return any(y == each for each in texts)\n"
+                    "def text(x) -> str: return f'{decision_words.message(x)}.'\n"
+                ),
+                "muster/html/b.py": "from muster.render.a import text\ndef same(x, y): return y if text(x) == y else text(y)",
+                "muster/html/c.py": "def message(x) -> str: ...\ndef same(x, y): return message(x) == y",
+            },
+            [
+                f"muster/{file}: {expression} has words of ours: compare values"
+                for file, expression in (
+                    ("html/b.py:2", "text(x)"),
+                    ("render/a.py:4", "own"),
+                    ("render/a.py:9", "(each, 1)"),
+                    ("render/a.py:10", "text(x)"),
+                    ("render/a.py:11", "each"),
+                )
+            ],
+            id="words that are compared",
         ),
         pytest.param(
             values_without_text,

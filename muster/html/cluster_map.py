@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from muster.html import svg
 from muster.html.failure_figure import Figure
@@ -19,6 +19,7 @@ from muster.html.placed_pods import FinalPlacement, State, resources
 from muster.html.sentences import amount_text, of_whole, short, size_text, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
 from muster.html.topology_areas import Area, identity
+from scheduler_core.model.resource_values import Resource
 from scheduler_core.wording import nouns
 from validators.reports.counts import counted
 
@@ -37,7 +38,8 @@ def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
     """Return the map; *figures* are those of roots that are not placed, with their names."""
     final = case.final
     placed = [final.pods[pod] for decision in case.placed for pod in decision.assignments if pod in final.pods]
-    surveyor = _Surveyor(final, resources(final, placed), figures)
+    rows = resources(final, placed)
+    surveyor = _Surveyor(final, rows, {row: final.nodes.resource(row) for row in rows}, figures)
     plot = surveyor.plot(case.area_map.whole)
     return Chart(
         plot=plot,
@@ -58,10 +60,11 @@ def _kinds(plot: Plot) -> Iterator[str]:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Surveyor:
-    """Builder of the map; *rows* are the resources, the scarcest first."""
+    """Builder of the map; *rows* are those of the resources, the scarcest first, and *by_row* the resources."""
 
     final: FinalPlacement
     rows: tuple[int, ...]
+    by_row: Mapping[int, Resource]
     figures: Sequence[tuple[str, Figure]]
 
     @property
@@ -125,7 +128,7 @@ class _Surveyor:
 
     def _takes(self, requests: Sequence[tuple[int, int]]) -> str:
         amounts = dict(requests)
-        return ", ".join(amount_text(self.final.nodes.resources[row], amounts[row]) for row in self.rows if row in amounts)
+        return ", ".join(amount_text(resource, amounts[row]) for row, resource in self.by_row.items() if row in amounts)
 
     def _meter(self, node: int, row: int) -> Meter:
         nodes, amounts = self.final.nodes, self._amounts(node, row)

@@ -10,10 +10,11 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from muster.html.free_capacity import Attempt
-from muster.html.sentences import amount_text
 from muster.render.phrases import natural
+from scheduler_core.causes.node_count import Amount
 from scheduler_core.diagnosis.domain_amounts import Chain, Demand, DomainAmounts, NodeAmounts, amounts_by_domain, demands
 from scheduler_core.model.nodes import PODS
+from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.topology import Topology
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.wording import nouns
@@ -58,13 +59,10 @@ class Figure:
         level: the name of the level; empty for the cluster as a whole.
         resource: the scarcest one.
         unit: amount of it for one pod; 0 if the pods are not alike.
-        each: all that a pod requests, in words; empty if the pods are not alike.
+        each: all that a pod requests; empty if the pods are not alike.
         needs: the largest first.
         rows: the domains that are shown, the largest capacity first.
         others: the number of other domains, with at most the same capacity.
-        free: free amount of the resource in the whole cluster.
-        usable: the part of it in domains, on nodes that the pods can use.
-        most: pods that fit in the domain with the largest capacity, without rules about other pods; None if they are not alike.
         capacities: capacity of every domain, by its nodes.
         promised: True if nominated pods of other roots reduce the free amount.
         hides_devices: True if the pods need devices, and a domain has enough of everything that is counted: the figure has no reason.
@@ -72,15 +70,12 @@ class Figure:
     """
 
     level: str
-    resource: str
+    resource: Resource
     unit: int
-    each: str
+    each: tuple[Amount, ...]
     needs: tuple[Need, ...]
     rows: tuple[FigureRow, ...]
     others: int
-    free: int
-    usable: int
-    most: int | None
     capacities: dict[bytes, int]
     promised: bool
     hides_devices: bool
@@ -106,17 +101,14 @@ def _figure(same: Sequence[Demand], attempt: Attempt, topology: Topology, profil
     capacities = {each.nodes.tobytes(): each.capacity for each in domains if each.capacity is not None}
     return Figure(
         level=nouns.level(same[0].chain[-1].key) if same[0].chain else "",
-        resource=topology.nodes.resources[row],
+        resource=topology.nodes.resource(row),
         unit=dict(shapes[0].requests).get(row, 0) if len(shapes) == 1 else 0,
-        each=", ".join(amount_text(topology.nodes.resources[each], much) for each, much in shapes[0].requests if each != PODS)
+        each=tuple(Amount(topology.nodes.resource(each), much) for each, much in shapes[0].requests if each != PODS)
         if len(shapes) == 1
-        else "",
+        else (),
         needs=tuple(_needs(same, row)),
         rows=tuple(shown[:ROWS]),
         others=len(rows) - sum(each.represented for each in shown[:ROWS]),
-        free=int(attempt.free[row].sum()),
-        usable=sum(each.free for each in domains),
-        most=max(capacities.values(), default=None),
         capacities=capacities,
         promised=attempt.promised,
         hides_devices=any(need.allocates for shape in shapes for need in shape.devices)
@@ -156,6 +148,7 @@ def _needs(same: Sequence[Demand], row: int) -> Iterator[Need]:
 
 def _titles(domains: Sequence[DomainAmounts]) -> list[str]:
     """Return the innermost name of each, or the full path if two are equal."""
-    paths = [[*map(domain_text, each.path)] for each in domains]
-    last = [path[-1] if path else "the cluster" for path in paths]
-    return last if len(set(last)) == len(last) else [", ".join(reversed(path)) for path in paths]
+    innermost = {each.path[-1:] for each in domains}
+    if len(innermost) == len(domains):
+        return [domain_text(each.path[-1]) if each.path else "the cluster" for each in domains]
+    return [", ".join(map(domain_text, reversed(each.path))) for each in domains]

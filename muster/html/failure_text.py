@@ -1,4 +1,4 @@
-"""Figures of a root as a page shows them: a scale, the demand, the domains; and their summary in a sentence."""
+"""Figures of a root as a page shows them: a scale, the demand, the domains."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from muster.html.failure_figure import Figure, FigureRow, Need
 from muster.html.sentences import amount_text, size_text
 from muster.html.svg import Stroke, demand, gauge, marks, scale
-from scheduler_core.causes.groups import PodsDoNotFit
-from scheduler_core.model.decision import Decision
+from scheduler_core.causes.node_count import Amount
+from scheduler_core.model.resource_values import row_of
 from scheduler_core.wording import nouns
 from scheduler_core.wording.node_words import closed_nodes
-from scheduler_core.wording.phrases import is_or_are
 from validators.reports.counts import counted
 
 KINDS = ("fit", "over", "closed", "short")
@@ -55,7 +54,7 @@ def picture(figure: Figure, areas: Mapping[bytes, int]) -> Picture:
     others = counted(figure.others, f"more {level}")
     kinds = {stroke.kind for row in rows for stroke in row.strokes}
     return Picture(
-        caption=f"{figure.resource} free in each {level}" if figure.level else f"{figure.resource} free",
+        caption=f"{row_of(figure.resource)} free in each {level}" if figure.level else f"{row_of(figure.resource)} free",
         needs=tuple(_need(each, figure, most) for each in figure.needs),
         rows=tuple(rows),
         rest=f"{others}, with at most the same capacity" if figure.others else "",
@@ -72,8 +71,8 @@ def _need(need: Need, figure: Figure, most: int) -> Gauge:
         text = text if need.pods == 1 else f"{text} = {size_text(figure.resource, need.amount)}"
     title = nouns.listed(need.names)
     note = f"{'each ' if len(need.names) > 1 else ''}{where}"
-    if figure.each and figure.each != amount_text(figure.resource, figure.unit):
-        note += f"; a pod takes {figure.each}"
+    if figure.each and figure.each != (Amount(figure.resource, figure.unit),):
+        note += f"; a pod takes {', '.join(amount_text(each.resource, each.amount) for each in figure.each)}"
     return Gauge(f"{title} {'needs' if len(need.names) == 1 else 'need'}", None, tuple(demand(need, figure.unit, most)), text, note=note)
 
 
@@ -98,42 +97,3 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
     return Gauge(
         row.title, area, tuple(strokes), f"capacity for {fitting:,} of {counted(need.pods, 'pod')}", pips, note, fitting == need.pods
     )
-
-
-def headline(figures: Sequence[Figure], decision: Decision) -> str:
-    """Return why a root is not placed, in one sentence; empty if a lack of capacity alone does not explain it.
-
-    A root of one group (or pod) is not named, and its cause has the number of pods that its best domain holds.  The causes of a tree are
-    about its groups one after the other, so the figures count the pods of each of them alone.
-    """
-    alone = len(decision.groups) <= 1
-    held = next((each.domains[0].pods for each in decision.causes if isinstance(each, PodsDoNotFit)), None)
-    for figure in reversed(figures):
-        for need in figure.needs:
-            if figure.most is not None and figure.most < need.pods:
-                return _shortage(figure, need, figure.most if held is None else held, alone=alone)
-    if alone or not figures or any(figure.most is None for figure in figures):
-        return ""
-    return "Each of its groups fits alone, but they do not fit together"
-
-
-def _shortage(figure: Figure, need: Need, most: int, *, alone: bool) -> str:
-    """Return a sentence about the pods of *need*, of which the best domain holds only *most*."""
-    free, needed = amount_text(figure.resource, figure.free), size_text(figure.resource, need.amount)
-    is_free, is_needed = is_or_are(figure.resource, figure.free), is_or_are(figure.resource, need.amount)
-    where = f" in one {figure.level}" if figure.level else ""
-    besides = " apart from the capacity for nominated pods" if figure.promised else ""
-    if figure.free < need.amount:
-        available = f"Only {free} {is_free}" if figure.free else f"No {figure.resource} is"
-        whose = "" if alone else f" for {need.names[0]}"
-        return f"{available} free{besides}; {needed} {is_needed} needed{where}{whose}"
-    counted_pods = counted(need.pods, "pod") if need.pods > 1 else "pod"
-    pods = f"its {counted_pods}" if alone else f"the {counted_pods} of {need.names[0]}"
-    if not figure.usable:
-        return f"{free} {is_free} free{besides}, but none on nodes where {pods} can run"
-    if figure.level:
-        places = f"no {figure.level} has"
-    else:
-        places = "no node has" if need.pods == 1 else "the nodes do not have"
-    some = f"more than {most:,} of " if most else "even one of " if need.pods > 1 else ""
-    return f"{free} {is_free} free{besides}, but {places} capacity for {some}{pods}"

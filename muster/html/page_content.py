@@ -11,7 +11,7 @@ from muster.html.map_parts import Chart
 from muster.html.page_data import Case, Listed
 from muster.html.root_cards import Card, CardLine
 from muster.html.root_index import RootIndex
-from muster.html.sentences import bare_names, reasons, some
+from muster.html.sentences import bare_names, some
 from muster.html.unplaced_roots import Open
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
@@ -20,6 +20,7 @@ from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.wording import decision_words
 from validators.reports.counts import counted
 
 TREES, ALONE, LEAVING, REASONS, PROBLEMS, FRAGMENTS = 400, 20, 400, 60, 400, 400
@@ -199,7 +200,7 @@ def _leaving(case: Case) -> Iterator[Leaving]:
 
 
 def _left(answer: Answer) -> Iterator[PendingReason]:
-    for reason, keys in reasons(answer.reasons):
+    for reason, keys in decision_words.most_frequent(answer.pending):
         yield PendingReason(counted(len(keys), "pod"), some(bare_names(keys)), reason)
 
 

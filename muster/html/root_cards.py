@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from muster.html.failure_text import KINDS, Picture
-from muster.html.sentences import AWAITS, CountedSentence, bare_names, counted_sentence, mark, reasons, some
+from muster.html.sentences import AWAITS, CountedSentence, bare_names, counted_sentence, mark, some
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
 from scheduler_core.model.decision import Decision, GroupCondition, Step
@@ -17,6 +17,7 @@ from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
+from scheduler_core.wording.stated_causes import Statements, reasons_left, without_stated
 from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
 
@@ -102,17 +103,18 @@ class Card:
 
 def lines(decision: Decision, kinship: Kinship, locate: Locate) -> list[CardLine]:
     """Return a line for each group of the root, the root first."""
-    return [_line(row, decision, locate) for row in rows(decision, kinship)]
+    statements = Statements(decision)
+    return [_line(row, decision, statements, locate) for row in rows(decision, kinship)]
 
 
-def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
+def _line(row: TreeRow, decision: Decision, statements: Statements, locate: Locate) -> CardLine:
     group_decision, domain = row.decision, row.decision.domain
     count = "" if group_decision.group.kind == "Pod" and row.total <= 1 else f"{row.placed:,} of {counted(row.total, 'pod')}"
-    own = decision_words.own_message(group_decision)
-    unsaid = own and own not in decision_words.message(decision)
-    why = [own] if group_decision.status is not Status.SUCCESS and row.above and unsaid else []
+    own = without_stated(decision_words.own_causes(group_decision), statements.above(row.above))
+    why = [decision_words.causes_words(own)] if group_decision.status is not Status.SUCCESS and row.above and own else []
     if decision.status is Status.SUCCESS:
-        why += [f"{some(bare_names(keys))}: {reason}" for reason, keys in reasons(row.pending)[:REASONS] if reason not in why]
+        by_number = reasons_left(row.pending, statements.of_group(group_decision) if why else frozenset())
+        why += [f"{some(bare_names(keys))}: {reason}" for reason, keys in by_number[:REASONS]]
     return CardLine(
         depth=len(row.above),
         group=group_decision.group,
@@ -159,7 +161,7 @@ def card(
         remedies=tuple(_remedies(decision)),
         remedies_note=limit_text(decision.remedies_note),
         conditions=tuple((each.group, condition) for each in decision.groups for condition in conditions(decision, each)),
-        reasons=tuple((some(bare_names(keys)), reason) for reason, keys in reasons(decision_words.pending(decision.pending))),
+        reasons=tuple((some(bare_names(keys)), reason) for reason, keys in decision_words.most_frequent(decision.pending.items())),
         has_scheduler_messages=decision.status in _COUNTED,
         search=_searched(decision) if searched else "",
     )

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import bare, natural
-from scheduler_core.model import resource_names
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, grouped
+from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.status import Status
 from scheduler_core.wording import phrases
 from scheduler_core.wording.problem_words import object_words, problem_words
@@ -84,14 +84,6 @@ def outcome_phrase(decision: Decision) -> str:
     return "waits" if decision.status is Status.WAIT else "is not placed"
 
 
-def reasons(pending: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Return the pods by the reason for having no node, the most frequent first."""
-    by_reason: dict[str, list[str]] = {}
-    for pod, reason in pending.items() if isinstance(pending, Mapping) else pending:
-        by_reason.setdefault(reason, []).append(pod)
-    return sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[0]))
-
-
 def some(names: Iterable[str], most: int = NAMED) -> str:
     """Return names, and the number of others."""
     listed = list(names)
@@ -110,20 +102,20 @@ def bare_names(keys: Iterable[str]) -> Iterator[str]:
     return (bare(key) for key in keys)
 
 
-def size_text(resource: str, value: int) -> str:
+def size_text(resource: Resource, value: int) -> str:
     """Return an amount for people: ``1.81Pi``, ``12,400`` cores or devices; from 100 cores, fractions of a core are left out."""
     if resource == "cpu" and value >= _WHOLE_CORES:
         value -= value % 1000
-    text = resource_names.size(resource, value)
+    text = phrases.size_of(resource, value)
     return f"{int(text):,}" if text.isdecimal() else text
 
 
-def amount_text(resource: str, value: int) -> str:
+def amount_text(resource: Resource, value: int) -> str:
     """Return an amount with its resource: ``1,200 cpu``, ``1.81Pi memory``."""
     return f"{size_text(resource, value)} {phrases.noun_of(resource, value)}"
 
 
-def of_whole(resource: str, free: int, whole: int) -> str:
+def of_whole(resource: Resource, free: int, whole: int) -> str:
     """Return ``8 of 32``; cpu in cores, memory in binary units."""
     return f"{size_text(resource, free)} of {size_text(resource, whole)}"
 
@@ -137,7 +129,4 @@ def short(resource: str, resources: Iterable[str]) -> str:
 
 def problems(listed: Iterable[Problem]) -> list[tuple[str, str]]:
     """Return the objects of each problem, and its message."""
-    alike: dict[str, list[str]] = {}
-    for problem in listed:
-        alike.setdefault(problem_words(problem), []).append(object_words(problem))
-    return [(some(objects), message) for message, objects in alike.items()]
+    return [(some([*map(object_words, alike)]), problem_words(alike[0])) for alike in grouped(listed)]

@@ -14,6 +14,7 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.topology import Topology
 from scheduler_core.wording import decision_words
+from scheduler_core.wording.headline import headline
 from scheduler_core.wording.truncation import cut
 
 CARDS, ALONE, BRIEFS = 24, 3, 400
@@ -75,7 +76,7 @@ def _card(decision: Decision, figures: list[Figure], case: Case) -> Card:
         decision,
         case.kinship,
         case.locate,
-        headline=failure_text.headline(figures, decision),
+        headline=headline(decision.causes, promised=any(each.promised for each in figures)),
         figures=[failure_text.picture(figure, case.area_map.numbers) for figure in figures],
         searched=decision.search.outcome != "not-searched",
     )

@@ -9,9 +9,10 @@ from muster.render.answer import Answer
 from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
 from muster.render.root_text import Page, Paint, root_lines
 from muster.render.tree_rows import Kinship
+from scheduler_core.causes.cause import Cause
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import Problem, grouped
 from scheduler_core.model.status import Status
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.phrases import shape_words
@@ -86,15 +87,15 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
     if nodes_by_pod := {pod: node for each in rest for pod, node in each.assignments.items()}:
         head = f"✓ {counted(len(nodes_by_pod), 'pod')} without a group placed on "
         yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(nodes_by_pod), WIDTH - len(head))
-    reasons: dict[tuple[Status, str], list[str]] = {}
+    reasons: dict[tuple[Status, tuple[Cause, ...]], list[str]] = {}
     for each in rest:
-        for pod, reason in decision_words.pending(each.pending).items():
-            reasons.setdefault((each.status, reason), []).append(pod)
-    for (status, reason), keys in reasons.items():
+        for causes, keys in decision_words.by_causes(each.pending.items()).items():
+            reasons.setdefault((each.status, causes), []).extend(keys)
+    for (status, causes), keys in reasons.items():
         yield page.paint.paint_status(
             status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}"
         )
-        yield from folded(reason, _INDENT)
+        yield from folded(decision_words.causes_words(causes), _INDENT)
     if decisions:
         yield ""
 
@@ -102,13 +103,9 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
 def _rootless(answer: Answer, page: Page) -> Iterator[str]:
     """Yield the pods without a decision."""
     decided = {pod for decision in answer.decisions for pod in decision.pending}
-    reasons: dict[str, list[str]] = {}
-    for pod, reason in answer.reasons.items():
-        if pod not in decided:
-            reasons.setdefault(reason, []).append(pod)
-    for reason, keys in reasons.items():
+    for causes, keys in decision_words.by_causes((pod, causes) for pod, causes in answer.pending if pod not in decided).items():
         yield page.paint.paint_status(Status.WAIT, f"{page.mark(Status.WAIT)} {counted(len(keys), 'pod')}: {pods(keys, every=page.every)}")
-        yield from folded(reason, _INDENT)
+        yield from folded(decision_words.causes_words(causes), _INDENT)
         yield ""
 
 
@@ -132,15 +129,14 @@ def _listed(heading: str, problems: Sequence[Problem], page: Page) -> Iterator[s
     if not problems:
         return
     yield page.paint.bold(heading)
-    alike: dict[str, list[str]] = {}
-    for problem in problems:
-        alike.setdefault(problem_words(problem), []).append(printable(object_words(problem)))
-    shown = list(alike.items()) if page.every else list(alike.items())[:PROBLEMS_SHOWN]
-    for message, objects in shown:
+    groups = grouped(problems)
+    shown = groups if page.every else groups[:PROBLEMS_SHOWN]
+    for alike in shown:
+        objects, message = [printable(object_words(each)) for each in alike], problem_words(alike[0])
         named = ", ".join(objects) if page.every else fitting(objects, WIDTH // 2)
         yield from folded(f"{named}: {message}", "  ")
-    if len(shown) < len(alike):
-        yield f"  … and {counted(sum(map(len, alike.values())) - sum(len(each) for _, each in shown), 'more problem')}"
+    if len(shown) < len(groups):
+        yield f"  … and {counted(len(problems) - sum(map(len, shown)), 'more problem')}"
     yield ""
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from muster.render.phrases import LEAST, WIDTH, bare, fitting, folded, natural, nodes, per_node, pods
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
-from scheduler_core.model.decision import Decision, GroupDecision
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
-from scheduler_core.wording.conditions import conditions, scheduler_message
+from scheduler_core.wording.conditions import scheduler_causes, scheduler_message
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.nouns import level
+from scheduler_core.wording.stated_causes import Stated, Statements, reasons_left, without_stated
 from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
 from validators.reports.escape import printable
@@ -76,10 +77,11 @@ def root_lines(decision: Decision, page: Page) -> Iterator[str]:
     shown = all_rows if page.every else all_rows[:ROWS_SHOWN]
     table = [_cells(row, is_root=row is all_rows[0]) for row in shown]
     widths = [min(WIDEST, max(len(cells[column]) for cells in table)) for column in range(len(table[0]))]
+    statements = Statements(decision)
     for row, cells in zip(shown, table, strict=True):
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True) if width]
         yield from _group_line(row, padded, page)
-        yield from _explanation(row, decision, page)
+        yield from _explanation(row, decision, statements, page)
     if len(shown) < len(all_rows):
         well = sum(row.decision.status is Status.SUCCESS for row in all_rows[len(shown) :])
         yield f"   … and {counted(len(all_rows) - len(shown), 'more group')}, {well:,} placed"
@@ -142,28 +144,27 @@ def _each(pods_to_nodes: Mapping[str, str], lead: str) -> Iterator[str]:
         yield f"{lead}{printable(bare(pod))} → {printable(pods_to_nodes[pod])}"
 
 
-def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
-    """Yield the messages of a group, then the reasons of its pods, without texts that are already in a message above.
+def _explanation(row: TreeRow, decision: Decision, statements: Statements, page: Page) -> Iterator[str]:
+    """Yield the messages of a group, then the reasons of its pods, without causes that a message above states.
 
     kube-scheduler's message is shown for the root, and for groups without other messages.
     """
     lead, root = f"{row.below}  ", not row.above
-    message, own = decision_words.message(decision), decision_words.own_message(row.decision)
-    shown = [message, *(text for above in row.above for text in _texts(decision, above))]
+    stated, own = statements.above(row.above), decision_words.own_causes(row.decision)
     if root:
         yield from _volumes(decision, lead, page)
         yield from _devices(decision, lead, page)
     yield from _ranks(row, decision, lead)
     if root:
-        yield from folded(message, lead)
-    if own and not _is_repeated(own, shown):
-        yield from folded(own, lead)
+        yield from folded(decision_words.message(decision), lead)
+    yield from folded(decision_words.causes_words(without_stated(own, stated)), lead)
     if root:
         yield from _leaving(decision, lead, page)
-    by_scheduler = scheduler_message(decision, row.decision)
-    if by_scheduler and (root or not own) and not _is_repeated(by_scheduler, shown):
-        yield from (page.paint.dim(line) for line in folded(f"kube-scheduler's message: {by_scheduler}", lead))
-    yield from _reasons(row, (*shown, *_texts(decision, row.decision)), lead, page)
+    by_scheduler = scheduler_causes(decision, row.decision)
+    if by_scheduler and (root or not own) and not stated.issuperset(filter(None, by_scheduler)):
+        message = f"kube-scheduler's message: {scheduler_message(decision, row.decision)}"
+        yield from (page.paint.dim(line) for line in folded(message, lead))
+    yield from _reasons(row, stated | statements.of_group(row.decision), lead, page)
 
 
 def _volumes(decision: Decision, lead: str, page: Page) -> Iterator[str]:
@@ -203,30 +204,17 @@ def _ranks(row: TreeRow, decision: Decision, lead: str) -> Iterator[str]:
             yield from folded(f"consecutive pods in different domains: {', '.join(counts)}", lead)
 
 
-def _texts(decision: Decision, group: GroupDecision) -> tuple[str, ...]:
-    """Return all messages of a group."""
-    return decision_words.group_message(group), *(each.message for each in conditions(decision, group))
-
-
-def _reasons(row: TreeRow, messages: Sequence[str], lead: str, page: Page) -> Iterator[str]:
-    """Return the reasons why its pods have no node, grouped, the most frequent first."""
-    reasons: dict[str, list[str]] = {}
-    for pod, reason in row.pending.items():
-        if not _is_repeated(reason, messages):
-            reasons.setdefault(reason, []).append(pod)
-    by_number = sorted(reasons.items(), key=lambda each: (-len(each[1]), each[0]))
+def _reasons(row: TreeRow, stated: Stated, lead: str, page: Page) -> Iterator[str]:
+    """Return the reasons why its pods have no node, grouped, the most frequent first; without causes that are *stated* above."""
+    by_number = reasons_left(row.pending, stated)
     shown = by_number if page.every else by_number[:REASONS_SHOWN]
     for reason, keys in shown:
         yield from folded(f"{pods(keys, every=page.every)}: {reason}", lead)
     if len(shown) < len(by_number):
         yield f"{lead}… and {counted(sum(len(keys) for _, keys in by_number[len(shown) :]), 'more pod')} for other reasons"
-    rest = len(row.pending) - sum(map(len, reasons.values()))
-    if reasons and rest and row.decision.status is not Status.SUCCESS:
+    rest = len(row.pending) - sum(len(keys) for _, keys in by_number)
+    if by_number and rest and row.decision.status is not Status.SUCCESS:
         yield page.paint.dim(f"{lead}{counted(rest, 'more pod')} {'fits or was' if rest == 1 else 'fit or were'} not tried")
-
-
-def _is_repeated(text: str, messages: Sequence[str]) -> bool:
-    return any(text in message for message in messages)
 
 
 def _leaving(decision: Decision, lead: str, page: Page) -> Iterator[str]:

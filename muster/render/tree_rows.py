@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from scheduler_core.causes.cause import Cause
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
-from scheduler_core.wording import decision_words
 from validators.model.objects import namespace_of
 
 PARTLY = "◐"
@@ -61,8 +61,8 @@ class TreeRow:
     """Its own pods that got a node."""
     promised: dict[str, str] = dataclasses.field(default_factory=dict)
     """Its own pods with a nominated node."""
-    pending: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Its own pods without a node, with the reason."""
+    pending: dict[str, tuple[Cause, ...]] = dataclasses.field(default_factory=dict)
+    """Its own pods without a node, with the causes."""
     placed: int = 0
     """Number of pods with a node, in its whole subtree."""
     total: int = 0
@@ -116,8 +116,8 @@ def _share_out(decision: Decision, by_group: Mapping[Name, TreeRow], kinship: Ki
         by_group.get(kinship.leaf(pod), top).assigned[pod] = node
     for pod, node in decision.nominations.items():
         by_group.get(kinship.leaf(pod), top).promised[pod] = node
-    for pod, reason in decision_words.pending(decision.pending).items():
-        by_group.get(kinship.leaf(pod), top).pending[pod] = reason
+    for pod, causes in decision.pending.items():
+        by_group.get(kinship.leaf(pod), top).pending[pod] = causes
 
 
 def _sum_up(tree_rows: Sequence[TreeRow], children: Mapping[Name, Sequence[GroupDecision]]) -> None:

@@ -7,6 +7,7 @@ import enum
 from typing import ClassVar
 
 from kubeapi.nodes import Taint
+from scheduler_core.causes.domains import PodRule
 from scheduler_core.causes.node_count import Amount, NodeLabel
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.problem_kind import ProblemKind
@@ -116,16 +117,19 @@ class ToleratedTaint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DroppedSelectors:
-    """The pods of *owner* have no node selector and no required node affinity."""
+    """The pods of *owner* lose their node selectors, their required node affinity, or both: those that some of them have."""
 
     owner: Name
+    node_selector: bool
+    node_affinity: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DroppedPodRules:
-    """The pods of *owner* require nothing of other pods: neither affinity, nor anti-affinity, nor spread."""
+    """The pods of *owner* require nothing of other pods; *rules* are those that some of them have: affinity, anti-affinity, spread."""
 
     owner: Name
+    rules: tuple[PodRule, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 from scheduler_core.causes.input_problems import InputProblem
 from scheduler_core.causes.quotas import QuotaCause
@@ -37,6 +38,14 @@ class Problem:
     def kind(self) -> ProblemKind:
         """Return the kind, by which programs decide."""
         return self.fact.problem_kind
+
+
+def grouped(problems: Iterable[Problem]) -> list[list[Problem]]:
+    """Return lists of problems with the same fact about objects of one kind, which one message can tell, in the order of the first ones."""
+    groups: dict[tuple[ProblemFact, str], list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault((problem.fact, problem.names[0].kind if problem.names else ""), []).append(problem)
+    return [*groups.values()]
 
 
 def in_order(problems: set[Problem]) -> tuple[Problem, ...]:

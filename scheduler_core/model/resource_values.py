@@ -45,9 +45,14 @@ class VolumesOfClass:
     pool: int | None = None
 
     @property
+    def claims(self) -> str:
+        """Return class and size of the claims, and the number: ``class fast with 10Gi (2)``."""
+        return f"{class_and_size(self.storage_class, self.size or 0)}{f' ({self.pool})' if self.pool else ''}"
+
+    @property
     def row(self) -> str:
         """Return the name of the row that counts them; no resource of a node has such a name."""
-        return f"volume of {class_and_size(self.storage_class, self.size or 0)}{f' ({self.pool})' if self.pool else ''}"
+        return f"volume of {self.claims}"
 
 
 Resource = str | AttachableVolumes | VolumesOfClass

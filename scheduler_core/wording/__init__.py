@@ -21,7 +21,9 @@ claim_words       causes about claims to devices
 live_words        causes that only a live cluster has
 binding_words     events and conditions about binding and preemption
 decision_words    messages of decisions, groups and pods
+headline          why a root is not placed, in one sentence
 conditions        conditions of groups
+stated_causes     causes that a message above has stated
 sentences         sentences and their clauses
 truncation        long messages and lists, cut with a note of what is omitted
 verdict_line      first sentence of the cause of a root, in one line

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change, SearchedRoots, SearchLimit, TakenAhead
+from scheduler_core.causes.domains import PodRule
 from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.delayed_claims import class_and_size, written
@@ -18,6 +19,9 @@ from scheduler_core.wording.titles import Shown, domain_text, taint_text, titled
 
 _MOST = 8
 """Maximum number of pods, nodes and domains that a change names."""
+
+
+_RULES = {PodRule.AFFINITY: "pod affinity", PodRule.ANTI_AFFINITY: "pod anti-affinity", PodRule.SPREAD: "topology spread"}
 
 
 def remedy_text(remedy: Remedy, shown: Shown = titled) -> str:
@@ -97,10 +101,13 @@ def relaxation_parts(change: changes.Relaxation, shown: Shown) -> tuple[str, tup
         case changes.ToleratedTaint(taint, owner):
             pods = f"by the pods of {shown(owner)}"
             return f"taint {taint_text(taint)}", (f"tolerated {pods}", f"is not tolerated {pods}")
-        case changes.DroppedSelectors(owner):
-            return f"node selector and affinity of the pods of {shown(owner)}", ("dropped", "apply")
-        case changes.DroppedPodRules(owner):
-            return f"pod affinity, anti-affinity and spread of the pods of {shown(owner)}", ("dropped", "apply")
+        case changes.DroppedSelectors(owner, node_selector, node_affinity):
+            both = "node selector and affinity" if node_selector else "node affinity"
+            rule = both if node_affinity else "node selector"
+            return f"{rule} of the pods of {shown(owner)}", ("dropped", "apply" if node_selector and node_affinity else "applies")
+        case changes.DroppedPodRules(owner, rules):
+            rule = listed([_RULES[each] for each in rules])
+            return f"{rule} of the pods of {shown(owner)}", ("dropped", "applies" if len(rules) == 1 else "apply")
         case changes.RemovedGates(owner):
             return f"scheduling gates of the pods of {shown(owner)}", ("removed", "remain")
     assert_never(change)

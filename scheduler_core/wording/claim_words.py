@@ -22,7 +22,7 @@ from scheduler_core.causes.claims import (
 from scheduler_core.model.devices import MOST_CONSUMERS, selector_error
 from scheduler_core.model.names import NamedClaim
 from scheduler_core.wording.filter_words import ADVICE
-from scheduler_core.wording.truncation import listed_within
+from scheduler_core.wording.truncation import Enumeration, listed_within
 
 
 def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each kind of cause
@@ -38,8 +38,7 @@ def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each 
         case DevicesAwaited():
             return f"claim {cause.claim.full_name} gets its devices when the pods that an earlier root evicts are gone"
         case PodsLeftOut():
-            reasons = listed_within([claim_words(each) for each in cause.reasons])
-            return f"{cause.pods} {'pod is' if cause.pods == 1 else 'pods are'} left out: {reasons}"
+            return claim_enumeration(cause).text
         case BoundOtherwise():
             return f"kube-scheduler 1.37.1 binds this otherwise: {'; '.join(map(_fault, cause.faults))}"
         case SelectorsNotEvaluated():
@@ -47,13 +46,24 @@ def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each 
         case BindingConditionsAwaited():
             return f"waiting for binding conditions for device on node {cause.node}"
         case PodsAwaitDevices():
-            waiting = [f"pod {pod}: {claim_words(BindingConditionsAwaited(node))}" for pod, node in cause.waiting_pods]
-            return listed_within(waiting, longest=400)
+            return claim_enumeration(cause).text
         case ReservationRefused():
             return f"add reservation to claim {cause.claim.full_name}: {_too_many(cause.claim) if cause.too_many else _UNTIMED}"
         case ClaimsDeallocated():
             then = "kube-scheduler deallocates it now, and tries again" if cause.afterwards else "it is deallocated first"
             return "; ".join(f"claim {claim.full_name} is allocated, but reserved for nobody: {then}" for claim in cause.claims)
+    assert_never(cause)
+
+
+def claim_enumeration(cause: PodsLeftOut | PodsAwaitDevices) -> Enumeration:
+    """Return *cause* with the causes of pods that its message lists."""
+    match cause:
+        case PodsLeftOut():
+            lead = f"{cause.pods} {'pod is' if cause.pods == 1 else 'pods are'} left out: "
+            return Enumeration(lead, tuple((each, claim_words(each)) for each in cause.reasons))
+        case PodsAwaitDevices():
+            awaited = ((pod, BindingConditionsAwaited(node)) for pod, node in cause.waiting_pods)
+            return Enumeration("", tuple((each, f"pod {pod}: {claim_words(each)}") for pod, each in awaited), longest=400)
     assert_never(cause)
 
 

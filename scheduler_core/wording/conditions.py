@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.causes.attempts import AttemptResult, PreemptionReason
+from scheduler_core.causes.groups import GroupUnschedulable
 from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision
 from scheduler_core.model.status import Status
@@ -43,11 +44,17 @@ def conditions(decision: Decision, group: GroupDecision) -> tuple[GroupCondition
 
 def scheduler_message(decision: Decision, group: GroupDecision) -> str:
     """Return kube-scheduler's own message about a group of *decision* with reason Unschedulable; empty for other groups."""
+    stated = scheduler_causes(decision, group)
+    return "" if stated is None else _unschedulable(*stated)
+
+
+def scheduler_causes(decision: Decision, group: GroupDecision) -> tuple[GroupUnschedulable, PreemptionReason | None] | None:
+    """Return the result of a group, and of the preemption for it, that ``scheduler_message`` states; None without a message."""
     final = group.present is not None and group.present.status == "True"
     if group.group.kind not in INITIALLY_SCHEDULED or group.status not in _FAILED or final:
-        return ""
+        return None
     alone = group.causes == (AttemptResult.NOTHING_NEW,)
-    return unschedulable(None) if alone else _unschedulable(group, decision.post_filter)
+    return (GroupUnschedulable(), None) if alone else (GroupUnschedulable(group.reason), decision.post_filter)
 
 
 def scheduled(kind: str) -> GroupCondition:
@@ -74,9 +81,9 @@ def _text(group: GroupDecision, post_filter: PreemptionReason | None) -> str:
     if group.status not in _FAILED:
         return attempt_words(group.reason) or causes_words(group.causes)
     own = causes_words(group.causes) if group.causes != (group.reason,) else ""
-    return f"{_unschedulable(group, post_filter)}{'; ' if own else ''}{own}"
+    return f"{_unschedulable(GroupUnschedulable(group.reason), post_filter)}{'; ' if own else ''}{own}"
 
 
-def _unschedulable(group: GroupDecision, post_filter: PreemptionReason | None) -> str:
+def _unschedulable(result: GroupUnschedulable, post_filter: PreemptionReason | None) -> str:
     preemption = f", pod group preemption: {preemption_words(post_filter)}" if post_filter is not None else ""
-    return f"{unschedulable(group.reason)}{preemption}"
+    return f"{unschedulable(result.reason)}{preemption}"

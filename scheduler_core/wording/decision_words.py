@@ -65,8 +65,13 @@ def message(decision: Decision) -> str:
 
     What a root that is placed leaves over is stated by its groups; unless pods are evicted for it, so that nothing is placed yet.
     """
+    return causes_words(message_causes(decision))
+
+
+def message_causes(decision: Decision) -> tuple[Cause, ...]:
+    """Return the causes that ``message`` states."""
     placed = decision.post_filter is None and any(each.group == decision.root and each.status is Status.SUCCESS for each in decision.groups)
-    return causes_words([each for each in decision.causes if not (placed and isinstance(each, PartlyPlaced))])
+    return tuple(each for each in decision.causes if not (placed and isinstance(each, PartlyPlaced)))
 
 
 def pending(pods: Mapping[_Key, tuple[Cause, ...]]) -> dict[_Key, str]:
@@ -81,14 +86,32 @@ def pending(pods: Mapping[_Key, tuple[Cause, ...]]) -> dict[_Key, str]:
     return texts
 
 
+def by_causes(pods: Iterable[tuple[_Key, tuple[Cause, ...]]]) -> dict[tuple[Cause, ...], list[_Key]]:
+    """Return the pods with equal causes together, in the order of *pods*."""
+    alike: dict[tuple[Cause, ...], list[_Key]] = {}
+    known: dict[tuple[int, ...], list[_Key]] = {}
+    for pod, causes in pods:
+        key = tuple(map(id, causes))
+        if key not in known:
+            known[key] = alike.setdefault(causes, [])
+        known[key].append(pod)
+    return alike
+
+
+def most_frequent(pods: Iterable[tuple[_Key, tuple[Cause, ...]]]) -> list[tuple[str, list[_Key]]]:
+    """Return causes in words, each with its pods; those of the most pods first, then by text."""
+    worded = [(causes_words(causes), keys) for causes, keys in by_causes(pods).items()]
+    return sorted(worded, key=lambda each: (-len(each[1]), each[0]))
+
+
 def group_message(group: GroupDecision) -> str:
     """Return why a group is not placed, or not all of it."""
     return causes_words(group.causes)
 
 
-def own_message(group: GroupDecision) -> str:
-    """Return ``group_message``; empty if it says only that the group is unschedulable."""
-    return "" if group.causes == (AttemptResult.NOTHING_NEW,) else group_message(group)
+def own_causes(group: GroupDecision) -> tuple[Cause, ...]:
+    """Return the causes of a group; none if they say only that the group is unschedulable."""
+    return () if group.causes == (AttemptResult.NOTHING_NEW,) else group.causes
 
 
 def sentences(causes: Iterable[Cause]) -> Iterator[Sentence]:
@@ -97,8 +120,8 @@ def sentences(causes: Iterable[Cause]) -> Iterator[Sentence]:
         if is_clause:
             first, *rest = several
             own = _sentence(first)
-            clauses = own.clauses if own.clauses or not rest else (Clause(own.lead),)
-            yield Sentence(own.lead if clauses == own.clauses else "", (*clauses, *(Clause(cause_words(each)) for each in rest)))
+            lead, clauses = (own.lead, own.clauses) if own.clauses or not rest else ("", (Clause(own.lead),))
+            yield Sentence(lead, (*clauses, *(Clause(cause_words(each)) for each in rest)))
             continue
         for cause in several:
             yield from group_sentences(cause) if isinstance(cause, GroupCause) else (_sentence(cause),)

@@ -33,7 +33,7 @@ _DEPENDENCIES = {
 
 def greedy_sentence(limits: Sequence[GreedyLimit]) -> Sentence:
     """Return why greedy may have missed a placement: *limits*, at least one."""
-    return Sentence("The greedy algorithm may have missed a placement", tuple(map(Clause, dict.fromkeys(map(_limit, limits)))))
+    return Sentence("The greedy algorithm may have missed a placement", tuple(Clause(_limit(each)) for each in dict.fromkeys(limits)))
 
 
 def _limit(limit: GreedyLimit) -> str:  # noqa: PLR0911 - one case for each kind of cause

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from scheduler_core.causes.groups import (
@@ -38,16 +39,25 @@ from scheduler_core.wording.kube_scheduler import STORAGE_EXCEEDED, VICTIMS_AWAI
 from scheduler_core.wording.nouns import SHOWN, counted, level, listed
 from scheduler_core.wording.sentences import Clause, Sentence
 from scheduler_core.wording.titles import domain_text
-from scheduler_core.wording.truncation import LONGEST_CAUSE, cut
+from scheduler_core.wording.truncation import LONGEST_CAUSE, cut, whole_within
 
+_JOINT = ". "
 _Leaf = TooFewMembers | NoPlacement | NoDomain | MinimumOutOfReach | InsufficientCapacity | ChildFails
 """Causes whose sentence begins with the name of the group."""
 
 
 def group_words(cause: GroupCause) -> str:
     """Return *cause* in words, the innermost group first."""
-    text = ". ".join(each.text for each in sentences(cause))
+    text = _JOINT.join(each.text for each in sentences(cause))
     return text if isinstance(cause, PluginFailed | StorageExceeded) else cut(text, LONGEST_CAUSE)
+
+
+def stated(cause: GroupCause) -> Iterator[GroupCause]:
+    """Yield the causes of groups inside *cause* that ``group_words`` states in full."""
+    several = sentences(cause)
+    for sentence in several[: whole_within([each.text for each in several], _JOINT, LONGEST_CAUSE)]:
+        if sentence.cause is not None:
+            yield sentence.cause
 
 
 def sentences(cause: GroupCause) -> list[Sentence]:
@@ -59,15 +69,15 @@ def sentences(cause: GroupCause) -> list[Sentence]:
                 reasons[SHOWN:] = [Sentence(f"{counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node")]
             return reasons
         case ChildrenDoNotFit():
-            return [*_first_domain(cause), _by_domain(cause)]
+            return [*_first_domain(cause), dataclasses.replace(_by_domain(cause), cause=cause)]
         case PluginFailed():
             ended = [] if cause.ended is None else [Sentence(attempt_ended_words(cause.ended))]
             return [Sentence(failure_words(cause.failure)), *ended]
         case PodsDoNotFit():
-            return [Sentence(f"{_subject(cause.path)} {_head(cause)}", tuple(_domains(cause)))]
+            return [Sentence(f"{_subject(cause.path)} {_head(cause)}", tuple(_domains(cause)), cause)]
         case PodsLeftOver():
-            return [Sentence(f"{_subject(cause.path)} {_left_over(cause)}", tuple(domain_clauses(cause.domain)))]
-    return [Sentence(_statement(cause))]
+            return [Sentence(f"{_subject(cause.path)} {_left_over(cause)}", tuple(domain_clauses(cause.domain)), cause)]
+    return [Sentence(_statement(cause), cause=cause)]
 
 
 _Stated = (

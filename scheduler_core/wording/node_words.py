@@ -115,7 +115,7 @@ def without_filter(dropped: Relaxable) -> str:
     """Return the condition that *dropped* does not hold, such as ``the taint a=b:NoSchedule on 1 of 4 nodes were tolerated``."""
     match dropped:
         case Cordoned():
-            return f"{phrases.verb(dropped.nodes, 'was', 'were')} uncordoned"
+            return f"{phrases.some_of(dropped.nodes)} were uncordoned"
         case NodeAffinityMismatch():
             unmet = _unmet(dropped)
             refused = f"{phrases.verb(dropped.nodes, 'does', 'do')} not match{f' ({unmet})' if unmet else ''}"

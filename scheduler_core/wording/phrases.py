@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from scheduler_core.causes.node_count import Amount, NodeCount
-from scheduler_core.model.attach_limits import driver_of
 from scheduler_core.model.names import Domain
 from scheduler_core.model.resource_names import is_storage, size
-from scheduler_core.model.resource_values import Resource, row_of
+from scheduler_core.model.resource_values import AttachableVolumes, Resource, VolumesOfClass, row_of
 from scheduler_core.wording.nouns import SHOWN, level, listed
 from scheduler_core.wording.titles import domain_text
 
@@ -25,13 +24,15 @@ def size_of(resource: Resource, value: int) -> str:
 
 def noun_of(resource: Resource, value: int) -> str:
     """Return the noun after a size: ``memory``, ``pod slots``, ``volume of class fast``."""
-    row = row_of(resource)
-    name = ("pod slot" if value == 1 else "pod slots") if row == "pods" else row
-    if value == 1 and driver_of(row):
-        name = name.replace("volumes", "volume", 1)
-    if value != 1 and name.startswith("volume of class "):
-        name = name.replace("volume", "volumes", 1)
-    return name
+    plural = "" if value == 1 else "s"
+    match resource:
+        case "pods":
+            return f"pod slot{plural}"
+        case AttachableVolumes():
+            return f"attachable volume{plural} of CSI driver {resource.driver}"
+        case VolumesOfClass():
+            return f"volume{plural} of {resource.claims}"
+    return resource
 
 
 def is_or_are(resource: Resource, value: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from scheduler_core.causes.pre_enqueue import (
@@ -25,14 +24,15 @@ from scheduler_core.causes.pre_enqueue import (
 )
 from scheduler_core.model.names import Name
 from scheduler_core.wording.sentences import Clause, Sentence
-from scheduler_core.wording.truncation import LONGEST, listed_within
+from scheduler_core.wording.truncation import LONGEST, Enumeration
 
-INVALID = "the tree is invalid: "
+_INVALID_TREE = "the tree is invalid"
+INVALID = f"{_INVALID_TREE}: "
 """Prefix of every message about a tree that breaks rules."""
 _UNUSABLE = ": it exists but cannot be used"
 
 
-def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: C901, PLR0911 - one case for each kind of cause
+def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: PLR0911 - one case for each kind of cause
     """Return *cause* in words."""
     match cause:
         case SchedulingGated():
@@ -51,40 +51,44 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: C901, PLR0911 - o
             what = "pods" if cause.group.kind == "PodGroup" else "ready child groups"
             missing = cause.minimum - cause.available
             return f"{_name(cause.group)} has {cause.available} of {cause.minimum} {what}, {missing} missing"
-        case QuorumAwaited():
-            return f"{_quorum(cause.root)}: {listed_within([pre_enqueue_words(each) for each in cause.shortages], longest=600)}"
-        case MembersGated():
-            return _members("scheduling gates", [f"{pod} [{' '.join(gates)}]" for pod, gates in cause.gated_pods])
-        case MembersWithoutClaims():
-            return _members("resource claims", [f"{pod} [{reason}]" for pod, reason in cause.pods_without_claim])
+        case QuorumAwaited() | MembersGated() | MembersWithoutClaims() | InvalidTree():
+            return enumeration(cause).text
         case RuleViolation() | PriorityMismatch():
             return _violation(cause)
-        case InvalidTree():
-            return INVALID + listed_within(_violations(cause), longest=LONGEST - len(INVALID))
         case PodsDiffer():
             return _unlike(cause)
     assert_never(cause)
 
 
+def enumeration(cause: QuorumAwaited | MembersGated | MembersWithoutClaims | InvalidTree) -> Enumeration:
+    """Return *cause* with the shortages, pods or violations that its message lists."""
+    match cause:
+        case QuorumAwaited():
+            shortages = tuple((each, pre_enqueue_words(each)) for each in cause.shortages)
+            return Enumeration(f"{_quorum(cause.root)}: ", shortages, longest=600)
+        case MembersGated():
+            gated = tuple(((pod, gates), f"{pod} [{' '.join(gates)}]") for pod, gates in cause.gated_pods)
+            return Enumeration("waiting for scheduling gates of members: ", gated, ", ", 400)
+        case MembersWithoutClaims():
+            without = tuple(((pod, reason), f"{pod} [{reason}]") for pod, reason in cause.pods_without_claim)
+            return Enumeration("waiting for resource claims of members: ", without, ", ", 400)
+        case InvalidTree():
+            violations = ((group.group, each) for group in cause.groups for each in group.violations)
+            named = tuple((each, f"{_name(group)}: {_violation(each)}") for group, each in violations)
+            return Enumeration(INVALID, named, longest=LONGEST - len(INVALID))
+    assert_never(cause)
+
+
 def pre_enqueue_sentence(cause: QuorumAwaited | InvalidTree) -> Sentence:
     """Return *cause* with a clause for each shortage, or violation."""
-    if isinstance(cause, QuorumAwaited):
-        return Sentence(_quorum(cause.root), tuple(Clause(pre_enqueue_words(each)) for each in cause.shortages))
-    return Sentence(INVALID.removesuffix(": "), tuple(map(Clause, _violations(cause))))
-
-
-def _violations(cause: InvalidTree) -> list[str]:
-    return [f"{_name(group.group)}: {_violation(each)}" for group in cause.groups for each in group.violations]
+    lead = _quorum(cause.root) if isinstance(cause, QuorumAwaited) else _INVALID_TREE
+    return Sentence(lead, tuple(Clause(text) for _, text in enumeration(cause).parts))
 
 
 def _quorum(root: Name) -> str:
     if root.kind == "PodGroup":
         return "waiting for minCount pods from a gang to appear in scheduling queue"
     return f'waiting for composite pod group "{root.name}" tree to meet quorum'
-
-
-def _members(what: str, pods: Sequence[str]) -> str:
-    return f"waiting for {what} of members: {listed_within(pods, joint=', ', longest=400)}"
 
 
 def _violation(violation: TreeViolation) -> str:

@@ -23,7 +23,7 @@ from scheduler_core.wording.phrases import size_of
 
 _SHOWN = 3
 """Maximum number of resources in a list."""
-_COMPARED = {
+COMPARED = {
     ComparedNodes.OWN: "its node has",
     ComparedNodes.ALL: "any node has",
     ComparedNodes.USABLE: "any node that it can use has",
@@ -37,7 +37,7 @@ def resource_words(cause: ResourceCause) -> str:
             return f"no {row_of(cause.resource)} is free"
         case RequestTooLarge():
             requested, largest = phrases.amount(cause.resource, cause.needed), size_of(cause.resource, cause.largest)
-            return f"a pod requests {requested}, more than {_COMPARED[cause.compared_nodes]} ({largest})"
+            return f"a pod requests {requested}, more than {COMPARED[cause.compared_nodes]} ({largest})"
         case InsufficientResource():
             sums = f"{size_of(cause.resource, cause.free)} free, {size_of(cause.resource, cause.needed)} needed"
             return f"short of {phrases.amount(cause.resource, cause.needed - cause.free)}: {sums}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from scheduler_core.causes.domains import AttemptFailed, NodeCause, PodRule
+from scheduler_core.causes.groups import GroupCause
 from scheduler_core.causes.node_count import NodeCount
 
 
@@ -35,10 +36,14 @@ class Clause:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sentence:
-    """Sentence without the point at its end: *lead*, and after a colon the clauses if there are any; clauses only if *lead* is empty."""
+    """Sentence without the point at its end: *lead*, and after a colon the clauses if there are any; clauses only if *lead* is empty.
+
+    *cause* is the cause of a group that it states last: with the sentences before it, all of it is stated.
+    """
 
     lead: str
     clauses: tuple[Clause, ...] = ()
+    cause: GroupCause | None = None
 
     @property
     def text(self) -> str:

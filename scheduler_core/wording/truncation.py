@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Hashable, Sequence
 
 LONGEST = 1024
 """Maximum number of characters of a message.  The API allows 32768 (metav1.Condition): too many to read in ``kubectl describe``."""
 LONGEST_CAUSE = 1000
 """Maximum number of characters of one cause in a message, if its text can grow with the cluster."""
 _LEAST_TAIL = 40
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Enumeration:
+    """Message that lists values, each with its text: as many as fit whole into *longest* characters after *lead*."""
+
+    lead: str
+    parts: tuple[tuple[Hashable, str], ...]
+    joint: str = "; "
+    longest: int = LONGEST
+
+    @property
+    def text(self) -> str:
+        """Return the message."""
+        return f"{self.lead}{listed_within([text for _, text in self.parts], self.joint, self.longest)}"
+
+    @property
+    def values(self) -> tuple[Hashable, ...]:
+        """Return all values."""
+        return tuple(value for value, _ in self.parts)
+
+    @property
+    def whole(self) -> tuple[Hashable, ...]:
+        """Return the values that the message states in full."""
+        number = whole_within([text for _, text in self.parts], self.joint, self.longest)
+        return self.values[:number]
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
@@ -24,14 +51,19 @@ def with_note(text: str, note: str) -> str:
     return f"{cut(text, LONGEST - len(note) - 2)}; {note}" if text and note else text or note
 
 
-def listed_within(parts: Sequence[str], joint: str = "; ", longest: int = LONGEST) -> str:
-    """Return *parts* joined: as many as fit whole (at least one, cut if necessary), and the number of those left out."""
-    total, shown = 0, 0
-    for part in parts:
+def whole_within(parts: Sequence[str], joint: str = "; ", longest: int = LONGEST) -> int:
+    """Return how many of *parts* fit whole into *longest* characters, with the note about the others."""
+    total = 0
+    for shown, part in enumerate(parts):
         total += len(part) + len(joint)
         if total > longest - _LEAST_TAIL:
-            break
-        shown += 1
+            return shown
+    return len(parts)
+
+
+def listed_within(parts: Sequence[str], joint: str = "; ", longest: int = LONGEST) -> str:
+    """Return *parts* joined: as many as fit whole (at least one, cut if necessary), and the number of those left out."""
+    shown = whole_within(parts, joint, longest)
     if shown == len(parts):
         return joint.join(parts)
     if not shown:

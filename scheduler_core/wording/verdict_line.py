@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -77,7 +78,7 @@ def _main_clauses(clauses: Sequence[Clause], removed: changes.Change | None) -> 
     """Return the clauses that decide, and others that fit in; of these, those about the largest parts of the nodes, until all are stated."""
     deciding = [each for each in clauses if any(_removes(removed, cause) for cause in each.causes)]
     deciding = deciding[:1] or [each for each in clauses if each.is_condition]
-    others = [each for each in clauses if each not in deciding and not each.is_further]
+    others = [each for each in clauses if not each.is_further and not any(each is other for other in deciding)]
     main: list[Clause] = []
     length, part = sum(len(each.text) for each in deciding), sum(each.part for each in deciding if not each.is_condition)
     for each in sorted(others, key=lambda each: (each.is_condition, -each.part)):
@@ -114,12 +115,10 @@ def _resources(cause: NodeCause | AttemptFailed | PodRule) -> tuple[Resource, ..
 
 def _taints_together(clauses: Sequence[Clause], removed: changes.Change | None) -> list[Clause]:
     """Return *clauses*, with one in place of those about taints that the pods do not tolerate; that of the change is named first."""
-    about = [
-        each for each in clauses if not each.is_condition and each.causes and all(isinstance(one, UntoleratedTaint) for one in each.causes)
-    ]
-    taints = [cause for each in about for cause in each.causes if isinstance(cause, UntoleratedTaint)]
+    about = [not each.is_condition and all(isinstance(one, UntoleratedTaint) for one in each.causes or (None,)) for each in clauses]
+    taints = [cause for each in itertools.compress(clauses, about) for cause in each.causes if isinstance(cause, UntoleratedTaint)]
     if len(taints) < SEPARATE_TAINTS:
         return [*clauses]
     together = taints_clause(sorted(taints, key=lambda cause: not _removes(removed, cause)))
-    before = clauses[: clauses.index(about[0])]
-    return [*before, together, *(each for each in clauses[len(before) :] if each not in about)]
+    before = about.index(True)
+    return [*clauses[:before], together, *(each for each, apart in zip(clauses[before:], about[before:], strict=True) if not apart)]

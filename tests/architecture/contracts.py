@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import jinja2.nodes
 
+from tests.architecture.compared_words import words_are_not_compared
 from tests.architecture.layers import LAYERS, PEERS
 from tests.architecture.modules import Module, called, matches
 from tests.architecture.naming import (
@@ -344,6 +345,7 @@ CONTRACTS = {
     "of the model, only decisions have causes": causes_in_the_model,
     "texts in decisions are names and keys": text_in_decisions,
     "words are for people": words_are_read,
+    "words are not compared": words_are_not_compared,
     "a rule never imports another rule": between_rules,
     "a check of the doctor never imports another check": between_checks,
     "placement names no plugin": placement_and_plugins,

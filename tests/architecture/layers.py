@@ -57,9 +57,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"filter_reasons"}),
         frozenset({"plugin_failures"}),
         frozenset({"node_count", "missed_placements", "attempts", "pre_enqueue", "claims", "live", "quotas", "binding_failures"}),
-        frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "changes", "searches", "input_problems"}),
-        frozenset({"domains", "constraints", "request_notes"}),
-        frozenset({"groups"}),
+        frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals", "searches", "input_problems"}),
+        frozenset({"domains"}),
+        frozenset({"groups", "changes"}),
+        frozenset({"constraints", "request_notes"}),
         frozenset({"cause"}),
     ),
     "scheduler_core.wording": (
@@ -71,7 +72,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"domain_words"}),
         frozenset({"group_words"}),
         frozenset({"decision_words"}),
-        frozenset({"conditions", "verdict_line", "problem_words"}),
+        frozenset({"conditions", "headline", "verdict_line", "problem_words"}),
+        frozenset({"stated_causes"}),
     ),
     "scheduler_core.exact": (
         frozenset({"step_budget", "needs"}),

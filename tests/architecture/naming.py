@@ -98,6 +98,12 @@ CUTS_OTHER_TEXT: dict[tuple[str, str], str] = {
     ("scheduler_core.sidecar.process.loop", "cache"): "no text",
 }
 """Expressions, each with the only module in which it may be cut: it is not a text of ours.  ``re`` stands for all that it reads."""
+COMPARES_OTHER_TEXT: dict[tuple[str, str], str] = {
+    ("muster.commands.fit.command", "(*own.problems, *own.skipped, *unread)"): "problems",
+    ("muster.render.answer_json", "known"): "objects by identity of causes",
+    ("muster.render.cause_json", "encoded"): "empty values",
+}
+"""Expressions with results of ``wording``, each with the only module in which it may be compared or be a key, and the reason."""
 TEXTS_IN_CAUSES: dict[str, str] = {
     "after": "a node, or a device class",
     "allowed": "values of a field",

@@ -83,12 +83,12 @@ CASES = {
     "a rule that running pods exclude": (
         [with_pod(deployment(1), affinity=SPREAD)],
         [*NODES, *({**each, "metadata": {**each["metadata"], "labels": {"app": "x"}}} for each in (pod("r", on="n1"), pod("s", on="n2")))],
-        "pod affinity, anti-affinity and spread of the pods of Deployment default/web dropped",
+        "pod anti-affinity of the pods of Deployment default/web dropped",
     ),
     "one pod that a rule of its template excludes": (
         [with_pod(deployment(3), affinity=SPREAD)],
         [*NODES, node("n3", rack="a")],
-        "pod affinity, anti-affinity and spread of the pods of Deployment default/web dropped",
+        "pod anti-affinity of the pods of Deployment default/web dropped",
     ),
     "cordoned nodes": (
         [deployment(3), job(4)],
@@ -114,18 +114,18 @@ CASES = {
     "a selector that no node matches": (
         [with_pod(deployment(3), nodeSelector={"disk": "ssd"})],
         NODES,
-        "node selector and affinity of the pods of Deployment default/web dropped",
+        "node selector of the pods of Deployment default/web dropped",
     ),
     "a taint": ([deployment(3)], TAINTED, "taint gpu=a:NoSchedule tolerated by the pods of Deployment default/web"),
     "pods that keep apart": (
         [with_pod(deployment(3), affinity=SPREAD)],
         NODES,
-        "pod affinity, anti-affinity and spread of the pods of Deployment default/web dropped",
+        "pod anti-affinity of the pods of Deployment default/web dropped",
     ),
     "a selector that no node matches, and few nodes": (
         [with_pod(deployment(5), nodeSelector={"disk": "ssd"})],
         NODES,
-        "node selector and affinity of the pods of Deployment default/web dropped, and 1 more node like n1",
+        "node selector of the pods of Deployment default/web dropped, and 1 more node like n1",
     ),
     "a taint, and few nodes": (
         [deployment(5)],
@@ -165,7 +165,7 @@ def test_fewer_nodes_do_not_help():
 
 def test_a_thousand_nodes_of_an_existing_kind_are_better_than_larger_ones():
     apart = with_pod(deployment(1008), nodeSelector={"disk": "ssd"})
-    want = "node selector and affinity of the pods of Deployment default/web dropped, and 502 more nodes like n1"
+    want = "node selector of the pods of Deployment default/web dropped, and 502 more nodes like n1"
     assert want == change([apart], NODES)
     assert want.replace("502", "1002") == change([with_pod(deployment(2008), nodeSelector={"disk": "ssd"})], NODES)
 

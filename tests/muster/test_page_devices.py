@@ -112,7 +112,7 @@ def test_the_page_has_the_devices_that_decide() -> None:
     members = [leaf("g", 3, "rack"), *(wanting(f"p{number}", group="g") for number in range(3))]
     text = read(rendered([*NODES, device_class(), *SLICES, template(), *members])).text
 
-    assert "3 gpu are free, but no rack has capacity for more than 2 of its 3 pods." in text
+    assert "No rack can hold more than 2 of its 3 pods: 2 free devices of class gpu for claim g, 3 needed." in text
     assert "gpu free in each rack" in text
     assert "in one rack; a pod takes 1 cpu, 1 gpu" in text
     assert "device of class gpu each" not in text

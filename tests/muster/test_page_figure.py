@@ -12,6 +12,7 @@ from scheduler_core.model.topology import Topology
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import StaticPlugin
 from scheduler_core.wording.node_words import closed_nodes
+from scheduler_core.wording.phrases import shape_words
 from tests.muster import paged
 from tests.muster.paged import GPU, RACK, ZONE, gang, group, machine, member, racks
 
@@ -45,14 +46,14 @@ def test_what_runs_already_binds_to_its_domain():
 def test_a_figure_of_a_gang_and_its_racks():
     (figure,) = drawn(paged.many_gpus(), "job")
 
-    assert ("rack", GPU, 4, "1 cpu, 4 nvidia.com/gpu") == (figure.level, figure.resource, figure.unit, figure.each)
+    assert ("rack", GPU, 4, "1 cpu, 4 nvidia.com/gpu") == (figure.level, figure.resource, figure.unit, shape_words(figure.each))
     assert [(("job",), 4, 16)] == [(need.names, need.pods, need.amount) for need in figure.needs]
     assert [("rack r1", 2, 8, 0), ("rack r2", 1, 4, 8)] == [
         (row.title, row.amounts.capacity, row.amounts.free, row.amounts.closed) for row in figure.rows
     ]
     assert [[], ["1 node with the taint {maintenance: yes}"]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows]
     assert [(NodeAmounts(8, 0, 0),), (NodeAmounts(4, 0, 0), NodeAmounts(0, 0, 8))] == [row.segments for row in figure.rows]
-    assert (20, 12, 2, 0) == (figure.free, figure.usable, figure.most, figure.others)
+    assert (2, 0) == (max(figure.capacities.values()), figure.others)
 
 
 def test_a_closed_node_has_the_first_cause_only():
@@ -113,13 +114,13 @@ def test_slots_for_pods_are_shown_where_they_alone_are_short():
     small = machine("n")
     small["status"]["allocatable"]["pods"] = "2"
     (figure,) = drawn([small, *gang("job", 3, cpu="1m")], "job")
-    assert ("pods", 2) == (figure.resource, figure.most)
+    assert ("pods", [2]) == (figure.resource, [*figure.capacities.values()])
 
 
 def test_pods_that_are_not_alike_are_summed_up():
     objects = [*racks(2, cpu="4"), group("job", 2, key=RACK), member("job-0", "job", cpu="3"), member("job-1", "job", cpu="7")]
     (figure,) = drawn(objects, "job")
-    assert (0, "", None) == (figure.unit, figure.each, figure.most)
+    assert (0, (), {}) == (figure.unit, figure.each, figure.capacities)
     assert [(2, 10_000)] == [(need.pods, need.amount) for need in figure.needs]
     assert [(None, 8_000)] == [(row.amounts.capacity, row.amounts.free) for row in figure.rows]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muster.html.failure_text import headline, picture
+from muster.html.failure_text import picture
+from scheduler_core.wording.headline import headline
 from tests.muster import paged
 from tests.muster.paged import RACK, gang, group, machine, member, racks
 from tests.muster.test_page_figure import drawn, tree, turn_of
@@ -16,41 +17,69 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
         pytest.param(
             paged.many_gpus(),
             "job",
-            "20 nvidia.com/gpu are free, but no rack has capacity for more than 2 of its 4 pods",
+            "Only 8 nvidia.com/gpu are free in rack r1; 16 are needed, and no rack can hold more pods",
             id="no rack is large enough",
         ),
         pytest.param(
             [*racks(2, gpus=2), *gang("job", 2, gpus=3, cpu="1")],
             "job",
-            "Only 4 nvidia.com/gpu are free; 6 are needed",
+            "A pod requests 3 nvidia.com/gpu, more than any node has (2)",
             id="there is too little in all",
         ),
         pytest.param(
             [*racks(1, gpus=1), *gang("job", 2, gpus=1, key=RACK)],
             "job",
-            "Only 1 nvidia.com/gpu is free; 2 are needed in one rack",
+            "Only 1 nvidia.com/gpu is free in rack r1; 2 are needed",
             id="one",
         ),
-        pytest.param(
-            [*racks(3, cpu="3"), member("job", cpu="4")], "job", "9 cpu are free, but no node has capacity for its pod", id="a pod"
-        ),
+        pytest.param([*racks(3, cpu="3"), member("job", cpu="4")], "job", "A pod requests 4 cpu, more than any node has (3)", id="a pod"),
         pytest.param(
             [*racks(3, cpu="3"), *gang("job", 2, cpu="4")],
             "job",
-            "9 cpu are free, but the nodes do not have capacity for even one of its 2 pods",
+            "A pod requests 4 cpu, more than any node has (3)",
             id="no room for one",
         ),
         pytest.param(
             [*racks(3, cpu="5"), *gang("job", 4, cpu="3")],
             "job",
-            "15 cpu are free, but the nodes do not have capacity for more than 3 of its 4 pods",
+            "The nodes can hold only 3 of its 4 pods: 6 cpu more are free, but no node has 3 for one pod (at most 2)",
             id="no room for all",
         ),
         pytest.param(
             [machine("n", cordoned=True), *gang("job", 2)],
             "job",
-            "4 cpu are free, but none on nodes where its 2 pods can run",
+            "Its 2 pods can run on no node",
             id="nowhere it may run",
+        ),
+        pytest.param(
+            [*racks(2, cpu="4"), machine("closed", cordoned=True), *tree((5, ""), (4, ""), key="")],
+            "t",
+            "Only 8 cpu are free on nodes that the pods of g0 can use; 15 are needed",
+            id="a group of a tree that cannot use a node",
+        ),
+        pytest.param(
+            [*racks(1, 1, cpu="2"), machine("full", cpu="4"), member("other", on="full", cpu="4"), *gang("job", 4, cpu="2", key=RACK)],
+            "job",
+            "Only 2 cpu are free in rack r1; 8 are needed, and no rack can hold more pods",
+            id="racks that hold as many",
+        ),
+        pytest.param(
+            [*racks(1, cpu="4"), member("job-runs", "job", on="r1-1"), *gang("job", 2, cpu="4", minimum=1)],
+            "job",
+            "Only 3 cpu are free; 8 are needed",
+            id="pods above the minimum",
+        ),
+        pytest.param(
+            [*racks(1, cpu="3"), *gang("job", 2, cpu="2", key="kubernetes.io/hostname")],
+            "job",
+            "Only 3 cpu are free on node r1-1; 4 are needed",
+            id="a node",
+        ),
+        pytest.param(
+            [machine("n", cordoned=True, labels={RACK: "r1"}), *gang("job", 2, key=RACK)],
+            "job",
+            "No rack can hold even one of its 2 pods",
+            id="no rack that it may use",
         ),
         pytest.param(
             [*paged.evicting(), *gang("small", 2, cpu="1", priority=1)],
@@ -61,13 +90,13 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
         pytest.param(
             [*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), key="")],
             "t",
-            "Only 8 cpu are free; 9 are needed in one rack for g1",
+            "A pod of g0 requests 3 cpu, more than any node has (2)",
             id="a group of a tree",
         ),
         pytest.param(
             [*racks(2, 2, cpu="3"), *tree((2, RACK), (2, RACK), (2, RACK), key="")],
             "t",
-            "Each of its groups fits alone, but they do not fit together",
+            "g2 fits alone, but not together with g0 and g1",
             id="groups that fit one by one",
         ),
         pytest.param(
@@ -80,7 +109,7 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
 )
 def test_headline(objects, name, want):
     _, attempt = turn_of(objects, name)
-    assert want == headline(drawn(objects, name), attempt.decision)
+    assert want == headline(attempt.decision.causes, promised=attempt.promised)
 
 
 def test_the_headline_has_the_number_of_the_cause():
@@ -91,10 +120,23 @@ def test_the_headline_has_the_number_of_the_cause():
         each["metadata"]["labels"] = {"app": "x"}
         each["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}}
     _, attempt = turn_of(objects, "job")
-    (figure,) = drawn(objects, "job")
 
-    assert (4, 2) == (figure.most, attempt.decision.causes[0].domains[0].pods)
-    assert "20 cpu are free, but the nodes do not have capacity for more than 2 of its 5 pods" == headline([figure], attempt.decision)
+    assert 2 == attempt.decision.causes[0].domains[0].pods
+    assert "The nodes can hold only 2 of its 5 pods" == headline(attempt.decision.causes)
+
+
+@pytest.mark.parametrize("closed", [{"cordoned": True}, {"taint": "maintenance"}], ids=["cordoned", "tainted"])
+def test_the_headline_has_the_amounts_of_the_cause(closed):
+    """Capacity on nodes that the pods cannot use is drawn as closed, and is not free for them."""
+    objects = [*racks(2, cpu="4"), machine("closed", cpu="16", **closed), *gang("job", 4, cpu="3")]
+    _, attempt = turn_of(objects, "job")
+    (shown,) = [picture(figure, {}) for figure in drawn(objects, "job")]
+
+    shortage = attempt.decision.causes[0].domains[0].decisive[0]
+    assert (8_000, 12_000) == (shortage.free, shortage.needed)
+    assert "Only 8 cpu are free on nodes that its pods can use; 12 are needed" == headline(attempt.decision.causes)
+    assert ["8 free", "16 more on 1 node"] == [part[:17] for row in shown.rows for part in row.note.split("; ")]
+    assert "closed" in shown.kinds
 
 
 def told(objects, name="job"):

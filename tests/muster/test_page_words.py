@@ -13,6 +13,7 @@ from muster.html.sentences import CountedSentence
 from muster.render.answer import Answer, Heading, Share
 from scheduler_core.causes.request_notes import DocumentUnreadable
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass
 from scheduler_core.model.status import Status
 from scheduler_core.wording.sentences import Clause, Sentence
 from tests.muster import paged, simulated
@@ -83,12 +84,6 @@ def test_a_root_with_pods_left_over_is_not_all_placed():
     assert "default/run is placed, with pods left pending" == sentences.heading(Answer.from_decisions([left])).text
 
 
-def test_reasons_are_reported_once_the_most_frequent_first():
-    pending = [("default/a", "x"), ("default/b", "y"), ("default/c", "y"), ("default/d", "w")]
-    assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == sentences.reasons(pending)
-    assert sentences.reasons(dict(pending)) == sentences.reasons(pending)
-
-
 @pytest.mark.parametrize(
     ("count", "want"), [(0, ""), (2, "a0, a1"), (3, "a0, a1, a2"), (4, "a0, a1 and 2 more")], ids=["none", "few", "one more", "many"]
 )
@@ -128,6 +123,11 @@ def test_problems_of_one_kind_are_reported_together():
         pytest.param("cpu", 127_500, "127 cpu", id="many cores, without a fraction"),
         pytest.param("nvidia.com/gpu", 40_000, "40,000 nvidia.com/gpu", id="devices"),
         pytest.param("pods", 1, "1 pod slot", id="a name of its own"),
+        pytest.param(VolumesOfClass("fast", 2**30, 2), 1, "1 volume of class fast with 1Gi (2)", id="a volume"),
+        pytest.param(VolumesOfClass("fast"), 2, "2 volumes of class fast", id="volumes"),
+        pytest.param(AttachableVolumes("a.b"), 1, "1 attachable volume of CSI driver a.b", id="a volume that is attached"),
+        pytest.param(AttachableVolumes("a.b"), 0, "0 attachable volumes of CSI driver a.b", id="volumes that are attached"),
+        pytest.param("volume of class fast", 2, "2 volume of class fast", id="a resource that is named like a row of volumes"),
     ],
 )
 def test_amounts_are_short(resource, value, want):

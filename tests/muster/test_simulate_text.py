@@ -11,8 +11,9 @@ import pytest
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
 from scheduler_core.causes.attempts import PluginReason
+from scheduler_core.causes.pre_enqueue import GroupViolations, InvalidTree, RuleViolation
 from scheduler_core.causes.request_notes import DocumentUnreadable
-from scheduler_core.model.decision import Decision, RankedGroup, RankLevel, VolumeChoice
+from scheduler_core.model.decision import Decision, GroupDecision, RankedGroup, RankLevel, VolumeChoice
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation, GivenDevice
 from scheduler_core.model.problem import Problem
@@ -190,14 +191,17 @@ def test_messages_of_the_scheduler_are_at_the_root_and_where_there_are_no_others
 
 
 def test_what_the_root_quotes_of_its_groups_is_not_repeated():
-    own = {"run": "too deep (tree-depth)", "a": "no child (tree-matches-templates)"}
-    whole = f'the tree is invalid: CompositePodGroup "run": {own["run"]}; PodGroup "a": {own["a"]}'
-    groups = (
-        told(composite("run"), Status.INVALID, own["run"]),
-        told(leaf("a"), Status.INVALID, own["a"]),
-        told(leaf("b"), Status.INVALID, whole),
+    own = {"run": RuleViolation("spec", "too deep", "tree-depth"), "a": RuleViolation("spec", "no child", "tree-matches-templates")}
+    invalid = InvalidTree((GroupViolations(composite("run"), (own["run"],)), GroupViolations(leaf("a"), (own["a"],))))
+    whole = (
+        'the tree is invalid: CompositePodGroup "run": spec: too deep (tree-depth); PodGroup "a": spec: no child (tree-matches-templates)'
     )
-    lines = shown(Decision(composite("run"), Status.INVALID, stated(whole), groups=groups))
+    groups = (
+        GroupDecision(composite("run"), Status.INVALID, (own["run"],)),
+        GroupDecision(leaf("a"), Status.INVALID, (own["a"],)),
+        GroupDecision(leaf("b"), Status.INVALID, (invalid,)),
+    )
+    lines = shown(Decision(composite("run"), Status.INVALID, (invalid,), groups=groups))
 
     assert "".join(line.lstrip("│ ") for line in lines[1:3]).replace(" ", "") == whole.replace(" ", "")
     assert lines[3:6] == ["├─ ✗ PodGroup a                  0/0 pods", "└─ ✗ PodGroup b                  0/0 pods", ""]

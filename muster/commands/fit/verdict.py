@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer, Heading
@@ -186,8 +186,8 @@ class _Case:
     def where(self, decisions: Sequence[Decision]) -> str:
         """Return the objects with their pods, domains and nodes."""
         assigned = {pod: node for each in decisions for pod, node in each.assignments.items()}
-        domains = [*dict.fromkeys(_domains(decisions))]
-        place = f" in {', '.join(domains)}" if 0 < len(domains) <= _NAMED else ""
+        domains = [*dict.fromkeys(each.domain for decision in decisions for each in decision.groups if each.domain is not None)]
+        place = f" in {', '.join(map(domain_text, domains))}" if 0 < len(domains) <= _NAMED else ""
         return f"{self.named(decisions)}: {counted(len(assigned), 'pod')}{place} on {nodes(per_node(assigned), _WIDTH)}"
 
     def victims(self) -> list[str]:
@@ -249,13 +249,6 @@ def _kind(decision: Decision, *, evicts: bool) -> Kind:
 def _unsettled(decision: Decision) -> bool:
     """Return whether a root's last cycle evicted pods, or placed a part of a Basic group: only the limit of cycles ended the search."""
     return bool(decision.victims or (decision.assignments and decision.pending))
-
-
-def _domains(decisions: Sequence[Decision]) -> Iterator[str]:
-    for each in decisions:
-        for group in each.groups:
-            if group.domain is not None:
-                yield domain_text(group.domain)
 
 
 def _unit(leaf: Name, number: int) -> str:

@@ -9,14 +9,16 @@ from kubeapi.affinity import Affinity, NodeAffinity, PodAffinity
 from kubeapi.nodes import Taint
 from kubeapi.pods import Toleration
 from scheduler_core.causes.changes import DroppedPodRules, DroppedSelectors, Relaxation, RemovedGates, ToleratedTaint
+from scheduler_core.causes.domains import PodRule
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Name
-from scheduler_core.model.pods import PodShape
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.whatif.edits.edited_objects import pod_of
 from scheduler_core.whatif.edits.edits import RELAXED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
+_RULES = (PodRule.AFFINITY, PodRule.ANTI_AFFINITY, PodRule.SPREAD)
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -61,8 +63,15 @@ def tolerating(pods: Sequence[str], taint: Taint, owner: Name) -> Respecified:
     return Respecified(tuple(pods), ToleratedTaint(taint, owner), respecify, reshape)
 
 
-def unselecting(pods: Sequence[str], owner: Name) -> Respecified:
+def selects_nodes(shape: PodShape) -> tuple[bool, bool]:
+    """Return whether a pod has a node selector, and whether it requires node affinity."""
+    affinity = shape.affinity.node_affinity if shape.affinity else None
+    return bool(shape.node_selector), bool(affinity and affinity.required_during_scheduling_ignored_during_execution)
+
+
+def unselecting(pods: Sequence[PodRecord], owner: Name) -> Respecified:
     """Return the edit that drops node selector and required node affinity of pods."""
+    selectors, affinities = map(any, zip(*(selects_nodes(pod.shape) for pod in pods), strict=True))
 
     def respecify(spec: Content) -> None:
         spec.pop("nodeSelector", None)
@@ -76,11 +85,22 @@ def unselecting(pods: Sequence[str], owner: Name) -> Respecified:
             affinity = Affinity(node_affinity, affinity.pod_affinity, affinity.pod_anti_affinity)
         return dataclasses.replace(shape, node_selector=(), affinity=affinity)
 
-    return Respecified(tuple(pods), DroppedSelectors(owner), respecify, reshape, 1)
+    return Respecified(tuple(pod.key for pod in pods), DroppedSelectors(owner, selectors, affinities), respecify, reshape, 1)
 
 
-def unrelated(pods: Sequence[str], owner: Name) -> Respecified:
+def rules_about_pods(shape: PodShape) -> frozenset[PodRule]:
+    """Return which requirements a pod has on other pods."""
+    affinity = shape.affinity or Affinity()
+    rules = {PodRule.SPREAD} if any(each.when_unsatisfiable != "ScheduleAnyway" for each in shape.spread) else set()
+    for rule, side in ((PodRule.AFFINITY, affinity.pod_affinity), (PodRule.ANTI_AFFINITY, affinity.pod_anti_affinity)):
+        if side is not None and side.required_during_scheduling_ignored_during_execution:
+            rules.add(rule)
+    return frozenset(rules)
+
+
+def unrelated(pods: Sequence[PodRecord], owner: Name) -> Respecified:
     """Return the edit that drops requirements on other pods: required affinity and anti-affinity, spread."""
+    rules = frozenset[PodRule]().union(*(rules_about_pods(pod.shape) for pod in pods))
 
     def respecify(spec: Content) -> None:
         for side in ("podAffinity", "podAntiAffinity"):
@@ -95,7 +115,8 @@ def unrelated(pods: Sequence[str], owner: Name) -> Respecified:
         preferred = tuple(each for each in shape.spread if each.when_unsatisfiable == "ScheduleAnyway")
         return dataclasses.replace(shape, affinity=affinity, spread=preferred)
 
-    return Respecified(tuple(pods), DroppedPodRules(owner), respecify, reshape, 2)
+    dropped = DroppedPodRules(owner, tuple(rule for rule in _RULES if rule in rules))
+    return Respecified(tuple(pod.key for pod in pods), dropped, respecify, reshape, 2)
 
 
 def ungated(pods: Sequence[str], owner: Name) -> Respecified:

@@ -30,9 +30,9 @@ def relaxations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecified
     """Return edits of all affected pods of the root: a taint tolerated, a selector dropped, gates removed."""
     owner, waiting = subject.root, subject.waiting
     relaxing = [*_tolerations(snapshot, subject)]
-    if selecting := [pod.key for pod in waiting if _selects(pod)]:
+    if selecting := [pod for pod in waiting if _selects(pod)]:
         relaxing.append(pod_edits.unselecting(selecting, owner))
-    if related := [pod.key for pod in waiting if _relates(pod)]:
+    if related := [pod for pod in waiting if pod_edits.rules_about_pods(pod.shape)]:
         relaxing.append(pod_edits.unrelated(related, owner))
     if gated := [pod.key for pod in waiting if pod.gates]:
         relaxing.append(pod_edits.ungated(gated, owner))
@@ -116,11 +116,4 @@ def _selects(pod: PodRecord) -> bool:
     # The controller of a DaemonSet names the node of each pod, which nobody else can change.
     if any(term.match_fields for term in (required and required.node_selector_terms) or ()):
         return False
-    return bool(pod.shape.node_selector or required)
-
-
-def _relates(pod: PodRecord) -> bool:
-    affinity = pod.shape.affinity
-    sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
-    hard = any(each.when_unsatisfiable != "ScheduleAnyway" for each in pod.shape.spread)
-    return hard or any(side is not None and side.required_during_scheduling_ignored_during_execution for side in sides)
+    return any(pod_edits.selects_nodes(pod.shape))

@@ -122,7 +122,7 @@ SITUATIONS = {
     ),
     "a bound volume outside the selected nodes": (
         [*BOUND, gang("g", 1), claiming("data", nodeSelector={"rack": "r2"})],
-        "node selector and affinity of the pods of PodGroup default/g dropped",
+        "node selector of the pods of PodGroup default/g dropped",
     ),
     "a bound volume outside the domain of the group": (
         [*BOUND, gang("g", 2), pod("r", "g", on="b1"), claiming("data")],

@@ -48,7 +48,7 @@ SITUATIONS = {
     ),
     "a selector matches nothing": (
         [*TWO_RACKS, gang("g", 2), *waiting("g", 2, nodeSelector={"disk": "ssd"})],
-        "node selector and affinity of the pods of PodGroup default/g dropped",
+        "node selector of the pods of PodGroup default/g dropped",
     ),
     "a node is cordoned": ([node("a1"), node("a2", unschedulable=True), gang("g", 4), *waiting("g", 4)], "node a2 uncordoned"),
     "nodes are cordoned and tainted": (

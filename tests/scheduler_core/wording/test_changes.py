@@ -12,6 +12,7 @@ from kubeapi.nodes import Taint
 from scheduler_core.causes import changes, constraints
 from scheduler_core.causes.changes import Change, SearchLimit
 from scheduler_core.causes.constraints import Constraint
+from scheduler_core.causes.domains import PodRule
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.whatif.edits.change_order import order_key
@@ -57,8 +58,14 @@ CHANGES: list[tuple[Change, str]] = [
         "3 more nodes: 2 in rack r1 like n1 and 1 in zone z like n2",
     ),
     (changes.ToleratedTaint(TAINT, GROUP), "taint team=x:NoSchedule tolerated by the pods of PodGroup ml/a"),
-    (changes.DroppedSelectors(GROUP), "node selector and affinity of the pods of PodGroup ml/a dropped"),
-    (changes.DroppedPodRules(GROUP), "pod affinity, anti-affinity and spread of the pods of PodGroup ml/a dropped"),
+    (changes.DroppedSelectors(GROUP, True, True), "node selector and affinity of the pods of PodGroup ml/a dropped"),
+    (changes.DroppedSelectors(GROUP, True, False), "node selector of the pods of PodGroup ml/a dropped"),
+    (changes.DroppedSelectors(GROUP, False, True), "node affinity of the pods of PodGroup ml/a dropped"),
+    (changes.DroppedPodRules(GROUP, (PodRule.SPREAD,)), "topology spread of the pods of PodGroup ml/a dropped"),
+    (
+        changes.DroppedPodRules(GROUP, (PodRule.AFFINITY, PodRule.ANTI_AFFINITY)),
+        "pod affinity and pod anti-affinity of the pods of PodGroup ml/a dropped",
+    ),
     (changes.RemovedGates(GROUP), "scheduling gates of the pods of PodGroup ml/a removed"),
     (
         changes.AddedVolumes((changes.LocalVolumes(2, "fast", 5 * GI), changes.LocalVolumes(1, "slow", 0)), RACK, ("n1", "n2")),
@@ -118,8 +125,14 @@ CONSTRAINTS: list[tuple[Constraint, str]] = [
     (constraints.NominatedPodsKeepCapacity(), "pods with a nominated node keep their capacity"),
     (constraints.RunningPodsKeepNodes(), "running pods keep their nodes"),
     (constraints.NotRelaxed(changes.ToleratedTaint(TAINT, GROUP)), "taint team=x:NoSchedule is not tolerated by the pods of PodGroup ml/a"),
-    (constraints.NotRelaxed(changes.DroppedSelectors(GROUP)), "node selector and affinity of the pods of PodGroup ml/a apply"),
-    (constraints.NotRelaxed(changes.DroppedPodRules(GROUP)), "pod affinity, anti-affinity and spread of the pods of PodGroup ml/a apply"),
+    (constraints.NotRelaxed(changes.DroppedSelectors(GROUP, True, True)), "node selector and affinity of the pods of PodGroup ml/a apply"),
+    (constraints.NotRelaxed(changes.DroppedSelectors(GROUP, True, False)), "node selector of the pods of PodGroup ml/a applies"),
+    (constraints.NotRelaxed(changes.DroppedSelectors(GROUP, False, True)), "node affinity of the pods of PodGroup ml/a applies"),
+    (constraints.NotRelaxed(changes.DroppedPodRules(GROUP, (PodRule.AFFINITY,))), "pod affinity of the pods of PodGroup ml/a applies"),
+    (
+        constraints.NotRelaxed(changes.DroppedPodRules(GROUP, (PodRule.ANTI_AFFINITY, PodRule.SPREAD))),
+        "pod anti-affinity and topology spread of the pods of PodGroup ml/a apply",
+    ),
     (constraints.NotRelaxed(changes.RemovedGates(GROUP)), "scheduling gates of the pods of PodGroup ml/a remain"),
 ]
 

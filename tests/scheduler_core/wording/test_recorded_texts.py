@@ -20,24 +20,24 @@ from tests.scheduler_core.wording.refused_clusters import OPTIONS, refused_clust
 STEP = 40
 """Number of clusters in one digest."""
 RECORDED = (
-    "61b0cc3f34dfb7a3245a4110",
-    "6065ad7185dca9225eaee0ee",
+    "3b67162c86abbb15a2e9d523",
+    "ba7fda4fb2d3fa061da5d4db",
     "932d41a4733b6d8df67d8d2e",
-    "0bbb3227f566cf77a4db1a88",
+    "397a0cba22bfd91376e584ac",
     "a65070a5b8b9643da706fd5a",
-    "1992f183a3699d98670f026d",
+    "47b20842958bd4bdff224465",
     "0355c936cca8ee42befee59c",
-    "b88fbd7a62c868174b371ce7",
+    "709a91574cd04451ee62a940",
 )
 DECISIONS = (
-    "9d17b6db7a961d4bd33bd51c",
-    "12ce043144f08f10bfa73bd0",
+    "204a4771bbe95f2cd43473cc",
+    "f352ed8c0ba7f6f26df1166a",
     "19962424e4630432d4452af5",
-    "1403b7f41af300660bdd55dd",
-    "365042bd1814d2ab48394fbb",
-    "04f60beb55634fb9c0026fc6",
+    "b29e773c376bdad40406e02e",
+    "74427c10a0ae772ab9fe97ed",
+    "f4679396dff235aa2563ae21",
     "25da2587ae666a09bd9f0a28",
-    "56e9a5949e3106361ea2bc27",
+    "ec19fbb9ab584582bb316c9a",
 )
 
 

@@ -182,7 +182,7 @@ def test_the_cause_that_the_change_removes_decides_and_not_another_filter():
 
     assert "t3=" not in verdict_line((cause,))
     assert "t3=" in verdict_line((cause,), ToleratedTaint(taints[3].taint, owner))
-    assert "node selector a=true" in verdict_line((cause,), DroppedSelectors(owner))
+    assert "node selector a=true" in verdict_line((cause,), DroppedSelectors(owner, node_selector=True, node_affinity=False))
 
 
 def test_the_filter_without_which_a_gang_would_fit_decides_too():

@@ -1,0 +1,155 @@
+"""Why a root is not placed, in one sentence with the amounts of the cause that decides."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.device_refusals import InsufficientDevices
+from scheduler_core.causes.domains import DomainCause
+from scheduler_core.causes.groups import ChildrenDoNotFit, ChildrenInDomain, FailedGroup, PartlyPlaced, Path, PodsDoNotFit, PodsLeftOver
+from scheduler_core.causes.node_count import Amount
+from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
+from scheduler_core.causes.resources import FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge, ResourceCause
+from scheduler_core.model.resource_values import row_of
+from scheduler_core.wording import phrases
+from scheduler_core.wording.device_words import device_words
+from scheduler_core.wording.nouns import SHOWN, counted, level, listed
+from scheduler_core.wording.phrases import size_of
+from scheduler_core.wording.resource_words import COMPARED
+from scheduler_core.wording.titles import domain_text
+
+
+def headline(causes: Sequence[Cause], *, promised: bool = False) -> str:
+    """Return why pods of the first group that fails have no node; empty if another cause decides, or if its pods differ.
+
+    Amounts are those of the domain that holds the most of them, on nodes that they can use.  *promised*: capacity for nominated pods of
+    other roots is not free.
+    """
+    match _deciding(causes):
+        case ChildrenInDomain(_, _, (first, *_), taken):
+            return f"{first.path[-1].name} fits alone, but not together with {listed([each.group.name for each in taken], SHOWN)}"
+        case PodsDoNotFit() as cause:
+            others = len(cause.domains) > 1 or cause.further is not None
+            group = _Group(cause.path, cause.demand.requests, cause.domains[0], level(cause.key), others, cause.own_node)
+        case PodsLeftOver() as cause:
+            group = _Group(cause.path, cause.requests, cause.domain, is_rest=True)
+        case _:
+            return ""
+    if not group.requests or group.best.pods >= group.best.wanted:
+        return ""
+    text = _of_group(group, " apart from the capacity for nominated pods" if promised else "")
+    return text[:1].upper() + text[1:]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Group:
+    """Group, or single pod, that fails.
+
+    Attributes:
+        path: its name after those of its parents.
+        requests: requests of each of its pods.
+        best: the domain that holds the most of them.
+        noun: the level of that domain; empty without a constraint.
+        others: True if there are other domains.
+        own_node: the only node of a single pod.
+        is_rest: True if its minimum has nodes, and other pods have none.
+
+    """
+
+    path: Path
+    requests: tuple[Amount, ...]
+    best: DomainCause
+    noun: str = ""
+    others: bool = False
+    own_node: str = ""
+    is_rest: bool = False
+
+    @property
+    def of_name(self) -> str:
+        """Return the end of ``the pods of a``; empty for a root, which is known."""
+        return f" of {self.path[-1].name}" if len(self.path) > 1 else ""
+
+    @property
+    def pods(self) -> str:
+        """Return the pods that need a node: ``its 4 pods``, ``1 more pod of a``."""
+        if self.is_rest:
+            return f"{counted(self.best.wanted, 'more pod')}{self.of_name}"
+        return f"{'the' if self.of_name else 'its'} {counted(self.best.wanted, 'pod') if self.best.wanted > 1 else 'pod'}{self.of_name}"
+
+    @property
+    def where(self) -> str:
+        """Return the domain, and which of its nodes, the amounts are of; empty for the whole cluster."""
+        if self.own_node:
+            return f" on its node {self.own_node}"
+        key = self.best.domain.key
+        return f" {'on' if level(key) == 'node' else 'in'} {domain_text(self.best.domain)}" if key else ""
+
+
+def _deciding(causes: Sequence[Cause]) -> FailedGroup | PodsLeftOver | ChildrenInDomain | None:
+    """Return the first group that fails; or the children of which the first to fail fits alone, with what the others took."""
+    first = next((each for each in causes if isinstance(each, PodsDoNotFit | ChildrenDoNotFit | PartlyPlaced)), None)
+    cause: FailedGroup | PodsLeftOver | None = first.groups[0] if isinstance(first, PartlyPlaced) else first
+    while isinstance(cause, ChildrenDoNotFit):
+        best = cause.domains[0]
+        if best.failing and best.taken:
+            return best
+        cause = best.failing[0] if best.failing else None
+    return cause
+
+
+def _of_group(group: _Group, besides: str) -> str:
+    best = group.best
+    shortage = best.decisive[0] if best.decisive else None
+    if isinstance(shortage, ResourceCause) and (amounts := _amounts(group, shortage, besides)):
+        return amounts
+    if not best.decisive and not best.pods and not group.noun:
+        states = all(isinstance(each, Cordoned | NodeAffinityMismatch | UntoleratedTaint) for each in best.causes)
+        return f"{group.pods} can run on no node{group.where}" if states else ""
+    devices = next((each for each in best.causes if isinstance(each, InsufficientDevices) and each.together is not None), None)
+    return f"{_held(group)}{f': {device_words(devices)}' if devices is not None and not best.decisive else ''}"
+
+
+def _amounts(group: _Group, shortage: ResourceCause, besides: str) -> str:
+    """Return the sentence about a resource that is short; empty if it is one about several resources."""
+    best, needing = group.best, f" for {group.path[-1].name}" if group.of_name else ""
+    match shortage:
+        case NoneFree():
+            return f"no {row_of(shortage.resource)} is free{group.where}{besides}{needing}"
+        case RequestTooLarge():
+            requested, largest = phrases.amount(shortage.resource, shortage.needed), size_of(shortage.resource, shortage.largest)
+            return f"a pod{group.of_name} requests {requested}, more than {COMPARED[shortage.compared_nodes]} ({largest})"
+        case InsufficientResource():
+            usable = (
+                f" on nodes that {'the' if group.of_name else 'its'} pods{group.of_name} can use" if shortage.nodes < best.nodes else ""
+            )
+            if usable:
+                # It names the group.
+                needing, besides = "", besides and f",{besides}"
+            needed = f"{size_of(shortage.resource, shortage.needed)} {phrases.is_or_are(shortage.resource, shortage.needed)} needed"
+            more = f", and no {group.noun} can hold {'more pods' if best.pods else 'any pod'}" if group.others else ""
+            return f"{_free(shortage)} free{group.where}{usable}{besides}; {needed}{needing}{more}"
+        case FragmentedResource():
+            free, verb = phrases.amount(shortage.resource, shortage.free), phrases.is_or_are(shortage.resource, shortage.free)
+            needed, largest = size_of(shortage.resource, shortage.needed), size_of(shortage.resource, shortage.largest)
+            more = f"{_held(group)}: {free} more {verb}" if best.pods else f"{free} {verb}"
+            return f"{more} free{group.where}{besides}, but no node has {needed} for one pod{group.of_name} (at most {largest})"
+    return ""
+
+
+def _free(shortage: InsufficientResource) -> str:
+    if not shortage.free:
+        return f"no {row_of(shortage.resource)} is"
+    return f"only {phrases.amount(shortage.resource, shortage.free)} {phrases.is_or_are(shortage.resource, shortage.free)}"
+
+
+def _held(group: _Group) -> str:
+    """Return how many pods the best domain holds."""
+    best = group.best
+    if group.noun:
+        some = f"more than {best.pods} of " if best.pods else "even one of " if best.wanted > 1 else ""
+        return f"no {group.noun} can hold {some}{group.pods}"
+    if best.wanted == 1:
+        return f"no node can hold {group.pods}"
+    return f"the nodes can hold {f'only {best.pods}' if best.pods else 'none'} of {group.pods}"
