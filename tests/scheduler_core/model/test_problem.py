@@ -17,7 +17,7 @@ from scheduler_core.causes.input_problems import AttributeUnknown, FieldDropped,
 from scheduler_core.causes.quotas import ObjectsUncounted, QuotaExceeded
 from scheduler_core.causes.request_notes import JudgedAsGang, NotOneGang, ObjectNote, RefusedByServer
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemFact, in_order
+from scheduler_core.model.problem import Problem, ProblemFact, grouped, in_order
 from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.wording.problem_words import object_words, problem_words, reason_words
 from scheduler_core.wording.titles import label
@@ -120,6 +120,13 @@ def test_a_quota_refuses_objects_or_may_refuse_them(fact: ProblemFact, kind: Pro
 def test_the_order_depends_on_the_content_alone(seed: int) -> None:
     shuffled = random.Random(seed).sample(MANY, len(MANY))
     assert in_order({*MANY}) == in_order({*shuffled})
+
+
+def test_problems_that_one_message_can_tell_are_grouped() -> None:
+    node, gate = Name("Node", "", "n"), FieldDropped("spec.x", "Gate")
+    problems = [Problem.about(PODS[0], gate), Problem.about(node, gate), Problem.about(PODS[1], gate), Problem(gate)]
+    assert [[0, 2], [1], [3]] == [[problems.index(each) for each in alike] for alike in grouped(problems)]
+    assert all(len({*map(problem_words, alike)}) == 1 for alike in grouped(MANY))
 
 
 def test_a_public_problem_has_words() -> None:
