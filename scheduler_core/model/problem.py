@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from scheduler_core.causes.input_problems import InputProblem
+from scheduler_core.causes.input_problems import InputProblem, KindNotServed, NodeUnknown, ObjectLeftOut
 from scheduler_core.causes.quotas import QuotaCause
-from scheduler_core.causes.request_notes import RequestNote
+from scheduler_core.causes.request_notes import FieldsUnreadable, RequestNote
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem_kind import ProblemKind
 
 ProblemFact = InputProblem | RequestNote | QuotaCause
+_NAMES_KIND = ObjectLeftOut | KindNotServed | NodeUnknown | FieldsUnreadable
+"""Facts with a message that names the kind of their object."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,10 +43,11 @@ class Problem:
 
 
 def grouped(problems: Iterable[Problem]) -> list[list[Problem]]:
-    """Return lists of problems with the same fact about objects of one kind, which one message can tell, in the order of the first ones."""
+    """Return lists of problems with the same fact, which one message can tell, in the order of the first ones."""
     groups: dict[tuple[ProblemFact, str], list[Problem]] = {}
     for problem in problems:
-        groups.setdefault((problem.fact, problem.names[0].kind if problem.names else ""), []).append(problem)
+        kind = problem.names[0].kind if problem.names and isinstance(problem.fact, _NAMES_KIND) else ""
+        groups.setdefault((problem.fact, kind), []).append(problem)
     return [*groups.values()]
 
 

@@ -123,9 +123,10 @@ def test_the_order_depends_on_the_content_alone(seed: int) -> None:
 
 
 def test_problems_that_one_message_can_tell_are_grouped() -> None:
-    node, gate = Name("Node", "", "n"), FieldDropped("spec.x", "Gate")
-    problems = [Problem.about(PODS[0], gate), Problem.about(node, gate), Problem.about(PODS[1], gate), Problem(gate)]
-    assert [[0, 2], [1], [3]] == [[problems.index(each) for each in alike] for alike in grouped(problems)]
+    node, left_out = Name("Node", "", "n"), ObjectLeftOut("why")
+    problems = [Problem.about(PODS[0], left_out), Problem.about(node, left_out), Problem.about(PODS[1], left_out)]
+    problems += [Problem.about(each, FieldDropped("spec.x", "Gate")) for each in (node, PODS[0])]
+    assert [[0, 2], [1], [3, 4]] == [[problems.index(each) for each in alike] for alike in grouped(problems)]
     assert all(len({*map(problem_words, alike)}) == 1 for alike in grouped(MANY))
 
 
