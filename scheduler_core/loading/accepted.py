@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kubeapi.decode import Json
-from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.pods import Pod
 from kubeapi.resource_claims import ResourceClaimTemplate
-from kubeapi.workloads import Workload
 from scheduler_core.loading import read_devices, read_groups, read_nodes, read_volumes
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_objects import typed
@@ -16,9 +14,7 @@ from scheduler_core.loading.read_objects import typed
 _READERS: Mapping[str, Callable[[GatheredObjects], object]] = {
     "Node": read_nodes.read_node,
     "Pod": lambda gathered: typed(gathered, Pod),
-    "PodGroup": lambda gathered: read_groups.read_one(gathered, PodGroup),
-    "CompositePodGroup": lambda gathered: read_groups.read_one(gathered, CompositePodGroup),
-    "Workload": lambda gathered: read_groups.read_one(gathered, Workload),
+    **dict.fromkeys(("PodGroup", "CompositePodGroup", "Workload"), read_groups.read_one),
     "PersistentVolumeClaim": read_volumes.read_claim,
     "PersistentVolume": read_volumes.read_volume,
     "StorageClass": read_volumes.read_class,

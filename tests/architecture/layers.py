@@ -48,8 +48,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"sidecar", "facade"}),
     ),
     "scheduler_core.cluster": (
-        frozenset({"node_table", "published_slices", "store"}),
-        frozenset({"device_store", "label_stores", "volume_store"}),
+        frozenset({"lookups", "node_table", "published_slices", "store"}),
+        frozenset({"device_store", "group_store", "label_stores", "node_store", "volume_store"}),
+        frozenset({"stores"}),
         frozenset({"load"}),
         frozenset({"cluster"}),
     ),

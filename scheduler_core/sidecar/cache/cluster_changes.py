@@ -140,7 +140,7 @@ class ChangeReporter:
         """Return the state before a change, to be passed to ``group``."""
         group_cache = self._group_cache
         if kind in GROUPS:
-            return group_cache.groups.get((kind, *name)), group_cache.root_of((kind, *name))
+            return group_cache.live.get((kind, *name)), group_cache.root_of((kind, *name))
         if kind == "Workload":
             return group_cache.workloads.get(name), None
         return (group_cache.classes.get(name[1]) if kind == "PriorityClass" else group_cache.budgets.get(name)), None
@@ -215,13 +215,13 @@ class ChangeReporter:
         self.changes.roots.update(root for _, root in (before, after) if root is not None)
         if kind == "CompositePodGroup":
             # Without this composite, each of its children is a root.
-            self.changes.roots.update(Root(*child.key) for child in self._group_cache.children(*name))
+            self.changes.roots.update(Root(*child.key) for child in self._group_cache.live_children(*name))
 
     def _has_running_pods(self, kind: str, name: Name) -> bool:
         """Return whether a pod of the group, or of a group below it, has a node."""
         below = [(kind, *name)]
         if kind == "CompositePodGroup":
-            below = [live.key for child in self._group_cache.children(*name) for live in self._group_cache.tree(Root(*child.key))]
+            below = [live.key for child in self._group_cache.live_children(*name) for live in self._group_cache.tree(Root(*child.key))]
         pods, node_of = self._node_usage.pods, self._node_usage.node_of
         return any(node_of(pod) for key in below if key[0] == "PodGroup" for pod in pods.members(*key[1:]))
 

@@ -100,7 +100,7 @@ class VolumeBinder:
             return f"claim {'/'.join(name)} no longer exists"
         if self._is_bound(name):
             read = self._cache.usage.nodes.nodes.get(node)
-            labels = (read.node.metadata.labels if read is not None else None) or {}
+            labels = read.labels if read is not None else {}
             if not selectors.admits_volume(self._affinity(self._cache.volumes.volumes[claim.volume], node), labels):
                 return f"volume {claim.volume} of claim {'/'.join(name)} cannot be used on node {node}"
             return None
