@@ -24,7 +24,7 @@ from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import SCHEDULING_KINDS
-from scheduler_core.loading.read_objects import one_each
+from scheduler_core.loading.read_objects import by_name, one_each
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
@@ -159,14 +159,9 @@ class Cluster:
         return any(name in bytes(pod.text) for pod in (self._kinds or {})["Pod"] for name in names)
 
 
-def named_objects(kind: str, objects: Objects) -> dict[Key, GatheredObjects]:
+def named_objects(kind: str, objects: Iterable[GatheredObjects]) -> dict[Key, GatheredObjects]:
     """Return the objects of a kind by key; of several of one name the one that sorts first as JSON."""
-    named: dict[Key, GatheredObjects] = {}
-    for each in objects:
-        key = _key(kind, *written_name(each.text))
-        if key not in named or each.canonical() < named[key].canonical():
-            named[key] = each
-    return named
+    return {(kind, *name): each for name, each in by_name(objects, []).items()}
 
 
 def _key_in(content: Mapping[str, Any]) -> Key | None:

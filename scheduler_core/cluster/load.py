@@ -73,11 +73,15 @@ def _node_table(
     table = build_node_table(TableInputs(nodes, requested_rows(drafts), volumes.attach, images, provided, scored))
     free = report_storage(table, volumes)
     if devices is not None:
-        from scheduler_core.loading.released_claims import releasable
+        from scheduler_core.cluster.releasable_claims import ReleasableClaims
         from scheduler_core.plugins.devices.interchangeable import count_devices
 
         wanted = [draft.form.devices for draft in drafts if draft.form.devices]
-        later = releasable(drafts, devices)
+        claims = ReleasableClaims(devices.claims)
+        for draft in drafts:
+            claims.count(draft, 1)
+        running = {draft.key for draft in drafts if draft.node}
+        later = {"/".join(name): need for name, _, need in claims.update(running.__contains__) if need is not None}
         count_devices(table, devices, [*wanted, *((need,) for need in later.values())], later)
     demand = ClaimDemand.of_pods(draft.form.requests() for draft in drafts if draft.form.volumes)
     table.count_volumes(volume_numbers(table, free, demand))

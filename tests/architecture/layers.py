@@ -48,9 +48,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"sidecar", "facade"}),
     ),
     "scheduler_core.cluster": (
-        frozenset({"lookups", "node_table", "published_slices", "store"}),
+        frozenset({"lookups", "node_table", "published_slices", "releasable_claims", "store"}),
         frozenset({"device_store", "group_store", "label_stores", "node_store", "volume_store"}),
-        frozenset({"stores"}),
+        frozenset({"accepted", "stores"}),
         frozenset({"load"}),
         frozenset({"cluster"}),
     ),
@@ -209,7 +209,6 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset(
             {
                 "claimed_devices",
-                "releasable_claims",
                 "field_managers",
                 "freshness",
                 "node_cache",

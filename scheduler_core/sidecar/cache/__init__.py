@@ -9,7 +9,6 @@ pod_reader       pods as read from the API server, with the requirements of thei
 group_cache      groups, Workloads, priority classes, disruption budgets
 node_cache       nodes
 device_cache     claims to devices, slices, device classes and taint rules
-releasable_claims  claims that can be deallocated when their users are evicted, although pods without a node name them
 claimed_devices  devices that claims have, and those of allocations that are being written
 volume_cache     claims, volumes, storage classes and capacities, CSI drivers, attached volumes
 live_storage     options and rows of volumes for claims that wait for their first consumer
