@@ -193,7 +193,7 @@ def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, Objects], *, e
     if exact:
         _check_groups(snapshot, changed, sum(len(objects[kind]) for kind in (*_GROUPS, "Workload")))
     known = (each for kind in SCHEDULING_KINDS for each in snapshot.known.list_kind(kind) or () if not isinstance(each, Group))
-    store = GroupStore.of_objects((*known, *snapshot.groups, *changed.groups.values(), *changed.workloads.values()))
+    store = GroupStore.of_objects((*known, *snapshot.groups, *changed.groups, *changed.objects["Workload"].values()))
     lookup = JoinedLookup(SCHEDULING_KINDS, lambda: store, snapshot.known)
     return dataclasses.replace(snapshot, groups=store.all_completed(), priorities=GroupPriorities(store), known=lookup)
 
@@ -224,9 +224,9 @@ def _with_pods(snapshot: ClusterSnapshot, changed: Iterable[str], objects: Objec
 
 def _check_groups(snapshot: ClusterSnapshot, changed: GroupStore, given: int) -> None:
     """Raise _NotSharedError if not all of the *given* groups can be used, or if pods can get other claims to devices from *changed* ones."""
-    before = (group for group in snapshot.groups if (group.kind, namespace_of(group), group.metadata.name) in changed.groups)
-    claims = (group.spec.resource_claims for group in (*changed.groups.values(), *before) if isinstance(group, PodGroup))
-    if len(changed.groups) + len(changed.workloads) < given or (snapshot.devices is not None and any(claims)):
+    before = (group for group in snapshot.groups if (namespace_of(group), group.metadata.name) in changed.objects[group.kind])
+    claims = (group.spec.resource_claims for group in (*changed.groups, *before) if isinstance(group, PodGroup))
+    if len(changed.groups) + len(changed.objects["Workload"]) < given or (snapshot.devices is not None and any(claims)):
         raise _NotSharedError
 
 

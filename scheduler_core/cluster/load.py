@@ -50,7 +50,7 @@ def load_gathered(
     profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems)
     drafts, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
     drafts, devices = _with_devices(kinds, drafts, groups, reader, problems)
-    generated = v1alpha1.join(drafts, groups.workloads.values(), groups.groups.values(), groups.priorities)
+    generated = v1alpha1.join(drafts, groups.objects["Workload"].values(), groups.groups, groups.priorities)
     table = _node_table(nodes, drafts, volumes, devices, profiles.scored_resources)
     if attributes := tuple(device_topology):
         _report_levels(table, devices, attributes, problems)

@@ -74,3 +74,15 @@ def replace_in(values: dict[K, V], name: K, value: V | None) -> bool:
     else:
         values[name] = value
     return before != value
+
+
+def add_to(index: dict[K, set[V]], key: K, name: V) -> None:
+    """Add *name* to those of *key*."""
+    index.setdefault(key, set()).add(name)
+
+
+def discard_from(index: dict[K, set[V]], key: K, name: V) -> None:
+    """Remove *name* from those of *key*."""
+    index[key].discard(name)
+    if not index[key]:
+        del index[key]

@@ -68,7 +68,7 @@ class Stores:
             groups=groups,
             priorities=GroupPriorities(self.groups),
             desired={},
-            budgets=self.groups.sorted_budgets(),
+            budgets=self.groups.budgets,
             known=known,
             volumes=self.volumes.objects,
             devices=devices,

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 from kubeapi.groups import Group
-from scheduler_core.cluster.group_store import GroupStore, Key
+from scheduler_core.cluster.group_store import GROUPS, GroupStore, Key
+from scheduler_core.cluster.store import add_to, discard_from
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.conditions import DISRUPTION_TARGET
@@ -18,7 +20,6 @@ from scheduler_core.sidecar.cache.field_managers import managers_of_condition
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.writes import Condition
 
-GROUPS = ("PodGroup", "CompositePodGroup")
 _MAX_PARENTS = 64
 """Maximum number of parents to follow: far more than the four levels that a valid tree has."""
 _NO_STAMP = Stamp("", 0)
@@ -83,14 +84,14 @@ class GroupCache(GroupStore):
         key = (raw_object.kind, *name)
         before = self.live.get(key)
         super().add_or_update(raw_object, name)
-        if (group := self.groups.get(key)) is None:
+        if (group := self.objects[raw_object.kind].get(name)) is None or raw_object.kind not in GROUPS:
             return
         acknowledged = before is not None and before.binds_acknowledged and before.uid == stamp.uid
         live = self.live[key] = LiveGroup(key, stamp, group, binds_acknowledged=acknowledged)
         if live.condition(DISRUPTION_TARGET) is not None:
             live.disrupted_by = managers_of_condition(raw_object.text, DISRUPTION_TARGET)
         if live.workload:
-            self._by_workload.setdefault((key[1], live.workload), set()).add(key)
+            add_to(self._by_workload, (key[1], live.workload), key)
 
     def groups_of_workload(self, workload: Name) -> list[Key]:
         """Return the groups whose spec names this Workload."""
@@ -137,10 +138,8 @@ class GroupCache(GroupStore):
                     stack.extend(self.live_children(*live.key[1:]))
         return list(groups.values())
 
-    def _set_group(self, key: Key, group: Group | None) -> None:
-        super()._set_group(key, group)
+    def _set(self, kind: str, name: Name, value: Any) -> None:
+        super()._set(kind, name, value)
+        key = (kind, *name)
         if (live := self.live.pop(key, None)) is not None and live.workload:
-            keys = self._by_workload[key[1], live.workload]
-            keys.discard(key)
-            if not keys:
-                del self._by_workload[key[1], live.workload]
+            discard_from(self._by_workload, (name[0], live.workload), key)

@@ -77,7 +77,7 @@ class LiveSnapshots:
         node_usage, groups = self._node_usage, self._groups
         counted = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_counted(pod)), key=lambda pod: pod.key)
         drafts = [replaced(pod.draft) for pod in counted]
-        made = v1alpha1.join(drafts, groups.workloads.values(), groups.groups.values(), groups.priorities)
+        made = v1alpha1.join(drafts, groups.objects["Workload"].values(), groups.groups, groups.priorities)
         return made, [replaced(node_usage.record(pod), group=draft.group) for pod, draft in zip(counted, drafts, strict=True)]
 
     def _problems_of_pods(self) -> Iterator[Problem]:
