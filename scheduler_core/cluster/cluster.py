@@ -29,7 +29,7 @@ from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
-from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -202,9 +202,8 @@ def _with_pods(snapshot: ClusterSnapshot, changed: Iterable[str], objects: Objec
     """Return *snapshot* with the pods *objects* in place of those that *changed*, by key."""
     problems: list[Problem] = []
     before = {pod.key: pod for pod in snapshot.pods}
-    records = Records(snapshot.nodes, _priorities(snapshot), problems, snapshot.profiles)
     first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
-    shapes: dict[int, PodShape] = {}
+    records = Records(snapshot.nodes, _priorities(snapshot), problems, snapshot.profiles, first)
     volumes = dataclasses.replace(snapshot.volumes, users=snapshot.volumes.users.copied())
     drafts, reader = read_pods(objects, snapshot.nodes.index, volumes, problems)
     if exact and (any(draft.reference is not None for draft in drafts) or not all(map(snapshot.nodes.row.has, requested_rows(drafts)))):
@@ -215,10 +214,8 @@ def _with_pods(snapshot: ClusterSnapshot, changed: Iterable[str], objects: Objec
         drafts = _resolve_devices(drafts, snapshot, reader)
     for draft in drafts:
         record = records.record(draft)
-        if (shape := shapes.get(record.shape.serial)) is None:
-            shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)
-        known = gone.get(record.key)
-        before[record.key] = replaced(record, shape=shape, group=known.group if known and draft.reference is not None else record.group)
+        known = gone.get(record.key) if draft.reference is not None else None
+        before[record.key] = record if known is None else replaced(record, group=known.group)
     return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)), volumes=volumes)
 
 

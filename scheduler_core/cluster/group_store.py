@@ -16,7 +16,6 @@ from scheduler_core.loading.read_groups import SCHEDULING_KINDS, completed, entr
 from scheduler_core.model.device_claims import PodEntry
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import DisruptionBudget
-from validators.lookup import parent_of
 from validators.model.objects import Named, Object, namespace_of
 
 Key = tuple[str, str, str]
@@ -139,20 +138,24 @@ class GroupStore(Store[None]):
         return found
 
     def _set(self, kind: str, name: Name, value: Any) -> None:
-        key = (kind, *name)
         before = self.objects[kind].pop(name, None)
         if value is not None:
             self.objects[kind][name] = value
         self._lists.pop(kind, None)
-        self._completed.pop(key, None)
-        self._entries.pop(name, None)
         if kind == "PriorityClass":
             self._priorities = None
             self._completed.clear()
             self._lists.clear()
-        for change, each in ((discard_from, before), (add_to, value)):
-            if each is not None and (parent := parent_of(each)):
-                change(self._children, (name[0], parent), key)
+        elif kind in GROUPS:
+            self._group_changed((kind, *name), before, value)
+
+    def _group_changed(self, key: Key, before: Group | None, after: Group | None) -> None:
+        self._completed.pop(key, None)
+        self._entries.pop(key[1:], None)
+        if before is not None and (parent := before.spec.parent_composite_pod_group_name):
+            discard_from(self._children, (key[1], parent), key)
+        if after is not None and (parent := after.spec.parent_composite_pod_group_name):
+            add_to(self._children, (key[1], parent), key)
 
 
 def _named(key: Key) -> Object:

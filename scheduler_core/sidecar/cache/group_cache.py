@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
 
 from kubeapi.groups import Group
 from scheduler_core.cluster.group_store import GROUPS, GroupStore, Key
@@ -138,8 +137,7 @@ class GroupCache(GroupStore):
                     stack.extend(self.live_children(*live.key[1:]))
         return list(groups.values())
 
-    def _set(self, kind: str, name: Name, value: Any) -> None:
-        super()._set(kind, name, value)
-        key = (kind, *name)
+    def _group_changed(self, key: Key, before: Group | None, after: Group | None) -> None:
+        super()._group_changed(key, before, after)
         if (live := self.live.pop(key, None)) is not None and live.workload:
-            discard_from(self._by_workload, (name[0], live.workload), key)
+            discard_from(self._by_workload, (key[1], live.workload), key)

@@ -96,8 +96,7 @@ class Lazy(Sequence[T], Generic[T]):
     """Sequence that is created on first use."""
 
     def __init__(self, make: Callable[[], Sequence[T]]) -> None:
-        self._make = make
-        self._made: Sequence[T] | None = None
+        self._all = functools.cache(make)
 
     def __len__(self) -> int:
         return len(self._all())
@@ -111,8 +110,3 @@ class Lazy(Sequence[T], Generic[T]):
     def __getitem__(self, index: slice) -> Sequence[T]: ...
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
         return self._all()[index]
-
-    def _all(self) -> Sequence[T]:
-        if self._made is None:
-            self._made = self._make()
-        return self._made

@@ -86,9 +86,14 @@ class NodeCache(NodeStore):
 
     def _set(self, kind: str, name: Name, value: Any) -> NodeChange:
         before = self.nodes.get(name[1])
-        read = self._with_shared_texts(value) if isinstance(value, NodeRead) else None
-        self._images_changed(name[1], before.images if before is not None else (), read.images if read is not None else ())
-        return super()._set(kind, name, read)
+        if isinstance(value, NodeRead) and (value != before or value.images != before.images):
+            value = self._with_shared_texts(value)
+        elif value is not None:
+            # Most events change nothing that is read.
+            value = before
+        if value is not before:
+            self._images_changed(name[1], before.images if before is not None else (), value.images if value is not None else ())
+        return super()._set(kind, name, value)
 
     def _images_changed(self, node: str, before: Images, images: Images) -> None:
         if images == before:
