@@ -74,7 +74,7 @@ def read_one(gathered: GatheredObjects) -> tuple[Name, PriorityClass | Workload 
     content = gathered.content()
     try:
         decoded = pipeline.decode_for_lookup(content)
-        if not isinstance(decoded, PriorityClass | Workload | PodGroup | CompositePodGroup):
+        if not isinstance(decoded, (PodGroup, Workload, CompositePodGroup, PriorityClass)):
             raise Unusable(_why(content))
     except RecursionError:
         raise Unusable(DEEP) from None

@@ -14,9 +14,9 @@ from scheduler_core.model.nodes import Image
 from scheduler_core.plugins import registry
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class NodeRead:
-    """A node; equal nodes may have different images.
+    """A node, not changed once it is read, but not frozen, which is slow; equal nodes may have different images.
 
     Attributes:
         labels: its labels.
