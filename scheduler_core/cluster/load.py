@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from scheduler_core.cluster.group_store import GroupStore
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.cluster.stores import Stores, assembled
 from scheduler_core.loading import v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
-from scheduler_core.loading.gather import CONFIGURATION, DEVICE_KINDS, gather, left_out
+from scheduler_core.loading.gather import CONFIGURATION, gather, left_out
 from scheduler_core.loading.gathered import Given, Objects, Unusable
 from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
@@ -49,7 +48,7 @@ def load_gathered(
     nodes, groups, volumes = stores.nodes.nodes, stores.groups, stores.volumes.objects
     profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems)
     drafts, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
-    drafts, devices = _with_devices(kinds, drafts, groups, reader, problems)
+    drafts, devices = _with_devices(stores, drafts, reader)
     generated = v1alpha1.join(drafts, groups.objects["Workload"].values(), groups.groups, groups.priorities)
     table = _node_table(nodes, drafts, volumes, devices, profiles.scored_resources)
     if attributes := tuple(device_topology):
@@ -94,19 +93,14 @@ def _report_levels(table: NodeTable, devices: DeviceObjects | None, attributes: 
     report_levels(table, devices or DeviceObjects(), attributes, problems)
 
 
-def _with_devices(
-    kinds: Mapping[str, Objects], drafts: list[Draft], groups: GroupStore, reader: Reader, problems: list[Problem]
-) -> tuple[list[Draft], DeviceObjects | None]:
-    """Return *drafts*, with *groups* and read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
-    if not any(kinds[kind] for kind in DEVICE_KINDS) and not any(draft.attached.entries for draft in drafts):
+def _with_devices(stores: Stores, drafts: list[Draft], reader: Reader) -> tuple[list[Draft], DeviceObjects | None]:
+    """Return *drafts*, read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
+    if stores.devices is None and not any(draft.attached.entries for draft in drafts):
         return drafts, None
-    from scheduler_core.cluster.device_store import DeviceStore
     from scheduler_core.loading.pod_devices import PodDevices
 
-    store = DeviceStore()
-    store.fill(kinds, problems)
-    devices = store.objects or DeviceObjects()
-    return PodDevices(devices, groups.entries).resolved(drafts, reader.forms), devices
+    devices = (stores.devices.objects if stores.devices is not None else None) or DeviceObjects()
+    return PodDevices(devices, stores.groups.entries).resolved(drafts, reader.forms), devices
 
 
 def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -> SchedulerProfiles:

@@ -14,7 +14,7 @@ from scheduler_core.cluster.node_store import NodeStore
 from scheduler_core.cluster.store import Store
 from scheduler_core.cluster.volume_store import VolumeStore
 from scheduler_core.loading import label_case, label_suggestions
-from scheduler_core.loading.gather import left_out
+from scheduler_core.loading.gather import DEVICE_KINDS, left_out
 from scheduler_core.loading.gathered import Objects
 from scheduler_core.loading.read_namespaces import missing_namespaces
 from scheduler_core.loading.v1alpha1 import GeneratedGroups
@@ -42,8 +42,13 @@ class Stores:
 
     @classmethod
     def filled(cls, kinds: Mapping[str, Objects], problems: list[Problem]) -> Self:
-        """Return stores, without that of devices, of the objects by kind."""
-        stores = cls(NodeStore(), GroupStore(), VolumeStore(completes=True), SelectorStore(), NamespaceStore())
+        """Return stores of the objects by kind."""
+        devices = None
+        if any(kinds[kind] for kind in DEVICE_KINDS):
+            from scheduler_core.cluster.device_store import DeviceStore
+
+            devices = DeviceStore()
+        stores = cls(NodeStore(), GroupStore(), VolumeStore(completes=True), SelectorStore(), NamespaceStore(), devices)
         for each in stores.all():
             each.fill(kinds, problems)
         return stores

@@ -217,7 +217,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
                 "shape_cache",
             }
         ),
-        frozenset({"device_cache", "group_cache", "object_head", "pod_cache", "volume_cache"}),
+        frozenset({"device_cache", "group_cache", "pod_cache", "volume_cache"}),
         frozenset({"live_devices", "live_storage", "needed_kinds", "pod_reader"}),
         frozenset({"claim_rows", "informers", "live_levels"}),
         frozenset({"node_usage"}),

@@ -32,12 +32,11 @@ from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter
 from scheduler_core.sidecar.cache.device_cache import DeviceCache
-from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
+from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number, read_head
 from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, OPTIONAL, NeededKinds, Reads
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
-from scheduler_core.sidecar.cache.object_head import read_head
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodCache
 from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
@@ -228,7 +227,7 @@ class Cache:
             self._add_pod(raw_object, name, stamp)
         elif kind in self.group_cache.readers:
             before = self.reporter.before_change(kind, name)
-            self.group_cache.add_or_update(raw_object, name, stamp)
+            self.group_cache.add_or_update(raw_object, name, stamp.uid)
             self._group_changed(kind, name, before)
         else:
             self._changed(self._stores[kind].add_or_update(raw_object, name))

@@ -16,12 +16,10 @@ from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.names import Name as Root
 from scheduler_core.sidecar.cache.field_managers import managers_of_condition
-from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.writes import Condition
 
 _MAX_PARENTS = 64
 """Maximum number of parents to follow: far more than the four levels that a valid tree has."""
-_NO_STAMP = Stamp("", 0)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -29,7 +27,7 @@ class LiveGroup:
     """A PodGroup or a CompositePodGroup."""
 
     key: Key
-    stamp: Stamp
+    uid: str
     group: Group
     """The object as it was read; its metadata has the finalizers."""
     assumed_conditions: dict[str, Condition] = dataclasses.field(default_factory=dict)
@@ -38,11 +36,6 @@ class LiveGroup:
     """For a root: whether this process saw all binds of its tree confirmed."""
     disrupted_by: frozenset[str] = frozenset()
     """Field managers of its condition DisruptionTarget."""
-
-    @property
-    def uid(self) -> str:
-        """Return the uid of the object."""
-        return self.stamp.uid
 
     @property
     def parent(self) -> str:
@@ -78,15 +71,15 @@ class GroupCache(GroupStore):
         self.live: dict[Key, LiveGroup] = {}
         self._by_workload: dict[Name, set[Key]] = {}
 
-    def add_or_update(self, raw_object: GatheredObjects, name: Name, stamp: Stamp = _NO_STAMP) -> None:
-        """Add or replace an object of one of these kinds."""
+    def add_or_update(self, raw_object: GatheredObjects, name: Name, uid: str = "") -> None:
+        """Add or replace an object, which has this uid."""
         key = (raw_object.kind, *name)
         before = self.live.get(key)
         super().add_or_update(raw_object, name)
         if (group := self.objects[raw_object.kind].get(name)) is None or raw_object.kind not in GROUPS:
             return
-        acknowledged = before is not None and before.binds_acknowledged and before.uid == stamp.uid
-        live = self.live[key] = LiveGroup(key, stamp, group, binds_acknowledged=acknowledged)
+        acknowledged = before is not None and before.binds_acknowledged and before.uid == uid
+        live = self.live[key] = LiveGroup(key, uid, group, binds_acknowledged=acknowledged)
         if live.condition(DISRUPTION_TARGET) is not None:
             live.disrupted_by = managers_of_condition(raw_object.text, DISRUPTION_TARGET)
         if live.workload:
