@@ -52,7 +52,9 @@ def load_gathered(
     generated = v1alpha1.join(drafts, groups.objects["Workload"].values(), groups.groups, groups.priorities)
     table = _node_table(nodes, drafts, volumes, devices, profiles.scored_resources)
     if attributes := tuple(device_topology):
-        _report_levels(table, devices, attributes, problems)
+        from scheduler_core.loading.device_levels import report_levels
+
+        report_levels(table, devices or DeviceObjects(), attributes, problems)
     problems += stores.nodes.problems()
     # The records take the memory of the nodes.
     nodes.clear()
@@ -85,12 +87,6 @@ def _node_table(
     demand = ClaimDemand.of_pods(draft.form.requests() for draft in drafts if draft.form.volumes)
     table.count_volumes(volume_numbers(table, free, demand))
     return table
-
-
-def _report_levels(table: NodeTable, devices: DeviceObjects | None, attributes: Sequence[str], problems: list[Problem]) -> None:
-    from scheduler_core.loading.device_levels import report_levels
-
-    report_levels(table, devices or DeviceObjects(), attributes, problems)
 
 
 def _with_devices(stores: Stores, drafts: list[Draft], reader: Reader) -> tuple[list[Draft], DeviceObjects | None]:
