@@ -8,7 +8,7 @@ from typing import Any, Self
 from kubeapi.groups import Group, PodGroup
 from kubeapi.meta import ObjectMeta
 from kubeapi.priority import SYSTEM_CLASSES
-from scheduler_core.cluster.store import Store, add_to, discard_from
+from scheduler_core.cluster.store import Store
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import Unusable
 from scheduler_core.loading.priority import Priorities
@@ -37,7 +37,7 @@ class GroupStore(Store[None]):
     def __init__(self) -> None:
         super().__init__()
         self.objects: dict[str, dict[Name, Any]] = {kind: {} for kind in self.readers}
-        self._children: dict[Name, set[Key]] = {}
+        self._children: dict[Name, dict[Key, None]] = {}
         self._completed: dict[Key, tuple[Group, int]] = {}
         self._entries: dict[Name, Mapping[PodEntry, str | None]] = {}
         self._lists: dict[str, tuple[Object, ...]] = {}
@@ -115,11 +115,11 @@ class GroupStore(Store[None]):
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
         """See Lookup."""
-        return tuple(self.completed(key) for key in self.child_keys(namespace, name) if key[0] == kind)
+        return tuple(self.completed(key) for key in sorted(self.child_keys(namespace, name)) if key[0] == kind)
 
-    def child_keys(self, namespace: str, name: str) -> list[Key]:
-        """Return the groups whose spec names this composite as parent, sorted."""
-        return sorted(self._children.get((namespace, name), ()))
+    def child_keys(self, namespace: str, name: str) -> Iterable[Key]:
+        """Return the groups whose spec names this composite as parent, those that changed last at the end."""
+        return self._children.get((namespace, name), ())
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
@@ -153,9 +153,12 @@ class GroupStore(Store[None]):
         self._completed.pop(key, None)
         self._entries.pop(key[1:], None)
         if before is not None and (parent := before.spec.parent_composite_pod_group_name):
-            discard_from(self._children, (key[1], parent), key)
+            siblings = self._children[key[1], parent]
+            del siblings[key]
+            if not siblings:
+                del self._children[key[1], parent]
         if after is not None and (parent := after.spec.parent_composite_pod_group_name):
-            add_to(self._children, (key[1], parent), key)
+            self._children.setdefault((key[1], parent), {})[key] = None
 
 
 def _named(key: Key) -> Object:
