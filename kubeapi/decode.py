@@ -91,7 +91,10 @@ def parse(source: Source) -> Json:
 
 def plain(value: Json) -> Json:
     """Return the value without null fields and with whole floats as integers; list items keep their places."""
-    if isinstance(value, Mapping):
+    # Mostly strings; a mapping of another type than dict is tested for slowly.
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (dict, Mapping)):
         return {key: plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
         return [plain(item) for item in value]

@@ -8,13 +8,14 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kubeapi.groups import CompositePodGroup, Group, PodGroup
+from kubeapi.groups import Group, PodGroup
 from kubeapi.meta import replaced
-from kubeapi.nodes import Node
 from kubeapi.priority import PriorityClass
 from kubeapi.versions import served
-from kubeapi.workloads import Workload
+from scheduler_core.cluster.group_store import GroupPriorities, GroupStore
 from scheduler_core.cluster.load import load_gathered
+from scheduler_core.cluster.lookups import JoinedLookup, with_nodes
+from scheduler_core.cluster.node_store import NodeStore
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.gather import KINDS, gather, is_left_out, written_name
@@ -22,19 +23,17 @@ from scheduler_core.loading.gathered import GatheredObjects, Given, Objects
 from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
-from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
-from scheduler_core.loading.read_nodes import images_among, read_nodes
-from scheduler_core.loading.read_objects import one_each
+from scheduler_core.loading.read_groups import SCHEDULING_KINDS
+from scheduler_core.loading.read_objects import by_name, one_each
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
-from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
-from validators.lookup import KnownObjects, Lookup
-from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
+from validators.model.objects import CLUSTER_SCOPED, namespace_of
 
 _GROUPS = ("PodGroup", "CompositePodGroup")
 INCREMENTAL = frozenset({"Node", "Pod", *_GROUPS, "Workload"})
@@ -160,14 +159,9 @@ class Cluster:
         return any(name in bytes(pod.text) for pod in (self._kinds or {})["Pod"] for name in names)
 
 
-def named_objects(kind: str, objects: Objects) -> dict[Key, GatheredObjects]:
+def named_objects(kind: str, objects: Iterable[GatheredObjects]) -> dict[Key, GatheredObjects]:
     """Return the objects of a kind by key; of several of one name the one that sorts first as JSON."""
-    named: dict[Key, GatheredObjects] = {}
-    for each in objects:
-        key = _key(kind, *written_name(each.text))
-        if key not in named or each.canonical() < named[key].canonical():
-            named[key] = each
-    return named
+    return {(kind, *name): each for name, each in by_name(objects, []).items()}
 
 
 def _key_in(content: Mapping[str, Any]) -> Key | None:
@@ -193,52 +187,23 @@ class _NotSharedError(Exception):
     """A change that concerns more of a snapshot than its own object."""
 
 
-class _WithReplaced(KnownObjects):
-    """Known objects after all objects of some kinds are replaced."""
-
-    def __init__(self, before: Lookup, kinds: Iterable[str], objects: Iterable[Object]) -> None:
-        super().__init__(objects, complete=False)
-        self._before = before
-        self._others = frozenset(kinds)
-
-    def get(self, kind: str, namespace: str, name: str) -> Object | None:
-        """See Lookup."""
-        return super().get(kind, namespace, name) if kind in self._others else self._before.get(kind, namespace, name)
-
-    def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
-        """See Lookup."""
-        return super().children(kind, namespace, name) if kind in self._others else self._before.children(kind, namespace, name)
-
-    def list_kind(self, kind: str) -> Sequence[Object] | None:
-        """See Lookup."""
-        return super().list_kind(kind) if kind in self._others else self._before.list_kind(kind)
-
-
 def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, Objects], *, exact: bool) -> ClusterSnapshot:
-    problems: list[Problem] = []
-    priorities = _priorities(snapshot)
-    leaves = read_kind(objects["PodGroup"], PodGroup, problems).good
-    composites = read_kind(objects["CompositePodGroup"], CompositePodGroup, problems).good
-    workloads = read_kind(objects["Workload"], Workload, problems).good
+    changed = GroupStore()
+    changed.fill(objects, [])
     if exact:
-        _check_groups(snapshot, (*leaves, *composites), sum(len(objects[kind]) for kind in (*_GROUPS, "Workload")) - len(workloads))
-    replaced: tuple[Group, ...] = (*leaves, *composites)
-    changed = {_name(group): group for group in replaced}
-    groups = completed([*(group for group in snapshot.groups if _name(group) not in changed), *changed.values()], priorities, problems)
-    # Of unusable groups only the names are known.
-    others = (each for kind in (*_GROUPS, "Workload") for each in snapshot.known.list_kind(kind) or () if not isinstance(each, Group))
-    known_objects = {_name(each): each for each in (*others, *workloads) if _name(each) not in changed}
-    known = _WithReplaced(snapshot.known, (*_GROUPS, "Workload"), (*groups, *known_objects.values()))
-    return dataclasses.replace(snapshot, groups=groups, priorities=group_priorities(groups, priorities), known=known)
+        _check_groups(snapshot, changed, sum(len(objects[kind]) for kind in (*_GROUPS, "Workload")))
+    known = (each for kind in SCHEDULING_KINDS for each in snapshot.known.list_kind(kind) or () if not isinstance(each, Group))
+    store = GroupStore.of_objects((*known, *snapshot.groups, *changed.groups, *changed.objects["Workload"].values()))
+    lookup = JoinedLookup(SCHEDULING_KINDS, lambda: store, snapshot.known)
+    return dataclasses.replace(snapshot, groups=store.all_completed(), priorities=GroupPriorities(store), known=lookup)
 
 
 def _with_pods(snapshot: ClusterSnapshot, changed: Iterable[str], objects: Objects, serial: int, *, exact: bool) -> ClusterSnapshot:
     """Return *snapshot* with the pods *objects* in place of those that *changed*, by key."""
     problems: list[Problem] = []
     before = {pod.key: pod for pod in snapshot.pods}
-    records = Records(snapshot.nodes, _priorities(snapshot), problems, snapshot.profiles)
     first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
-    shapes: dict[int, PodShape] = {}
+    records = Records(snapshot.nodes, _priorities(snapshot), problems, snapshot.profiles, first)
     volumes = dataclasses.replace(snapshot.volumes, users=snapshot.volumes.users.copied())
     drafts, reader = read_pods(objects, snapshot.nodes.index, volumes, problems)
     if exact and (any(draft.reference is not None for draft in drafts) or not all(map(snapshot.nodes.row.has, requested_rows(drafts)))):
@@ -249,28 +214,24 @@ def _with_pods(snapshot: ClusterSnapshot, changed: Iterable[str], objects: Objec
         drafts = _resolve_devices(drafts, snapshot, reader)
     for draft in drafts:
         record = records.record(draft)
-        if (shape := shapes.get(record.shape.serial)) is None:
-            shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)
-        known = gone.get(record.key)
-        before[record.key] = replaced(record, shape=shape, group=known.group if known and draft.reference is not None else record.group)
+        known = gone.get(record.key) if draft.reference is not None else None
+        before[record.key] = record if known is None else replaced(record, group=known.group)
     return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)), volumes=volumes)
 
 
-def _check_groups(snapshot: ClusterSnapshot, changed: Sequence[Group], given: int) -> None:
+def _check_groups(snapshot: ClusterSnapshot, changed: GroupStore, given: int) -> None:
     """Raise _NotSharedError if not all of the *given* groups can be used, or if pods can get other claims to devices from *changed* ones."""
-    names = {_name(group) for group in changed}
-    before = (group for group in snapshot.groups if _name(group) in names)
-    claims = (group.spec.resource_claims for group in (*changed, *before) if isinstance(group, PodGroup))
-    if len(changed) < given or (snapshot.devices is not None and any(claims)):
+    before = (group for group in snapshot.groups if (namespace_of(group), group.metadata.name) in changed.objects[group.kind])
+    claims = (group.spec.resource_claims for group in (*changed.groups, *before) if isinstance(group, PodGroup))
+    if len(changed.groups) + len(changed.objects["Workload"]) < given or (snapshot.devices is not None and any(claims)):
         raise _NotSharedError
 
 
 def _resolve_devices(drafts: list[Draft], snapshot: ClusterSnapshot, reader: Reader) -> list[Draft]:
     """Return *drafts*, read by *reader*, with the requirements of their claims to the devices of *snapshot*."""
-    from scheduler_core.loading.pod_devices import PodDevices, group_entries
+    from scheduler_core.loading.pod_devices import PodDevices
 
-    groups = group_entries(group for group in snapshot.groups if isinstance(group, PodGroup))
-    return PodDevices(snapshot.devices or DeviceObjects(), groups.get).resolved(drafts, reader.forms)
+    return PodDevices(snapshot.devices or DeviceObjects(), GroupStore.of_objects(snapshot.groups).entries).resolved(drafts, reader.forms)
 
 
 def _with_drivers(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapshot:
@@ -284,13 +245,12 @@ def _with_drivers(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapsho
 
 
 def _with_nodes(snapshot: ClusterSnapshot, objects: Objects, *, exact: bool) -> ClusterSnapshot:
-    problems: list[Problem] = []
-    read = read_nodes(objects, problems)
-    rows = snapshot.nodes.row
+    changed = NodeStore()
+    changed.fill({"Node": objects}, [])
+    read, rows = changed.nodes, snapshot.nodes.row
     if exact and (len(read) < len(objects) or not all(name in rows for each in read.values() for name in each.allocatable)):
         raise _NotSharedError
-    images = [images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values()]
-    more = build_node_table(TableInputs(read, snapshot.nodes.resources, snapshot.volumes.attach, images), problems)
+    more = build_node_table(TableInputs(read, snapshot.nodes.resources, snapshot.volumes.attach, snapshot.nodes.reported))
     table, new_index = snapshot.nodes.joined(more)
     free = report_storage(table, snapshot.volumes)
     needs = (pod.shape.volumes for pod in snapshot.pods if pod.shape.volumes)
@@ -298,11 +258,8 @@ def _with_nodes(snapshot: ClusterSnapshot, objects: Objects, *, exact: bool) -> 
     table.count_volumes(volume_numbers(table, free, demand, snapshot.nodes.storage))
     if snapshot.nodes.device_rows is not None:
         table.count_devices(snapshot.nodes.device_rows)
-    known_nodes = {
-        _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
-    }
     pods = tuple(_renumbered(pod, new_index) for pod in snapshot.pods)
-    return dataclasses.replace(snapshot, nodes=table, pods=pods, known=_WithReplaced(snapshot.known, ("Node",), known_nodes.values()))
+    return dataclasses.replace(snapshot, nodes=table, pods=pods, known=with_nodes(snapshot.known, table))
 
 
 def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
@@ -313,7 +270,3 @@ def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
 
 def _priorities(snapshot: ClusterSnapshot) -> Priorities:
     return Priorities(each for each in snapshot.known.list_kind("PriorityClass") or () if isinstance(each, PriorityClass))
-
-
-def _name(named: Object) -> tuple[str, str, str]:
-    return named.kind, namespace_of(named), named.metadata.name

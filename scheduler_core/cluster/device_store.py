@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Container, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from kubeapi.devices import DeviceClass
 from kubeapi.resource_claims import ResourceClaim, ResourceClaimTemplate
 from scheduler_core.cluster.published_slices import PublishedSlices
-from scheduler_core.cluster.store import Store
+from scheduler_core.cluster.store import Store, replace_in
 from scheduler_core.loading.claim_specs import ClaimSpecs
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.read_devices import (
@@ -26,9 +26,6 @@ from scheduler_core.loading.read_devices import (
 )
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import MOST_CONSUMERS, Allocation, ClaimSpec
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 @dataclasses.dataclass(slots=True)
@@ -119,17 +116,17 @@ class DeviceStore(Store[DeviceChange]):
         change = DeviceChange()
         match kind:
             case "ResourceClaim":
-                if _replace(self._claims, name, value):
+                if replace_in(self._claims, name, value):
                     self._set_claim(name, change)
             case "ResourceClaimTemplate":
-                if _replace(self._written_templates, name, value):
+                if replace_in(self._written_templates, name, value):
                     self._set_template(name)
             case "ResourceSlice":
                 change.frees = self.slices.set_slice(name[1], value)
             case "DeviceTaintRule":
                 change.frees = self.slices.set_rule(name[1], value)
             case "DeviceClass":
-                if _replace(self._classes, name[1], value):
+                if replace_in(self._classes, name[1], value):
                     self._set_classes(change)
         change.moved = frozenset(self.slices.moved)
         self.slices.moved.clear()
@@ -205,13 +202,3 @@ class DeviceStore(Store[DeviceChange]):
 def _frees(before: KnownClaim, after: KnownClaim) -> bool:
     """Return whether a changed claim can have other devices, or has a place for a consumer that it did not have."""
     return after.allocation != before.allocation or len(before.consumers) >= MOST_CONSUMERS > len(after.consumers)
-
-
-def _replace(values: dict[K, V], name: K, value: V | None) -> bool:
-    """Set a value, or remove it (None); return whether it differs."""
-    before = values.get(name)
-    if value is None:
-        values.pop(name, None)
-    else:
-        values[name] = value
-    return before != value

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubeapi.groups import CompositePodGroup, Group, PodGroup
-from kubeapi.priority import PriorityClass
-from kubeapi.workloads import Workload
-from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
-from scheduler_core.cluster.volume_store import VolumeStore
-from scheduler_core.loading import label_case, label_suggestions, v1alpha1
+from scheduler_core.cluster.stores import Stores, assembled
+from scheduler_core.loading import v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
-from scheduler_core.loading.gather import CONFIGURATION, DEVICE_KINDS, gather, left_out
+from scheduler_core.loading.gather import CONFIGURATION, gather, left_out
 from scheduler_core.loading.gathered import Given, Objects, Unusable
 from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
-from scheduler_core.loading.priority import Priorities
-from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
-from scheduler_core.loading.read_namespaces import missing_namespaces
-from scheduler_core.loading.read_nodes import NodeRead, images_among, read_nodes
+from scheduler_core.loading.read_nodes import NodeRead
 from scheduler_core.loading.read_objects import several
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import Problem, in_order
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
-from validators.lookup import KnownObjects
-from validators.model.views import Node
 
 
 def load(objects: Iterable[Given], profiles: SchedulerProfiles | None = None, device_topology: Iterable[str] = ()) -> ClusterSnapshot:
@@ -52,46 +44,22 @@ def load_gathered(
     device_topology: Iterable[str] = (),
 ) -> ClusterSnapshot:
     """Return the snapshot of the objects by kind; see ``load``."""
-    nodes = read_nodes(kinds["Node"], problems)
+    stores = Stores.filled(kinds, problems)
+    nodes, groups, volumes = stores.nodes.nodes, stores.groups, stores.volumes.objects
     profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems)
-    classes = read_kind(kinds["PriorityClass"], PriorityClass, problems)
-    workloads = read_kind(kinds["Workload"], Workload, problems)
-    leaves = read_kind(kinds["PodGroup"], PodGroup, problems)
-    composites = read_kind(kinds["CompositePodGroup"], CompositePodGroup, problems)
-    priorities = Priorities(classes.good)
-    stores = VolumeStore(completes=True), SelectorStore(), NamespaceStore()
-    for store in stores:
-        store.fill(kinds, problems)
-    volumes, selectors, namespaces = stores[0].objects, stores[1].objects, stores[2].labels
     drafts, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
-    drafts, devices = _with_devices(kinds, drafts, leaves.good, reader, problems)
-    generated = v1alpha1.join(drafts, workloads.good, (*leaves.good, *composites.good), priorities)
-    groups = completed((*leaves.good, *composites.good, *generated.groups), priorities, problems)
-    table = _node_table(nodes, drafts, volumes, devices, profiles.scored_resources, problems)
-    _report_levels(table, devices, tuple(device_topology), groups, problems)
+    drafts, devices = _with_devices(stores, drafts, reader)
+    generated = v1alpha1.join(drafts, groups.objects["Workload"].values(), groups.groups, groups.priorities)
+    table = _node_table(nodes, drafts, volumes, devices, profiles.scored_resources)
+    if attributes := tuple(device_topology):
+        from scheduler_core.loading.device_levels import report_levels
+
+        report_levels(table, devices or DeviceObjects(), attributes, problems)
+    problems += stores.nodes.problems()
     # The records take the memory of the nodes.
-    known_nodes = [*map(_known, nodes.values())]
     nodes.clear()
-    records = Records(table, priorities, problems, profiles)
-    pods = tuple(records.record_all(drafts))
-    problems += (*label_case.problems(table, groups, pods), *label_suggestions.problems(table, groups, pods))
-    problems += missing_namespaces(pods, namespaces)
-    unusable = (*classes.unusable, *workloads.unusable, *leaves.unusable, *composites.unusable)
-    return ClusterSnapshot(
-        nodes=table,
-        pods=pods,
-        groups=groups,
-        priorities=group_priorities(groups, priorities),
-        desired=generated.desired,
-        budgets=read_budgets(kinds["PodDisruptionBudget"], problems),
-        known=KnownObjects((*groups, *workloads.good, *classes.good, *known_nodes, *unusable), complete=False),
-        problems=in_order({*problems}),
-        volumes=volumes,
-        selectors=selectors,
-        profiles=profiles,
-        namespaces=namespaces,
-        devices=devices,
-    )
+    pods = tuple(Records(table, groups.priorities, problems, profiles).record_all(drafts))
+    return dataclasses.replace(assembled(stores, table, devices, pods, generated, problems), profiles=profiles)
 
 
 def _node_table(
@@ -100,55 +68,35 @@ def _node_table(
     volumes: VolumeObjects,
     devices: DeviceObjects | None,
     scored: Collection[str],
-    problems: list[Problem],
 ) -> NodeTable:
-    wanted_images = {name for each in {draft.images for draft in drafts} for name in each}
-    images = [images_among(each.node.status.images, wanted_images) for each in nodes.values()]
+    images = {name for each in {draft.images for draft in drafts} for name in each}
     provided = devices.resources if devices is not None else {}
-    table = build_node_table(TableInputs(nodes, requested_rows(drafts), volumes.attach, images, provided, scored), problems)
+    table = build_node_table(TableInputs(nodes, requested_rows(drafts), volumes.attach, images, provided, scored))
     free = report_storage(table, volumes)
     if devices is not None:
-        from scheduler_core.loading.released_claims import releasable
-        from scheduler_core.loading.unusable_pools import unusable_pools
+        from scheduler_core.cluster.releasable_claims import ReleasableClaims
         from scheduler_core.plugins.devices.interchangeable import count_devices
 
         wanted = [draft.form.devices for draft in drafts if draft.form.devices]
-        later = releasable(drafts, devices)
+        claims = ReleasableClaims(devices.claims)
+        for draft in drafts:
+            claims.count(draft, 1)
+        running = {draft.key for draft in drafts if draft.node}
+        later = {"/".join(name): need for name, _, need in claims.update(running.__contains__) if need is not None}
         count_devices(table, devices, [*wanted, *((need,) for need in later.values())], later)
-        if any(need.allocates for needs in wanted for need in needs):
-            problems += unusable_pools(devices.slices)
     demand = ClaimDemand.of_pods(draft.form.requests() for draft in drafts if draft.form.volumes)
     table.count_volumes(volume_numbers(table, free, demand))
     return table
 
 
-def _report_levels(
-    table: NodeTable, devices: DeviceObjects | None, attributes: Sequence[str], groups: Iterable[Group], problems: list[Problem]
-) -> None:
-    """Set the levels of *table* by *attributes* of devices, and report topology keys of *groups* that are such attributes."""
-    if not attributes and devices is None:
-        return
-    from scheduler_core.loading.device_levels import levels_not_named, report_levels
-
-    devices = devices or DeviceObjects()
-    if attributes:
-        report_levels(table, devices, attributes, problems)
-    problems += levels_not_named(table, devices, groups)
-
-
-def _with_devices(
-    kinds: Mapping[str, Objects], drafts: list[Draft], groups: Iterable[PodGroup], reader: Reader, problems: list[Problem]
-) -> tuple[list[Draft], DeviceObjects | None]:
-    """Return *drafts*, with *groups* and read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
-    if not any(kinds[kind] for kind in DEVICE_KINDS) and not any(draft.attached.entries for draft in drafts):
+def _with_devices(stores: Stores, drafts: list[Draft], reader: Reader) -> tuple[list[Draft], DeviceObjects | None]:
+    """Return *drafts*, read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
+    if stores.devices is None and not any(draft.attached.entries for draft in drafts):
         return drafts, None
-    from scheduler_core.cluster.device_store import DeviceStore
-    from scheduler_core.loading.pod_devices import PodDevices, group_entries
+    from scheduler_core.loading.pod_devices import PodDevices
 
-    store = DeviceStore()
-    store.fill(kinds, problems)
-    devices = store.objects or DeviceObjects()
-    return PodDevices(devices, group_entries(groups).get).resolved(drafts, reader.forms), devices
+    devices = (stores.devices.objects if stores.devices is not None else None) or DeviceObjects()
+    return PodDevices(devices, stores.groups.entries).resolved(drafts, reader.forms), devices
 
 
 def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -> SchedulerProfiles:
@@ -171,7 +119,3 @@ def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -
         return DEFAULT_PROFILES
     problems += configuration.problems(nodes)
     return configuration.profiles
-
-
-def _known(read: NodeRead) -> Node:
-    return Node(metadata=read.node.metadata)

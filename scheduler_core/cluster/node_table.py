@@ -7,13 +7,9 @@ from collections.abc import Collection, Container, Iterable, Mapping
 
 import numpy as np
 
-from kubeapi.nodes import Node, Taint
-from scheduler_core.loading import object_errors
-from scheduler_core.loading.read_nodes import NodeRead
+from scheduler_core.loading.read_nodes import NodeRead, images_among
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
-from scheduler_core.model.names import Name
-from scheduler_core.model.nodes import CPU, CPU_AND_MEMORY_ROWS, MEMORY, OTHERS, PODS, UNLIMITED, Bools, Image, Ints, NodeTable, ScoredRows
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.nodes import CPU, CPU_AND_MEMORY_ROWS, MEMORY, OTHERS, PODS, UNLIMITED, Bools, Ints, NodeTable, ScoredRows
 from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.plugins import registry
 
@@ -23,10 +19,10 @@ class TableInputs:
     """Input of a node table.
 
     Attributes:
-        nodes: the nodes, sorted by name.
+        nodes: the nodes, in any order.
         rows: resources that pods request, and CSI drivers whose volumes count against a limit.
         attach: CSI drivers and attached volumes of the nodes; None if their limits are not known.
-        images: images of pods, by node.
+        images: names of images that pods have.
         device_resources: extended resources that devices provide on nodes without them.
         scored: resources that scores count, besides cpu and memory.
         most: of the requested resources that no node has at most so many get their own rows, the first by name; None: all.
@@ -36,15 +32,15 @@ class TableInputs:
     nodes: Mapping[str, NodeRead]
     rows: Collection[str]
     attach: AttachLimits | None
-    images: Iterable[tuple[Image, ...]] | None = None
+    images: Collection[str] = ()
     device_resources: Container[str] = frozenset()
     scored: Collection[str] = frozenset()
     most: int | None = None
 
 
-def build_node_table(inputs: TableInputs, problems: list[Problem]) -> NodeTable:
-    """Return the table, without rows for devices and volumes that are claimed; taints with errors are added to *problems*."""
-    nodes = inputs.nodes
+def build_node_table(inputs: TableInputs) -> NodeTable:
+    """Return the table, without rows for devices and volumes that are claimed."""
+    nodes = {name: inputs.nodes[name] for name in sorted(inputs.nodes)}
     attach, requested = AttachLimits() if inputs.attach is None else inputs.attach, set(inputs.rows)
     volumes = {name for name in requested if driver_of(name)}
     provided = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN) | volumes
@@ -53,14 +49,14 @@ def build_node_table(inputs: TableInputs, problems: list[Problem]) -> NodeTable:
     allocatable = _allocatable(nodes, row, volumes, attach)
     return NodeTable(
         tuple(nodes),
-        [each.node.metadata.labels or {} for each in nodes.values()],
-        [_taints(name, each.node, problems) for name, each in nodes.items()],
-        [each.node.spec.unschedulable for each in nodes.values()],
+        [each.labels for each in nodes.values()],
+        [each.taints for each in nodes.values()],
+        [each.unschedulable for each in nodes.values()],
         names,
         allocatable,
         attach,
         kept={value.name: [each.kept[place] for each in nodes.values()] for place, value in enumerate(registry.declared().of_nodes)},
-        images=inputs.images,
+        images=[images_among(each.images, inputs.images) for each in nodes.values()] if inputs.images else None,
         backed=_backed(names, allocatable, inputs.device_resources),
         scored=scored_rows(row, inputs.scored),
     )
@@ -103,11 +99,3 @@ def _rows_of_missing(requested: set[str], most: int | None) -> Iterable[str]:
     if most is None or (len(own) <= most and OTHERS not in requested):
         return own
     return (*sorted(own)[:most], OTHERS)
-
-
-def _taints(name: str, node: Node, problems: list[Problem]) -> tuple[Taint, ...]:
-    if not (taints := node.spec.taints):
-        return ()
-    # There are thousands of nodes, and few errors.
-    problems += [Problem.about(Name("Node", "", name), error) for error in object_errors.taints(taints)]
-    return tuple(each for each in taints if each.effect in object_errors.EFFECTS)

@@ -13,6 +13,8 @@ from scheduler_core.model.problem import Problem
 
 C = TypeVar("C")
 """Effect of a change."""
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Store(abc.ABC, Generic[C]):
@@ -62,3 +64,25 @@ class Store(abc.ABC, Generic[C]):
     @abc.abstractmethod
     def _set(self, kind: str, name: Name, value: Any) -> C:
         """Set the value of an object, or remove it (None), and return the effect."""
+
+
+def replace_in(values: dict[K, V], name: K, value: V | None) -> bool:
+    """Set a value, or remove it (None); return whether it differs."""
+    before = values.get(name)
+    if value is None:
+        values.pop(name, None)
+    else:
+        values[name] = value
+    return before != value
+
+
+def add_to(index: dict[K, set[V]], key: K, name: V) -> None:
+    """Add *name* to those of *key*."""
+    index.setdefault(key, set()).add(name)
+
+
+def discard_from(index: dict[K, set[V]], key: K, name: V) -> None:
+    """Remove *name* from those of *key*."""
+    index[key].discard(name)
+    if not index[key]:
+        del index[key]

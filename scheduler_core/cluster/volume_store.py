@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-from scheduler_core.cluster.store import Store
+from scheduler_core.cluster.store import Store, add_to, discard_from
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.read_volumes import (
     Attachment,
@@ -28,10 +28,6 @@ from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner, StorageCapacity
 from scheduler_core.model.volume_users import VolumeUsers
 from scheduler_core.model.volumes import Claim, Volume, VolumeObjects
-
-K = TypeVar("K")
-V = TypeVar("V")
-
 
 Value = Claim | Volume | VolumeClass | dict[str, int | None] | VolumeDriver | Attachment | StorageCapacity
 
@@ -116,12 +112,12 @@ class VolumeStore(Store[VolumeChange]):
             self._volumes.update({name: volume for (_, name), volume in values.items()})
             for name, volume in self._volumes.items():
                 if volume.claim is not None:
-                    _add(self._reserved, volume.claim, name)
+                    add_to(self._reserved, volume.claim, name)
         elif kind == "PersistentVolumeClaim":
             self._claims.update(values)
             for claim_name, claim in values.items():
                 if claim.volume:
-                    _add(self._claims_by_volume, claim.volume, claim_name)
+                    add_to(self._claims_by_volume, claim.volume, claim_name)
         else:
             super()._add_all(kind, values)
             return
@@ -173,11 +169,11 @@ class VolumeStore(Store[VolumeChange]):
     def _set_claim(self, name: Name, claim: Claim | None, change: VolumeChange) -> None:
         before = self._claims.pop(name, None)
         if before is not None and before.volume:
-            _discard(self._claims_by_volume, before.volume, name)
+            discard_from(self._claims_by_volume, before.volume, name)
         if claim is not None:
             self._claims[name] = claim
             if claim.volume:
-                _add(self._claims_by_volume, claim.volume, name)
+                add_to(self._claims_by_volume, claim.volume, name)
         change.claims.add(name)
         # A volume that is reserved for a claim is kept until the binding is complete.
         change.volumes |= self._reserved.get(name, set())
@@ -190,10 +186,10 @@ class VolumeStore(Store[VolumeChange]):
             self._attach(each, -1, change)
         before = self._volumes.pop(name, None)
         if before is not None and before.claim is not None:
-            _discard(self._reserved, before.claim, name)
+            discard_from(self._reserved, before.claim, name)
             change.claims.add(before.claim)
         if volume is not None and volume.claim is not None:
-            _add(self._reserved, volume.claim, name)
+            add_to(self._reserved, volume.claim, name)
             change.claims.add(volume.claim)
         if volume is not None:
             self._volumes[name] = volume
@@ -238,9 +234,9 @@ class VolumeStore(Store[VolumeChange]):
             return
         volume = attachment[2]
         if sign > 0:
-            _add(self._attachments_by_volume, volume, name)
+            add_to(self._attachments_by_volume, volume, name)
         else:
-            _discard(self._attachments_by_volume, volume, name)
+            discard_from(self._attachments_by_volume, volume, name)
         self._attach(attachment, sign, change)
         change.claims |= self._claims_by_volume.get(volume, set())
 
@@ -249,13 +245,3 @@ class VolumeStore(Store[VolumeChange]):
             self.attach.attach(*found, sign)
             change.nodes.add(found[0])
             change.frees |= sign < 0
-
-
-def _add(index: dict[K, set[V]], key: K, name: V) -> None:
-    index.setdefault(key, set()).add(name)
-
-
-def _discard(index: dict[K, set[V]], key: K, name: V) -> None:
-    index[key].discard(name)
-    if not index[key]:
-        del index[key]

@@ -4,7 +4,6 @@ json_values    splits a text into JSON values
 gather         sorts objects by kind and opens lists
 gathered       undecoded objects, in memory or in a file
 read_objects   typed objects, unique by name
-accepted       objects as parsed JSON, if they are used
 read_nodes     nodes
 pod_shapes     shapes of pods, from their forms
 pod_drafts     parts of a pod object that placement keeps
@@ -20,7 +19,7 @@ taint_rules    taint rules by the devices that they select
 device_amounts  amounts of slices and claims that are no quantities
 claim_specs    specifications of claims to devices
 pod_devices    claims of pods to devices
-released_claims  claims to devices that are deallocated when their users are evicted
+released_claims  claims to devices that are allocated, and what their pods need once they are not
 unusable_pools  pools of devices that are incomplete or invalid
 device_levels  topology levels by attributes of devices
 device_gates   claims to devices that are ignored, or whose feature gate is off

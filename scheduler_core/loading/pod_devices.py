@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
-from kubeapi.groups import PodGroup
 from scheduler_core.loading.extended_resources import ExtendedSpecs
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_drafts import Draft
@@ -34,18 +33,6 @@ class _Claim:
     """The pod, for its extended resources."""
     reserved: bool = False
     """Whether it is reserved for the pod or its PodGroup."""
-
-
-def group_entries(groups: Iterable[PodGroup]) -> dict[Name, dict[PodEntry, str | None]]:
-    """Return the entries of *groups*."""
-    found: dict[Name, dict[PodEntry, str | None]] = {}
-    for group in groups:
-        created = {each.name: each.resource_claim_name for each in group.status.resource_claim_statuses or ()}
-        found[group.metadata.namespace, group.metadata.name] = {
-            PodEntry(each.name, each.resource_claim_name or "", each.resource_claim_template_name or ""): created.get(each.name)
-            for each in group.spec.resource_claims or ()
-        }
-    return found
 
 
 class PodDevices:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, ClassVar
 
 from kubeapi.meta import Struct, replaced
 from kubeapi.pods import PodWorkloadRef
@@ -18,40 +20,55 @@ from scheduler_core.model.volumes import BoundClaim, PodClaim
 
 
 class Traits(MutableRecord, gc=False):
-    """The parts of a draft that equal pods share; see the properties of ``Draft``."""
+    """The parts of a draft that equal pods share."""
 
     priority: int | None
     class_name: str
     policy: str | None
+    """Its preemption policy."""
     reference: PodWorkloadRef | None
+    """The group reference of v1alpha1; None if the pod names a PodGroup."""
     scheduler: str
     preempted: bool
+    """Whether its conditions say that it is preempted."""
     gates: tuple[str, ...]
     health: Health
     images: Images
     controller: tuple[str, str]
+    """See PodRecord."""
     containers: Containers
+    """The extended resources of its containers."""
 
 
 class Attached(Struct, frozen=True, gc=False):
-    """Volumes and devices of a draft, and its nomination; see the properties of ``Draft``."""
+    """Volumes and devices of a draft, and its nomination; see also PodRecord."""
 
     nominated: str = ""
     claims: tuple[PodClaim, ...] = ()
+    """Its persistent volume claims."""
     bound_claims: tuple[BoundClaim, ...] = ()
     delayed_claims: tuple[str, ...] = ()
     csi_volumes: tuple[VolumeKey, ...] = ()
+    """The CSI volumes of its claims and disks."""
     single_pod: tuple[str, ...] = ()
+    """Its claims with access mode ReadWriteOncePod."""
     disks: tuple[tuple[str, Disk], ...] = ()
+    """Its inline disks, each with its field."""
     named_volumes: NamedVolumes = NO_NAMED_VOLUMES
     entries: tuple[PodEntry, ...] = ()
+    """Its entries of ``spec.resourceClaims``."""
     device_claims: tuple[DeviceClaim, ...] = ()
     held: str = ""
     unresolved: PodForm | None = None
+    """Its form before the requirements of its claims were added; None if ``form`` is this form."""
 
 
 NOTHING_ATTACHED = Attached()
 """What most pods have."""
+
+
+def _part(path: str) -> Any:
+    return property(operator.attrgetter(path))
 
 
 class Draft(MutableRecord, gc=False):
@@ -72,6 +89,31 @@ class Draft(MutableRecord, gc=False):
     """Its uid, if it has claims to devices or requests extended resources that devices can provide."""
     attached: Attached
 
+    # Fields of its parts are read as its own.
+    priority: ClassVar[int | None] = _part("traits.priority")
+    class_name: ClassVar[str] = _part("traits.class_name")
+    policy: ClassVar[str | None] = _part("traits.policy")
+    reference: ClassVar[PodWorkloadRef | None] = _part("traits.reference")
+    scheduler: ClassVar[str] = _part("traits.scheduler")
+    preempted: ClassVar[bool] = _part("traits.preempted")
+    gates: ClassVar[tuple[str, ...]] = _part("traits.gates")
+    health: ClassVar[Health] = _part("traits.health")
+    images: ClassVar[Images] = _part("traits.images")
+    controller: ClassVar[tuple[str, str]] = _part("traits.controller")
+    containers: ClassVar[Containers] = _part("traits.containers")
+    nominated: ClassVar[str] = _part("attached.nominated")
+    claims: ClassVar[tuple[PodClaim, ...]] = _part("attached.claims")
+    bound_claims: ClassVar[tuple[BoundClaim, ...]] = _part("attached.bound_claims")
+    delayed_claims: ClassVar[tuple[str, ...]] = _part("attached.delayed_claims")
+    csi_volumes: ClassVar[tuple[VolumeKey, ...]] = _part("attached.csi_volumes")
+    single_pod: ClassVar[tuple[str, ...]] = _part("attached.single_pod")
+    disks: ClassVar[tuple[tuple[str, Disk], ...]] = _part("attached.disks")
+    named_volumes: ClassVar[NamedVolumes] = _part("attached.named_volumes")
+    entries: ClassVar[tuple[PodEntry, ...]] = _part("attached.entries")
+    device_claims: ClassVar[tuple[DeviceClaim, ...]] = _part("attached.device_claims")
+    held: ClassVar[str] = _part("attached.held")
+    unresolved: ClassVar[PodForm | None] = _part("attached.unresolved")
+
     def with_attached(self, form: PodForm | None = None, **changes: object) -> Draft:
         """Return a copy with other fields of ``attached``, and with *form* unless that is None."""
         return replaced(self, form=form or self.form, attached=replaced(self.attached, **changes))
@@ -80,121 +122,6 @@ class Draft(MutableRecord, gc=False):
     def name(self) -> Name:
         """Return namespace and name."""
         return self.namespace, self.key[len(self.namespace) + 1 :]
-
-    @property
-    def priority(self) -> int | None:
-        """Return ``spec.priority``."""
-        return self.traits.priority
-
-    @property
-    def class_name(self) -> str:
-        """Return ``spec.priorityClassName``."""
-        return self.traits.class_name
-
-    @property
-    def policy(self) -> str | None:
-        """Return ``spec.preemptionPolicy``."""
-        return self.traits.policy
-
-    @property
-    def reference(self) -> PodWorkloadRef | None:
-        """Return the group reference of v1alpha1; None if the pod names a PodGroup."""
-        return self.traits.reference
-
-    @property
-    def scheduler(self) -> str:
-        """Return the name of its scheduler."""
-        return self.traits.scheduler
-
-    @property
-    def preempted(self) -> bool:
-        """Return whether its conditions say that it is preempted."""
-        return self.traits.preempted
-
-    @property
-    def gates(self) -> tuple[str, ...]:
-        """Return its scheduling gates."""
-        return self.traits.gates
-
-    @property
-    def health(self) -> Health:
-        """Return its health."""
-        return self.traits.health
-
-    @property
-    def images(self) -> Images:
-        """Return its images."""
-        return self.traits.images
-
-    @property
-    def controller(self) -> tuple[str, str]:
-        """Return its controller, see PodRecord."""
-        return self.traits.controller
-
-    @property
-    def containers(self) -> Containers:
-        """Return the extended resources of its containers."""
-        return self.traits.containers
-
-    @property
-    def nominated(self) -> str:
-        """Return ``status.nominatedNodeName``."""
-        return self.attached.nominated
-
-    @property
-    def claims(self) -> tuple[PodClaim, ...]:
-        """Return its persistent volume claims."""
-        return self.attached.claims
-
-    @property
-    def bound_claims(self) -> tuple[BoundClaim, ...]:
-        """Return its bound claims, see PodRecord."""
-        return self.attached.bound_claims
-
-    @property
-    def delayed_claims(self) -> tuple[str, ...]:
-        """Return its claims that wait for their first consumer, see PodRecord."""
-        return self.attached.delayed_claims
-
-    @property
-    def csi_volumes(self) -> tuple[VolumeKey, ...]:
-        """Return the CSI volumes of its claims and disks."""
-        return self.attached.csi_volumes
-
-    @property
-    def single_pod(self) -> tuple[str, ...]:
-        """Return its claims with access mode ReadWriteOncePod."""
-        return self.attached.single_pod
-
-    @property
-    def disks(self) -> tuple[tuple[str, Disk], ...]:
-        """Return its inline disks, each with its field."""
-        return self.attached.disks
-
-    @property
-    def named_volumes(self) -> NamedVolumes:
-        """Return its volumes whose names matter."""
-        return self.attached.named_volumes
-
-    @property
-    def entries(self) -> tuple[PodEntry, ...]:
-        """Return its entries of ``spec.resourceClaims``."""
-        return self.attached.entries
-
-    @property
-    def device_claims(self) -> tuple[DeviceClaim, ...]:
-        """Return its claims to devices, see PodRecord."""
-        return self.attached.device_claims
-
-    @property
-    def held(self) -> str:
-        """Return the reason to keep it out of the scheduling queue, see PodRecord."""
-        return self.attached.held
-
-    @property
-    def unresolved(self) -> PodForm | None:
-        """Return its form before the requirements of its claims were added; None if ``form`` is this form."""
-        return self.attached.unresolved
 
     @property
     def uses(self) -> tuple[Hashable, ...]:

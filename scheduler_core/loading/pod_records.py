@@ -59,12 +59,18 @@ class Records:
     """Converts drafts to records."""
 
     def __init__(
-        self, nodes: NodeTable, priorities: Priorities, problems: list[Problem], profiles: SchedulerProfiles = DEFAULT_PROFILES
+        self,
+        nodes: NodeTable,
+        priorities: Priorities,
+        problems: list[Problem],
+        profiles: SchedulerProfiles = DEFAULT_PROFILES,
+        first: int = 0,
     ) -> None:
+        """Prepare; shapes are numbered from *first*."""
         self._nodes = nodes
         self._priorities = priorities
         self._problems = problems
-        self._profiles = profiles
+        self._profiles, self._first = profiles, first
         self._index = nodes.index
         self._equal: dict[int, tuple[PodForm, PodRecord, Traits]] = {}
         """Form and record of a plain pod by its traits, which are there so that no others have their place in memory."""
@@ -115,6 +121,6 @@ class Records:
         key = read[0], images, read[2]
         if (shape := self._by_content.get(key)) is None:
             profile = self._profiles.profile(draft.scheduler)
-            shape = self._by_content[key] = shape_of(draft.form, images, len(self._by_content), self._nodes, profile)
+            shape = self._by_content[key] = shape_of(draft.form, images, self._first + len(self._by_content), self._nodes, profile)
         self._shapes[read] = shape
         return shape

@@ -1,56 +1,32 @@
-"""Groups, Workloads, priority classes and disruption budgets, unique by name, converted to the current version."""
+"""Groups, Workloads, priority classes and disruption budgets, converted to the current version."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Generic, TypeVar
 
 from kubeapi import decode
 from kubeapi.decode import Json
 from kubeapi.disruption import PodDisruptionBudget
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
-from kubeapi.meta import ObjectMeta, replaced
+from kubeapi.meta import replaced
 from kubeapi.priority import PriorityClass
 from kubeapi.versions import served
 from kubeapi.workloads import Workload
 from scheduler_core.causes.input_problems import PriorityClassUnknown
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable
+from scheduler_core.loading.gathered import DEEP, GatheredObjects, Unusable
 from scheduler_core.loading.priority import NEVER, Priorities
-from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.loading.read_objects import name_in, typed
+from scheduler_core.model.device_claims import PodEntry
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import DisruptionBudget
 from validators import pipeline
 from validators.model import objects
-from validators.model.objects import Named
 
-K = TypeVar("K", PodGroup, CompositePodGroup, Workload, PriorityClass)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ReadKind(Generic[K]):
-    """Objects of one kind, sorted by namespace and name; for unusable objects only the names."""
-
-    good: tuple[K, ...]
-    unusable: tuple[Named, ...]
-
-
-def read_kind(objects: Objects, model: type[K], problems: list[Problem]) -> ReadKind[K]:
-    """Return the objects of one kind of ``scheduling.k8s.io`` with the default namespace filled in."""
-    result = one_each(objects, lambda gathered: read_one(gathered, model), problems)
-    unusable = tuple(Named(model.kind, ObjectMeta(name=name, namespace=namespace)) for namespace, name in result.unusable)
-    return ReadKind(tuple(result.good[name] for name in sorted(result.good)), unusable)
-
-
-def read_budgets(objects: Objects, problems: list[Problem]) -> tuple[DisruptionBudget, ...]:
-    """Return the disruption budgets, sorted by namespace and name."""
-    budgets = one_each(objects, read_budget, problems).good
-    for name in sorted(budgets):
-        problems += problems_of(budgets[name])
-    return tuple(budgets[name] for name in sorted(budgets))
+SCHEDULING_KINDS = ("PriorityClass", "Workload", "PodGroup", "CompositePodGroup")
+"""Kinds of the API group ``scheduling.k8s.io``."""
 
 
 def problems_of(budget: DisruptionBudget) -> list[Problem]:
@@ -73,13 +49,12 @@ def completed(groups: Iterable[Group], priorities: Priorities, problems: list[Pr
     return tuple(sorted(result, key=lambda each: (each.metadata.namespace, each.metadata.name, each.kind)))
 
 
-def group_priorities(groups: Iterable[Group], priorities: Priorities) -> dict[tuple[str, str, str], int]:
-    """Return the priority of each group by (kind, namespace, name)."""
+def entries_of_group(group: PodGroup) -> dict[PodEntry, str | None]:
+    """Return the entries of a PodGroup for claims to devices: each without its index, with the claim that was created for it."""
+    created = {each.name: each.resource_claim_name for each in group.status.resource_claim_statuses or ()}
     return {
-        (group.kind, group.metadata.namespace, group.metadata.name): priorities.rank(
-            group.spec.priority, group.spec.priority_class_name, group.spec.preemption_policy
-        ).value
-        for group in groups
+        PodEntry(each.name, each.resource_claim_name or "", each.resource_claim_template_name or ""): created.get(each.name)
+        for each in group.spec.resource_claims or ()
     }
 
 
@@ -89,7 +64,7 @@ def _with_never(group: Group) -> Group:
     return replaced(group, spec=replaced(group.spec, preemption_policy=NEVER))
 
 
-def read_one(gathered: GatheredObjects, model: type[K]) -> tuple[Name, K]:
+def read_one(gathered: GatheredObjects) -> tuple[Name, PriorityClass | Workload | Group]:
     """Return the name of an object of ``scheduling.k8s.io``, and the object with the default namespace filled in.
 
     Raises:
@@ -99,7 +74,7 @@ def read_one(gathered: GatheredObjects, model: type[K]) -> tuple[Name, K]:
     content = gathered.content()
     try:
         decoded = pipeline.decode_for_lookup(content)
-        if not isinstance(decoded, model):
+        if not isinstance(decoded, (PodGroup, Workload, CompositePodGroup, PriorityClass)):
             raise Unusable(_why(content))
     except RecursionError:
         raise Unusable(DEEP) from None

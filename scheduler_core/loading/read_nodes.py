@@ -1,38 +1,46 @@
-"""Nodes, unique by name, and the node table of a snapshot."""
+"""Nodes as placement reads them."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Container, Hashable, Iterable, Mapping
 
-from kubeapi.nodes import ContainerImage, Node
-from scheduler_core.loading import pod_requests
+from kubeapi.nodes import ContainerImage, Node, Taint
+from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
-from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.loading.gathered import GatheredObjects, Unusable
+from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.model.nodes import Image
-from scheduler_core.model.problem import Problem
 from scheduler_core.plugins import registry
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class NodeRead:
-    """A node, its allocatable by resource (CPU in millicores, all else in units), and the values that plugins keep of it, in order."""
+    """A node, not changed once it is read, but not frozen, which is slow; equal nodes may have different images.
 
-    node: Node
+    Attributes:
+        labels: its labels.
+        taints: its taints, without those of ``wrong``.
+        unschedulable: whether it is cordoned.
+        allocatable: amounts by resource, CPU in millicores, all else in units.
+        kept: values that plugins keep of it, in order.
+        images: its images.
+        wrong: errors of its taints.
+
+    """
+
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    unschedulable: bool
     allocatable: Mapping[str, int]
     kept: tuple[Hashable, ...]
+    images: tuple[ContainerImage, ...] = dataclasses.field(compare=False)
+    wrong: tuple[object_errors.FieldProblem, ...] = ()
 
 
-def read_nodes(objects: Objects, problems: list[Problem]) -> dict[str, NodeRead]:
-    """Return the usable nodes, sorted by name."""
-    nodes = one_each(objects, read_node, problems).good
-    return {name: nodes["", name] for _, name in sorted(nodes)}
-
-
-def images_among(listed: Iterable[ContainerImage] | None, names: Container[str]) -> tuple[Image, ...]:
+def images_among(listed: Iterable[ContainerImage], names: Container[str]) -> tuple[Image, ...]:
     """Return the images of a node whose name is in *names*."""
-    return tuple((name, image.size_bytes) for image in listed or () for name in image.names or () if name in names)
+    return tuple((name, image.size_bytes) for image in listed for name in image.names or () if name in names)
 
 
 def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
@@ -51,6 +59,11 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
     if written is None:
         raise Unusable("status.allocatable is missing")
     try:
-        return name, NodeRead(node, pod_requests.amounts(written, path), registry.declared().kept_of_node(node))
+        allocatable, kept = pod_requests.amounts(written, path), registry.declared().kept_of_node(node)
     except ValueError as error:
         raise Unusable(str(error)) from None
+    taints = node.spec.taints or ()
+    wrong = tuple(object_errors.taints(taints)) if taints else ()
+    if wrong:
+        taints = tuple(each for each in taints if each.effect in object_errors.EFFECTS)
+    return name, NodeRead(node.metadata.labels or {}, taints, node.spec.unschedulable, allocatable, kept, node.status.images or (), wrong)

@@ -13,7 +13,7 @@ from kubeapi import decode
 from kubeapi.meta import Struct
 from scheduler_core.causes.input_problems import SeveralObjects
 from scheduler_core.loading import object_errors
-from scheduler_core.loading.gather import Name, left_out, written_name
+from scheduler_core.loading.gather import Name, left_out, whole_name, written_name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
 from scheduler_core.model.decoders import DECODERS
 from scheduler_core.model.names import Name as ObjectName
@@ -149,6 +149,14 @@ def _places(names: Iterable[Any], objects: Objects) -> tuple[dict[Any, int], set
         if name is not None:
             places[name] = place
     return places, ambiguous
+
+
+def by_name(objects: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
+    """Return the objects of one kind by name, as ``one_each`` selects them; those without a name have one that no other has."""
+    listed = [*objects]
+    places, ambiguous = _places([whole_name(each) or ("", f"/{number}") for number, each in enumerate(listed)], listed)
+    problems += [several(ObjectName(listed[0].kind, *name)) for name in ambiguous]
+    return {name: listed[place] for name, place in places.items()}
 
 
 def _pair(name: Name | str) -> Name:

@@ -1,11 +1,11 @@
-"""Claims to devices that are allocated, and that can be deallocated when their users are evicted, although pods without a node name them."""
+"""Claims to devices that are allocated, and what their pods need once they are not."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 
 from kubeapi.meta import replaced
 from scheduler_core.loading.pod_drafts import Draft
@@ -14,22 +14,6 @@ from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed, DeviceOb
 from scheduler_core.model.devices import ClaimSpec
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-
-
-def releasable(drafts: Sequence[Draft], devices: DeviceObjects) -> dict[str, DeviceNeed]:
-    """Return by key the claims that only running pods have reserved and that others of *drafts* name, with what these need later."""
-    users: dict[str, list[DeviceNeed]] = {}
-    for draft in drafts:
-        for claim, need in allocated_needs(draft):
-            users.setdefault(claim.key, []).append(need)
-    known = {key: devices.claims[name_of(key)] for key in users}
-    reserved = {f"{key.partition('/')[0]}/{user}" for key, each in known.items() for _, user in each.consumers}
-    running = {draft.key for draft in drafts if draft.node and draft.key in reserved} if reserved else set()
-    return {
-        key: released_need(users[key][0].field, each.spec, key if len(users[key]) > 1 else "")
-        for key, each in known.items()
-        if is_releasable(name_of(key)[0], each, running.__contains__)
-    }
 
 
 def allocated_needs(draft: Draft) -> Iterator[tuple[DeviceClaim, DeviceNeed]]:

@@ -14,7 +14,7 @@ from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.model.workload_selectors import WorkloadSelectors
-from validators.lookup import KnownObjects
+from validators.lookup import Lookup
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ClusterSnapshot:
     desired: Mapping[tuple[str, str], int]
     """desiredCount of basic groups of v1alpha1 by (namespace, name)."""
     budgets: tuple[DisruptionBudget, ...]
-    known: KnownObjects
+    known: Lookup
     """Workloads, groups, priority classes and nodes for the rules about trees."""
     problems: tuple[Problem, ...] = ()
     volumes: VolumeObjects = dataclasses.field(default_factory=VolumeObjects)

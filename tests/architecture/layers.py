@@ -48,8 +48,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"sidecar", "facade"}),
     ),
     "scheduler_core.cluster": (
-        frozenset({"node_table", "published_slices", "store"}),
-        frozenset({"device_store", "label_stores", "volume_store"}),
+        frozenset({"lookups", "node_table", "published_slices", "releasable_claims", "store"}),
+        frozenset({"device_store", "group_store", "label_stores", "node_store", "volume_store"}),
+        frozenset({"accepted", "stores"}),
         frozenset({"load"}),
         frozenset({"cluster"}),
     ),
@@ -210,7 +211,6 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset(
             {
                 "claimed_devices",
-                "releasable_claims",
                 "field_managers",
                 "freshness",
                 "node_cache",
@@ -219,7 +219,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
                 "shape_cache",
             }
         ),
-        frozenset({"device_cache", "group_cache", "object_head", "pod_cache", "volume_cache"}),
+        frozenset({"device_cache", "group_cache", "pod_cache", "volume_cache"}),
         frozenset({"live_devices", "live_storage", "needed_kinds", "pod_reader"}),
         frozenset({"claim_rows", "informers", "live_levels"}),
         frozenset({"node_usage"}),

@@ -14,12 +14,11 @@ from typing import Any
 
 from muster.commands import options
 from muster.commands.simulate import drain
-from scheduler_core.loading.accepted import accepted_content
-from scheduler_core.loading.gather import Name, gather, whole_name
+from scheduler_core.cluster.accepted import accepted_content
+from scheduler_core.loading.gather import gather
 from scheduler_core.loading.gathered import GatheredObjects, Given
-from scheduler_core.loading.read_objects import several
+from scheduler_core.loading.read_objects import by_name
 from scheduler_core.model.names import HOSTNAME
-from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.problem import Problem
 from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion, csi_drivers
 
@@ -75,8 +74,8 @@ def suppose(objects: Iterable[Given], drained: Sequence[str], additions: Sequenc
 
     """
     kinds, problems = gather(objects)
-    nodes = {name: gathered for (_, name), gathered in _one_each(kinds["Node"], problems).items()}
-    pods = [*_one_each(kinds["Pod"], problems).values()]
+    nodes = {name: gathered for (_, name), gathered in by_name(kinds["Node"], problems).items()}
+    pods = [*by_name(kinds["Pod"], problems).values()]
     for each in additions:
         if each.like not in nodes:
             raise WhatIfError(f"there is no node {each.like!r} among the inputs{options.near(each.like, nodes)}")
@@ -84,32 +83,13 @@ def suppose(objects: Iterable[Given], drained: Sequence[str], additions: Sequenc
         gone = drain.drained(drained, nodes)
     except drain.NoSuchNode as error:
         raise WhatIfError(str(error)) from None
-    listed = _one_each(kinds["CSINode"], []).items() if additions else ()
+    listed = by_name(kinds["CSINode"], []).items() if additions else ()
     drivers = {name: content for (_, name), gathered in listed if (content := accepted_content(gathered)) is not None}
     added = [*_added(nodes, drivers, additions, pods)]
     remaining_nodes = [gathered for name, gathered in nodes.items() if name not in gone]
     remaining_pods: list[Given] = [*_without(pods, gone)] if gone else [*pods]
     others = [each for kind, listed in kinds.items() if kind not in {"Node", "Pod"} for each in listed.given()]
     return [*others, *remaining_nodes, *remaining_pods, *added], problems
-
-
-def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
-    """Return the objects of one kind by name.  Of several with one name one is used; if they differ, that is a problem."""
-    by_name: dict[Name, GatheredObjects] = {}
-    unlike: set[ObjectName] = set()
-    for number, each in enumerate(listed):
-        # An object without a name cannot be used; its reader reports that.
-        name = whole_name(each) or ("", f"/{number}")
-        if (before := by_name.get(name)) is None:
-            by_name[name] = each
-            continue
-        one, other = before.canonical(), each.canonical()
-        if one != other:
-            unlike.add(ObjectName(each.kind, *name))
-        if other < one:
-            by_name[name] = each
-    problems += map(several, unlike)
-    return by_name
 
 
 def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[Given]:

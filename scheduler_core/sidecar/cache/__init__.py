@@ -6,10 +6,9 @@ needed_kinds     kinds that are watched once an object can need them, and roots 
 freshness        filter of outdated events, by uid and resourceVersion
 pod_cache        pods
 pod_reader       pods as read from the API server, with the requirements of their claims
-group_cache      groups, Workloads, priority classes, disruption budgets
+group_cache      groups with writes in flight, their trees, Workloads, priority classes, disruption budgets
 node_cache       nodes
 device_cache     claims to devices, slices, device classes and taint rules
-releasable_claims  claims that can be deallocated when their users are evicted, although pods without a node name them
 claimed_devices  devices that claims have, and those of allocations that are being written
 volume_cache     claims, volumes, storage classes and capacities, CSI drivers, attached volumes
 live_storage     options and rows of volumes for claims that wait for their first consumer
@@ -18,7 +17,6 @@ live_levels      topology levels by attributes of devices
 claim_rows       both kinds of rows in the placement state, and the pods whose shapes depend on them
 shape_cache      shapes of pods, by form and images
 pod_updates      pods that change with claims, volumes, devices, CSI drivers and other pods
-object_head      name, version and uid of any object
 field_managers   field managers of a condition or annotation
 assumed_pods     writes in flight that the watch does not show yet
 node_usage       pods by node, and the resources they use

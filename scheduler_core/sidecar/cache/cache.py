@@ -7,18 +7,22 @@ because of the content of an object.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from kubeapi import decode
-from kubeapi.groups import Group, PodGroup
+from kubeapi.groups import Group
 from kubeapi.versions.served import hub_of
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.cluster.device_store import DeviceChange
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
+from scheduler_core.cluster.node_store import NodeChange
+from scheduler_core.cluster.store import Store
+from scheduler_core.cluster.stores import Stores
+from scheduler_core.cluster.volume_store import VolumeChange
 from scheduler_core.loading import gather
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
-from scheduler_core.loading.pod_devices import group_entries
-from scheduler_core.model.device_claims import PodEntry
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.problem import Problem
@@ -27,13 +31,12 @@ from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter
-from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS, DeviceCache
-from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
-from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
+from scheduler_core.sidecar.cache.device_cache import DeviceCache
+from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number, read_head
+from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, OPTIONAL, NeededKinds, Reads
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
-from scheduler_core.sidecar.cache.object_head import read_head
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodCache
 from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
@@ -44,7 +47,6 @@ __all__ = ["KINDS", "LABELS", "Cache"]
 
 KINDS = tuple(kind for kind in gather.KINDS if kind != "ResourceClaimTemplate")
 """Kinds that are watched; a pod waits until its claims are created from templates."""
-_ABOUT_VOLUMES = frozenset({*gather.VOLUME_KINDS, *gather.ATTACH_KINDS, *gather.CAPACITY_KINDS})
 
 _FEW_FORMS = 2_000
 """Number of pod forms above which unused forms are removed."""
@@ -78,17 +80,15 @@ class Cache:
         self._unusable: dict[Key, str] = {}
         self.group_cache = GroupCache()
         self._volumes = VolumeCache()
-        self.devices = DeviceCache(self._group_entries, SharedDeviceClaims(pods := PodCache()))
+        self.devices = DeviceCache(self.group_cache.entries, SharedDeviceClaims(pods := PodCache()))
         self.usage = NodeUsage(self.group_cache, self._volumes, pods, self.devices, reads.device_topology)
         self._reader = PodReader(membership, self.devices)
-        self._selectors = SelectorStore()
-        self._namespaces = NamespaceStore()
         self.reporter = ChangeReporter(self.usage, self.group_cache, self._volumes.selected)
         self.needed = NeededKinds(reads, self._volumes, self.group_cache, pods, self.reporter.kind)
         self._updates = PodUpdates(self.usage, self._volumes, self._reader, self.reporter)
-        self._snapshots = LiveSnapshots(
-            self.usage, self.group_cache, self._volumes, self.devices.unusable, self._selectors, self._namespaces, self._unusable
-        )
+        stores = Stores(self.usage.nodes, self.group_cache, self._volumes, SelectorStore(), NamespaceStore(), self.devices)
+        self._stores: dict[str, Store[Any]] = {kind: each for each in stores.all() for kind in each.readers}
+        self._snapshots = LiveSnapshots(self.usage, stores, self.group_cache, self._unusable)
 
     @property
     def volumes(self) -> VolumeObjects:
@@ -172,7 +172,7 @@ class Cache:
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the objects that cannot be used, or only in part."""
-        return self._snapshots.problems()
+        return self._snapshots.full_snapshot().problems
 
     def unreadable(self, namespace: str, *kinds: str) -> bool:
         """Return whether the namespace has an unreadable object of these kinds: it can refer to any group there."""
@@ -189,11 +189,11 @@ class Cache:
 
     def group(self, kind: str, namespace: str, name: str) -> LiveGroup | None:
         """Return a group; None if it does not exist or cannot be used."""
-        return self.group_cache.groups.get((kind, namespace, name))
+        return self.group_cache.live.get((kind, namespace, name))
 
     def groups(self) -> Iterator[LiveGroup]:
         """Return all usable groups."""
-        return iter(tuple(self.group_cache.groups.values()))
+        return iter(tuple(self.group_cache.live.values()))
 
     def root_of(self, kind: str, namespace: str, name: str) -> Root | None:
         """Return the root of the tree of a group; None if there is no such group."""
@@ -201,7 +201,7 @@ class Cache:
 
     def tree(self, root: Root) -> tuple[Group, ...]:
         """Return the groups of a tree, parents first."""
-        return tuple(self.group_cache.completed(live) for live in self.group_cache.tree(root))
+        return tuple(self.group_cache.completed(live.key) for live in self.group_cache.tree(root))
 
     def members(self, namespace: str, group: str) -> tuple[LivePod, ...]:
         """Return the pods of a PodGroup that have not ended."""
@@ -209,9 +209,9 @@ class Cache:
 
     def children(self, namespace: str, composite: str) -> tuple[Group, ...]:
         """Return the groups whose spec names this composite as parent."""
-        return tuple(self.group_cache.completed(live) for live in self.group_cache.children(namespace, composite))
+        return tuple(map(self.group_cache.completed, self.group_cache.child_keys(namespace, composite)))
 
-    def _receive(self, kind: str, raw: decode.Text, *, listed: bool) -> gather.Name | None:
+    def _receive(self, kind: str, raw: decode.Text, *, listed: bool) -> Name | None:
         """Add an object unless its event is outdated, and return its name; None if it has none."""
         head = read_head(kind, raw)
         if head is None:
@@ -221,27 +221,18 @@ class Cache:
             self._add_object(GatheredObjects(kind, api_version or self._api_versions[kind], raw), name, stamp)
         return name
 
-    def _add_object(self, raw_object: GatheredObjects, name: gather.Name, stamp: Stamp) -> None:
-        if raw_object.kind == "Pod":
+    def _add_object(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
+        kind = raw_object.kind
+        if kind == "Pod":
             self._add_pod(raw_object, name, stamp)
-        elif raw_object.kind == "Node":
-            added = name[1] not in self.usage.nodes.nodes
-            if self.usage.add_or_update_node(raw_object)[1]:
-                self.reporter.node(name[1], added=added)
-        elif raw_object.kind == "Namespace":
-            self._updates.namespace_changed(self._namespaces.add_or_update(raw_object, name))
-        elif raw_object.kind in gather.SELECTING_KINDS:
-            self._selectors.add_or_update(raw_object, name)
-        elif raw_object.kind in _ABOUT_VOLUMES:
-            self._updates.apply(self._volumes.add_or_update(raw_object, name))
-        elif raw_object.kind in DEVICE_KINDS:
-            self._apply_devices(self.devices.add_or_update(raw_object, name))
+        elif kind in self.group_cache.readers:
+            before = self.reporter.before_change(kind, name)
+            self.group_cache.add_or_update(raw_object, name, stamp.uid)
+            self._group_changed(kind, name, before)
         else:
-            before = self.reporter.before_change(raw_object.kind, name)
-            self.group_cache.add_or_update(raw_object, name, stamp)
-            self._group_changed(raw_object.kind, name, before)
+            self._changed(self._stores[kind].add_or_update(raw_object, name))
 
-    def _remove(self, kind: str, name: gather.Name) -> None:
+    def _remove(self, kind: str, name: Name) -> None:
         if kind == "Pod":
             self._unusable.pop((kind, *name), None)
             if (pod := self.usage.remove_pod("/".join(name))) is not None:
@@ -249,24 +240,29 @@ class Cache:
                 self.needed.remove_pod(pod)
                 self.reporter.pod(pod, None, self.usage.node_of(pod))
                 self._updates.pod_changed(pod.key, pod, None)
-        elif kind == "Node":
-            if self.usage.remove_node(name[1]):
-                self.reporter.node(name[1])
-        elif kind == "Namespace":
-            self._updates.namespace_changed(self._namespaces.remove(kind, name))
-        elif kind in gather.SELECTING_KINDS:
-            self._selectors.remove(kind, name)
-        elif kind in _ABOUT_VOLUMES:
-            self._updates.apply(self._volumes.remove(kind, name))
-        elif kind in DEVICE_KINDS:
-            self._apply_devices(self.devices.remove(kind, name))
-        else:
+        elif kind in self.group_cache.readers:
             before = self.reporter.before_change(kind, name)
             self.group_cache.remove(kind, name)
             self._group_changed(kind, name, before)
+        else:
+            self._changed(self._stores[kind].remove(kind, name))
+
+    def _changed(self, change: object) -> None:
+        """Update pods and nodes after a change in a store; changes of selectors have no effect on them."""
+        match change:
+            case NodeChange():
+                self.usage.node_changed(change)
+                if change.differs:
+                    self.reporter.node(change.name, added=change.added)
+            case VolumeChange():
+                self._updates.apply(change)
+            case DeviceChange():
+                self._apply_devices(change)
+            case bool():
+                self._updates.namespace_changed(change)
 
     def _group_changed(self, kind: str, name: Name, before: Before) -> None:
-        self.needed.group_changed((kind, *name), self.group_cache.groups.get((kind, *name)))
+        self.needed.group_changed((kind, *name), self.group_cache.live.get((kind, *name)))
         self.reporter.group(kind, name, before)
         self._updates.group_changed(kind, name)
 
@@ -276,11 +272,7 @@ class Cache:
             for pod in self.usage.pods.with_device_claims.values():
                 self.needed.add_pod(pod)
 
-    def _group_entries(self, name: gather.Name) -> Mapping[PodEntry, str | None] | None:
-        live = self.group_cache.groups.get(("PodGroup", *name))
-        return group_entries((live.group,))[name] if live is not None and isinstance(live.group, PodGroup) else None
-
-    def _add_pod(self, raw_object: GatheredObjects, name: gather.Name, stamp: Stamp) -> None:
+    def _add_pod(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
         key = (raw_object.kind, *name)
         self._unusable.pop(key, None)
         before = self.usage.pods.pods.get("/".join(name))

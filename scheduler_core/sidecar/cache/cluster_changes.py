@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Mapping
 
-from kubeapi.priority import PriorityClass
-from kubeapi.workloads import Workload
+from scheduler_core.cluster.group_store import GROUPS
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.names import Name as Root
 from scheduler_core.plugins.base import ClusterEvent
-from scheduler_core.sidecar.cache.group_cache import GROUPS, GroupCache, LiveGroup
+from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 
-Before = tuple[LiveGroup | Workload | PriorityClass | object | None, Root | None]
+Before = tuple[object, Root | None]
 """Object with a name before a change (None: there was none), and the root of its tree."""
 
 
@@ -140,10 +139,8 @@ class ChangeReporter:
         """Return the state before a change, to be passed to ``group``."""
         group_cache = self._group_cache
         if kind in GROUPS:
-            return group_cache.groups.get((kind, *name)), group_cache.root_of((kind, *name))
-        if kind == "Workload":
-            return group_cache.workloads.get(name), None
-        return (group_cache.classes.get(name[1]) if kind == "PriorityClass" else group_cache.budgets.get(name)), None
+            return group_cache.live.get((kind, *name)), group_cache.root_of((kind, *name))
+        return group_cache.objects[kind].get(name), None
 
     def group(self, kind: str, name: Name, before: Before) -> None:
         """Record a change of a group, Workload, priority class or disruption budget."""
@@ -215,13 +212,13 @@ class ChangeReporter:
         self.changes.roots.update(root for _, root in (before, after) if root is not None)
         if kind == "CompositePodGroup":
             # Without this composite, each of its children is a root.
-            self.changes.roots.update(Root(*child.key) for child in self._group_cache.children(*name))
+            self.changes.roots.update(Root(*child.key) for child in self._group_cache.live_children(*name))
 
     def _has_running_pods(self, kind: str, name: Name) -> bool:
         """Return whether a pod of the group, or of a group below it, has a node."""
         below = [(kind, *name)]
         if kind == "CompositePodGroup":
-            below = [live.key for child in self._group_cache.children(*name) for live in self._group_cache.tree(Root(*child.key))]
+            below = [live.key for child in self._group_cache.live_children(*name) for live in self._group_cache.tree(Root(*child.key))]
         pods, node_of = self._node_usage.pods, self._node_usage.node_of
         return any(node_of(pod) for key in below if key[0] == "PodGroup" for pod in pods.members(*key[1:]))
 

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator
 import msgspec
 
 from scheduler_core.cluster.device_store import DeviceStore
+from scheduler_core.cluster.releasable_claims import ReleasableClaims
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_devices import GroupEntries, PodDevices
 from scheduler_core.loading.pod_drafts import Draft
@@ -19,7 +20,6 @@ from scheduler_core.loading.pod_forms import PodForms
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, Request
 from scheduler_core.sidecar.cache.claimed_devices import ClaimedDevices
-from scheduler_core.sidecar.cache.releasable_claims import ReleasableClaims
 from scheduler_core.sidecar.client.extended_claim import extended_claim_name
 
 DEVICE_KINDS = ("ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule")

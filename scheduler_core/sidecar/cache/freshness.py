@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+from typing import Final
 
+import msgspec
+
+from kubeapi import decode
+from kubeapi.meta import Struct
 from scheduler_core.loading.gather import Name
+from validators.model.objects import CLUSTER_SCOPED
 
 MAX_REMEMBERED = 10_000
 """Maximum number of remembered deletions; the oldest are removed first.  No watch is late by so many events."""
@@ -33,6 +39,38 @@ def number(version: str) -> int:
 
 
 _DIGITS = 25
+
+
+class _Meta(Struct, frozen=True, gc=False):
+    """Name, namespace, uid and resourceVersion of an object."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Head(Struct, frozen=True, gc=False):
+    """The part of an object that identifies it."""
+
+    api_version: str = ""
+    metadata: _Meta = _Meta()
+
+
+_HEAD: Final = msgspec.json.Decoder(_Head)
+
+
+def read_head(kind: str, raw: decode.Text) -> tuple[str, Name, Stamp] | None:
+    """Return apiVersion, name and stamp of an object; None if they cannot be read."""
+    try:
+        head = _HEAD.decode(raw)
+    except (ValueError, RecursionError):
+        return None
+    meta = head.metadata
+    if not meta.name:
+        return None
+    name = ("" if kind in CLUSTER_SCOPED else meta.namespace or "default", meta.name)
+    return head.api_version, name, Stamp(meta.uid, number(meta.resource_version))
 
 
 class Freshness:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubeapi.groups import Group
-from scheduler_core.loading.device_levels import Values, levels_not_named, problems_of_levels, reached_values, set_levels
+from scheduler_core.loading.device_levels import Values, problems_of_levels, reached_values, set_levels
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
@@ -45,13 +44,11 @@ class LiveLevels:
         self.set_on(table)
         return table.device_levels != before
 
-    def problems(self, table: NodeTable, groups: Iterable[Group]) -> Iterator[Problem]:
-        """Yield the problems of the levels of *table* and of *groups*, as ``load`` reports them."""
-        devices = self._devices.objects(table)
+    def problems(self, table: NodeTable) -> Iterator[Problem]:
+        """Yield the problems of the levels of *table*, as ``load`` reports them."""
         if self.attributes:
-            yield from problems_of_levels(table, devices or DeviceObjects(), self.attributes, self._values_on(table))
-        if self.attributes or devices is not None:
-            yield from levels_not_named(table, devices or DeviceObjects(), groups)
+            devices = self._devices.objects(table) or DeviceObjects()
+            yield from problems_of_levels(table, devices, self.attributes, self._values_on(table))
 
     def _values_on(self, table: NodeTable) -> list[Values]:
         pools = self._devices.pools(table)

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from scheduler_core.causes.live import Unlisted
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.loading.gather import SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.priority import NEVER
@@ -23,7 +24,7 @@ from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
 from scheduler_core.plugins.volume_zone import VolumeZone
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
-from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
+from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.settings import Mode, Settings

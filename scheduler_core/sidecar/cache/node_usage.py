@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Container, Iterable, Iterator
 
 from kubeapi.meta import replaced
-from scheduler_core.loading.gathered import GatheredObjects
+from scheduler_core.cluster.node_store import NodeChange
 from scheduler_core.loading.pod_drafts import requested_rows
 from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.loading.pod_records import record_of
@@ -84,7 +84,7 @@ class NodeUsage:
             return pod.assumed
         # Any user with permission to create pods can write this annotation: it counts only in mode ungate.
         read = self.nodes.nodes.get(pod.pinned_node) if self._ungates and pod.draft.scheduler != self._binds else None
-        host = (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
+        host = read.labels.get(HOSTNAME, "") if read is not None else ""
         return pod.pinned_node if host and host == pinned_hostname(pod) else ""
 
     def is_counted(self, pod: LivePod) -> bool:
@@ -129,13 +129,11 @@ class NodeUsage:
         pod.record = None
         self._count(pod)
 
-    def add_or_update_node(self, raw_object: GatheredObjects) -> tuple[str, bool]:
-        """Add or replace a node; return its name and whether a relevant field changed.  Raises Unusable if it has no name."""
-        name, changed, renumbered = self.nodes.add_or_update(raw_object)
-        self._stale |= changed
-        if renumbered:
+    def node_changed(self, change: NodeChange) -> None:
+        """Update the placement state after a change of a node."""
+        self._stale |= change.differs
+        if change.added or change.removed:
             self._placement_state = None
-        return name, changed
 
     def update_attach_limits(self, node: str, *, drivers: bool) -> bool:
         """Update the number of volumes that *node* can attach, and its *drivers* if they changed; return whether the node exists."""
@@ -146,12 +144,6 @@ class NodeUsage:
     def set_device_resources(self, names: Container[str]) -> None:
         """Set the extended resources that devices provide on nodes without them."""
         self.nodes.device_resources, self._placement_state = names, None
-
-    def remove_node(self, name: str) -> bool:
-        """Remove a node and return whether it existed."""
-        if existed := self.nodes.remove(name):
-            self._placement_state = None
-        return existed
 
     def invalidate_records(self) -> None:
         """Drop the cached records of all pods, because priority classes changed."""
@@ -198,10 +190,10 @@ class NodeUsage:
 
     def _rebuild_in_place(self, before: LivePlacementState) -> bool:
         """Rebuild the node table, keep the counted pods, and return True; return False if the names of nodes or resources changed."""
-        if (table := self.nodes.table_like(before.nodes)) is None:
+        if (table := self.nodes.table_like(before.nodes, self._images)) is None:
             return False
+        self._new_images = False
         self.levels.set_on(table)
-        self._report_images(table)
         self._placement_state = dataclasses.replace(LivePlacementState.from_nodes(table), requested=before.requested)
         self.affinity.recount()
         self._stale = False
@@ -213,13 +205,10 @@ class NodeUsage:
     def _update_images(self, state: LivePlacementState) -> None:
         """Set the images of the nodes; it changes no feasibility, so the rest of the placement state is kept."""
         before = state.nodes.reported.keys()
-        self._report_images(state.nodes, changed_nodes=not self._new_images)
+        self.nodes.report_images(state.nodes, self._images, changed_nodes=not self._new_images)
+        self._new_images = False
         state.profiles.clear()
         self._recount_pods_with(before ^ state.nodes.reported.keys())
-
-    def _report_images(self, table: NodeTable, *, changed_nodes: bool = False) -> None:
-        self.nodes.report_images(table, self._images, changed_nodes=changed_nodes)
-        self._new_images = False
 
     def _recount_pods_with(self, images: set[str]) -> None:
         """Count the pods again that have one of *images*: their shapes changed."""
@@ -229,8 +218,8 @@ class NodeUsage:
     def _build(self) -> LivePlacementState:
         self._images = {name for images in {pod.draft.images for pod in self.pods.pods.values()} for name in images}
         self.devices.nodes_changed()
-        table = self.nodes.table(requested_rows(pod.draft for pod in self.pods.pods.values()), [])
-        self._report_images(table)
+        table = self.nodes.table(requested_rows(pod.draft for pod in self.pods.pods.values()), self._images)
+        self._new_images = False
         self.levels.set_on(table)
         self._claim_rows.add_to(table)
         state, self._stale = LivePlacementState.from_nodes(table), False

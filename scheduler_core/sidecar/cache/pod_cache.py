@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kubeapi.meta import replaced
 from scheduler_core.loading.gather import Name
-from scheduler_core.loading.pod_drafts import Draft
+from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Draft
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.freshness import Stamp
@@ -114,7 +114,7 @@ def pinned_hostname(pod: LivePod) -> str:
 
 
 class PodCache:
-    """Pods by key and by group, with indices for nominated, assumed and v1alpha1 pods."""
+    """Pods by key and by group, with indices for nominated and assumed pods."""
 
     def __init__(self) -> None:
         self.pods: dict[str, LivePod] = {}
@@ -125,8 +125,6 @@ class PodCache:
         """Pods without a node that have a nominated node."""
         self.assumed_or_pinned: dict[str, LivePod] = {}
         """Pods that are not bound but are assumed on or pinned to a node, even if that node does not exist."""
-        self.with_workload_ref: dict[str, LivePod] = {}
-        """Pods with the field ``workloadRef`` of v1alpha1."""
         self.with_delayed_claims: dict[str, LivePod] = {}
         """Pods with claims that wait for their first consumer."""
         self.with_disks: dict[str, LivePod] = {}
@@ -144,16 +142,15 @@ class PodCache:
         self.pods[pod.key] = pod
         if pod.draft.group:
             self._members.setdefault((pod.name[0], pod.draft.group), {})[pod.key] = pod
-        if pod.draft.reference is not None:
-            self.with_workload_ref[pod.key] = pod
-        if pod.draft.delayed_claims:
-            self.with_delayed_claims[pod.key] = pod
-        if pod.draft.disks:
-            self.with_disks[pod.key] = pod
-        if (pod.draft.entries or pod.draft.containers) and not pod.draft.node:
+        if (pod.draft.containers or pod.draft.entries) and not pod.draft.node:
             self.with_device_claims[pod.key] = pod
-        for index in (self.of_claims, self.of_device_claims):
-            index.add(pod)
+        if pod.draft.attached is not NOTHING_ATTACHED:
+            if pod.draft.delayed_claims:
+                self.with_delayed_claims[pod.key] = pod
+            if pod.draft.disks:
+                self.with_disks[pod.key] = pod
+            for index in (self.of_claims, self.of_device_claims):
+                index.add(pod)
         return before
 
     def end(self, ended: Ended) -> None:
@@ -178,14 +175,14 @@ class PodCache:
             return None
         self.nominated.pop(key, None)
         self.assumed_or_pinned.pop(key, None)
-        self.with_workload_ref.pop(key, None)
-        self.with_delayed_claims.pop(key, None)
-        self.with_disks.pop(key, None)
         self.with_device_claims.pop(key, None)
         if pod.draft.group:
             _remove(self._members, (pod.name[0], pod.draft.group), key)
-        for index in (self.of_claims, self.of_device_claims):
-            index.remove(pod)
+        if pod.draft.attached is not NOTHING_ATTACHED:
+            self.with_delayed_claims.pop(key, None)
+            self.with_disks.pop(key, None)
+            for index in (self.of_claims, self.of_device_claims):
+                index.remove(pod)
         return pod
 
     def index_assumed_or_pinned(self, pod: LivePod) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from scheduler_core.cluster.device_store import DeviceChange
 from scheduler_core.cluster.volume_store import VolumeChange
 from scheduler_core.loading.gather import Name
+from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED
 from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache
@@ -75,6 +76,8 @@ class PodUpdates:
 
     def pod_changed(self, pod: str, before: LivePod | None, after: LivePod | None) -> None:
         """Update the pods that share claims or volumes with *pod*, which was added, changed (both) or removed."""
+        if all(each is None or each.draft.attached is NOTHING_ATTACHED for each in (before, after)):
+            return
         pods = self._usage.pods
         claims = {(each.name[0], claim.name) for each in (before, after) if each is not None for claim in each.draft.claims}
         self._reporter.claims(each for each in claims & self._reporter.selected.keys() if not pods.of_claims.pods(each))

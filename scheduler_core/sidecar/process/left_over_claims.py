@@ -17,7 +17,7 @@ from apiserver.pages import PAGE, pages
 from apiserver.watch import GONE
 from kubeapi.versions.served import resource
 from scheduler_core.loading.gathered import GatheredObjects
-from scheduler_core.sidecar.cache.object_head import read_head
+from scheduler_core.sidecar.cache.freshness import read_head
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.client.requests import SELECTED_NODE
 

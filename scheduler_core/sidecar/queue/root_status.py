@@ -12,11 +12,12 @@ from collections.abc import Iterator
 
 from kubeapi.groups import INITIALLY_SCHEDULED
 from kubeapi.workloads import MAX_DEPTH
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.names import Name as Root
 from scheduler_core.queueing.creation_time import Age, age
 from scheduler_core.queueing.trees import minimum
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
+from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod, pinned_hostname
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Ref
@@ -161,14 +162,14 @@ class _Tree:
         gated = any(_has_other_gate(pod, our_pods) for pod in pending if pod.key not in excluded)
         was_scheduled = any(map(_was_scheduled, self._groups.values()))
         valid = self._is_valid()
-        completed = cache.group_cache.completed(self._top)
+        completed = cache.group_cache.completed(self._top.key)
         to_commit = tuple(self._groups_to_commit(self._top)) if valid else ()
         unlisted = cache.needed.unlisted(ours, self._groups.values()) if ours else frozenset[str]()
         return RootStatus(
             root=self._root,
             ref=Ref(*self._top.key, self._top.uid),
             size=len(members),
-            priority=self._top.priority,
+            priority=cache.group_cache.priority(self._top.key),
             age=age(completed.metadata.creation_timestamp),
             to_place=tuple(ours),
             excluded=excluded,
@@ -189,11 +190,14 @@ class _Tree:
         reported = any(each is not None and each.status == "False" for each in conditions)
         if not reported or any(self._members.values()) or any(map(_was_scheduled, self._groups.values())):
             return None
-        created = age(self._cache.group_cache.completed(self._top).metadata.creation_timestamp)
-        return RootStatus(self._root, Ref(*self._top.key, self._top.uid), 0, self._top.priority, created, (), ready=False, emptied=True)
+        priority = self._cache.group_cache.priority(self._top.key)
+        created = age(self._cache.group_cache.completed(self._top.key).metadata.creation_timestamp)
+        return RootStatus(self._root, Ref(*self._top.key, self._top.uid), 0, priority, created, (), ready=False, emptied=True)
 
     def _children(self, live: LiveGroup) -> list[LiveGroup]:
-        return [self._groups[child.key] for child in self._cache.group_cache.children(*live.key[1:])] if live.key[0] != "PodGroup" else []
+        return (
+            [self._groups[child.key] for child in self._cache.group_cache.live_children(*live.key[1:])] if live.key[0] != "PodGroup" else []
+        )
 
     def _is_valid(self) -> bool:
         """Return whether the tree has a root and not too many levels; an invalid tree is not changed."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import INITIALLY_SCHEDULED
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.conditions import WAITING
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import HOSTNAME, Domain, Name
 from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
+from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED, LivePod
 from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus
 from scheduler_core.sidecar.queue.states import Binding
@@ -76,7 +77,7 @@ class Binder:
     def host(self, node: str) -> str:
         """Return the host name label of a node; empty if it has none."""
         read = self._cache.usage.nodes.nodes.get(node)
-        return (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
+        return read.labels.get(HOSTNAME, "") if read is not None else ""
 
     def bind_failed(self, write: Bind | Ungate, outcome: WriteOutcome, why: str, *, current: bool) -> tuple[Write, ...]:
         """Return the event of a pod whose bind has failed, and its condition if this is the *current* bind of the pod."""

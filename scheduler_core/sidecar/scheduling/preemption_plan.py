@@ -57,7 +57,7 @@ class PreemptionPlans:
             return None
         victims = [self._cache.usage.record(pod) for pod in self._victims(decision)]
         namespaces = {pod.namespace for pod in victims}
-        budgets = [budget for budget in self._cache.group_cache.budgets.values() if budget.namespace in namespaces]
+        budgets = [budget for budget in self._cache.group_cache.budgets if budget.namespace in namespaces]
         return blocked_preemption(budgets, victims)
 
     def evictions(self, plan: PreemptionPlan) -> tuple[Evict, ...]:

@@ -102,7 +102,7 @@ class VolumeBinder:
             return ClaimGone(_named(name))
         if self._is_bound(name):
             read = self._cache.usage.nodes.nodes.get(node)
-            labels = (read.node.metadata.labels if read is not None else None) or {}
+            labels = read.labels if read is not None else {}
             if not selectors.admits_volume(self._affinity(self._cache.volumes.volumes[claim.volume], node), labels):
                 return VolumeOutOfReach(_named(name), claim.volume, node)
             return None

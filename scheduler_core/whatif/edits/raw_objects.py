@@ -6,9 +6,9 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from scheduler_core.cluster.accepted import accepted_content
 from scheduler_core.cluster.cluster import Cluster, Key, named_objects
-from scheduler_core.loading.accepted import accepted_content
-from scheduler_core.loading.gather import gather, written_name
+from scheduler_core.loading.gather import gather
 from scheduler_core.loading.gathered import GatheredObjects, Given
 from scheduler_core.model.decision import Step
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -36,14 +36,9 @@ class Book:
 
     def objects_on_node(self, node: str) -> list[Content]:
         """Return copies of the DaemonSet and static pods on *node*, sorted by namespace and name, each name once."""
-        by_key: dict[Key, GatheredObjects] = {}
         encoded_name = node.encode()
-        for each in (each for each in self._mentioning(OWNERS) if encoded_name in bytes(each.text)):
-            namespace, name = written_name(each.text)
-            key = ("Pod", namespace or "default", name)
-            if key not in by_key or each.canonical() < by_key[key].canonical():
-                by_key[key] = each
-        pods = [content for key in sorted(by_key) if (content := accepted_content(by_key[key])) is not None]
+        named = named_objects("Pod", (each for each in self._mentioning(OWNERS) if encoded_name in bytes(each.text)))
+        pods = [content for key in sorted(named) if (content := accepted_content(named[key])) is not None]
         return [
             pod for pod in pods if isinstance(pod.get("spec"), dict) and pod["spec"].get("nodeName") == node and belongs_to_its_node(pod)
         ]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kubeapi.decode import ENCODER
 from kubeapi.meta import replaced
+from scheduler_core.loading.read_groups import SCHEDULING_KINDS
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
@@ -147,6 +148,7 @@ def told(snapshot: ClusterSnapshot) -> Json:
         "priorities": dict(snapshot.priorities),
         "desired": dict(snapshot.desired),
         "budgets": list(snapshot.budgets),
+        "known": {kind: list(snapshot.known.list_kind(kind) or ()) for kind in ("Node", *SCHEDULING_KINDS)},
         "problems": list(snapshot.problems),
     }
 

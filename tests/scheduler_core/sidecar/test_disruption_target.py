@@ -132,7 +132,7 @@ def test_each_scheduler_of_a_cluster_takes_back_its_own():
 
 def test_a_condition_that_was_just_written_is_ours_though_no_event_shows_it():
     store = filled(leaf("w", 1), RUNNING)
-    ref = store.group_cache.groups["PodGroup", "default", "w"]
+    ref = store.group_cache.live["PodGroup", "default", "w"]
     condition = Condition("DisruptionTarget", "True", "PreemptionByScheduler", OURS)
     AssumedPods(store).assume_condition(Ref(*ref.key, ref.uid), condition)
     assert 1 == len(DisruptionTargets("muster").wanted(store, 0.0))
@@ -142,7 +142,7 @@ def test_condition_is_removed_only_from_the_group_with_the_same_uid():
     store = filled(told(leaf("w", 1)), RUNNING)
     (write,) = DisruptionTargets("muster").wanted(store, 0.0)
     assert ("DisruptionTarget", "") == (write.condition.type, write.condition.status)
-    assert store.group_cache.groups["PodGroup", "default", "w"].uid == write.target.uid != ""
+    assert store.group_cache.live["PodGroup", "default", "w"].uid == write.target.uid != ""
 
 
 def test_victims_of_a_plan_leave_from_the_first():

@@ -1,7 +1,4 @@
-"""Claims of a live cluster that are allocated, and that can be deallocated when their users are evicted, although pods without a node name them.
-
-The same as ``loading.released_claims.releasable``, updated claim by claim.
-"""
+"""Claims to devices that are allocated, and that can be deallocated when their users are evicted, although pods without a node name them."""
 
 from __future__ import annotations
 
