@@ -91,6 +91,9 @@ def parse(source: Source) -> Json:
 
 def plain(value: Json) -> Json:
     """Return the value without null fields and with whole floats as integers; list items keep their places."""
+    # Most values are texts, for which the test for a mapping is slow.
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

@@ -5,13 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from kubeapi.affinity import Affinity, NodeAffinity, PodAffinity
 from kubeapi.nodes import Taint
-from kubeapi.pods import Toleration
 from scheduler_core.causes.changes import DroppedPodRules, DroppedSelectors, Relaxation, RemovedGates, ToleratedTaint
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Name
-from scheduler_core.model.pods import PodShape
 from scheduler_core.whatif.edits.edited_objects import pod_of
 from scheduler_core.whatif.edits.edits import RELAXED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, section
@@ -27,8 +24,7 @@ class Respecified:
     pods: tuple[str, ...]
     change: Relaxation
     respecify: Callable[[Content], None]
-    """The change of a pod's raw spec; ``reshape`` is the same change of its shape."""
-    reshape: Callable[[PodShape], PodShape]
+    """The change of a pod's spec."""
     extent: int = 0
 
     @property
@@ -54,11 +50,7 @@ def tolerating(pods: Sequence[str], taint: Taint, owner: Name) -> Respecified:
         toleration = {"key": taint.key, "operator": "Equal" if taint.value else "Exists", "effect": taint.effect}
         spec["tolerations"] = [*(spec.get("tolerations") or ()), toleration | ({"value": taint.value} if taint.value else {})]
 
-    def reshape(shape: PodShape) -> PodShape:
-        toleration = Toleration(key=taint.key, operator="Equal" if taint.value else "Exists", effect=taint.effect, value=taint.value)
-        return dataclasses.replace(shape, tolerations=(*shape.tolerations, toleration))
-
-    return Respecified(tuple(pods), ToleratedTaint(taint, owner), respecify, reshape)
+    return Respecified(tuple(pods), ToleratedTaint(taint, owner), respecify)
 
 
 def unselecting(pods: Sequence[str], owner: Name) -> Respecified:
@@ -68,15 +60,7 @@ def unselecting(pods: Sequence[str], owner: Name) -> Respecified:
         spec.pop("nodeSelector", None)
         section(section(spec, "affinity"), "nodeAffinity").pop(_REQUIRED, None)
 
-    def reshape(shape: PodShape) -> PodShape:
-        affinity = shape.affinity
-        if affinity is not None and affinity.node_affinity is not None:
-            preferred = affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
-            node_affinity = NodeAffinity(preferred_during_scheduling_ignored_during_execution=preferred)
-            affinity = Affinity(node_affinity, affinity.pod_affinity, affinity.pod_anti_affinity)
-        return dataclasses.replace(shape, node_selector=(), affinity=affinity)
-
-    return Respecified(tuple(pods), DroppedSelectors(owner), respecify, reshape, 1)
+    return Respecified(tuple(pods), DroppedSelectors(owner), respecify, 1)
 
 
 def unrelated(pods: Sequence[str], owner: Name) -> Respecified:
@@ -88,14 +72,7 @@ def unrelated(pods: Sequence[str], owner: Name) -> Respecified:
         spread = spec.get("topologySpreadConstraints") or ()
         spec["topologySpreadConstraints"] = [each for each in spread if each.get("whenUnsatisfiable") == "ScheduleAnyway"]
 
-    def reshape(shape: PodShape) -> PodShape:
-        affinity = shape.affinity
-        if affinity is not None:
-            affinity = Affinity(affinity.node_affinity, _preferring(affinity.pod_affinity), _preferring(affinity.pod_anti_affinity))
-        preferred = tuple(each for each in shape.spread if each.when_unsatisfiable == "ScheduleAnyway")
-        return dataclasses.replace(shape, affinity=affinity, spread=preferred)
-
-    return Respecified(tuple(pods), DroppedPodRules(owner), respecify, reshape, 2)
+    return Respecified(tuple(pods), DroppedPodRules(owner), respecify, 2)
 
 
 def ungated(pods: Sequence[str], owner: Name) -> Respecified:
@@ -104,10 +81,4 @@ def ungated(pods: Sequence[str], owner: Name) -> Respecified:
     def respecify(spec: Content) -> None:
         spec.pop("schedulingGates", None)
 
-    return Respecified(tuple(pods), RemovedGates(owner), respecify, lambda shape: shape, 3)
-
-
-def _preferring(side: PodAffinity | None) -> PodAffinity | None:
-    if side is None:
-        return None
-    return PodAffinity(preferred_during_scheduling_ignored_during_execution=side.preferred_during_scheduling_ignored_during_execution)
+    return Respecified(tuple(pods), RemovedGates(owner), respecify, 3)

@@ -113,7 +113,7 @@ class ProvidingStorage:
                 capacities[key] = each if key not in capacities or capacities[key].largest < each.largest else capacities[key]
                 segments[key] = nodes
         enough = storage_edits.more_capacity([*capacities.values()])
-        decision = self._decision(enough) if capacities else None
+        decision = self._finding.trial.decision(enough) if capacities else None
         if decision is None:
             return [enough] if capacities else []
         used = self._used(decision, capacities, segments)
@@ -234,15 +234,10 @@ class ProvidingStorage:
                 return storage_edits.more_attachments(driver, limits, more)
 
             more = least(1, sum(amounts), lambda each: self._finding.placed(raised(each)) is not None)
-            if more and (decision := self._decision(raised(more))) is not None:
+            if more and (decision := self._finding.trial.decision(raised(more))) is not None:
                 used = {node: before[node] for node in sorted({*decision.assignments.values()}) if node in before}
                 if not self._finding.confirm(raised(more, limits=used), (RaisedAttachLimits, driver, area.domain)):
                     self._finding.keep_if_verified(raised(more))
-
-    def _decision(self, edit: ChangedStorage) -> Decision | None:
-        """Return the decision on the root after *edit*; None if it is not placed."""
-        steps = edit.steps(self._book)
-        return None if not steps else self._finding.trial.decision(steps)
 
 
 def _claims(pod: PodRecord) -> Iterator[tuple[ClaimName, ClaimRequest]]:

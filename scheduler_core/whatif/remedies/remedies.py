@@ -73,11 +73,11 @@ def advise(
     if subject is None:
         return Advice(())
     book = objects if isinstance(objects, Book) else Book(objects)
-    trial = Trial(snapshot, options, subject, tries=tries, before=before, book=book)
+    trial = Trial(snapshot, options, subject, book, tries=tries, before=before)
     conflicting = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
     capacity = PresentCapacity(trial.cluster.base, subject, book)
-    verified_remedies, limit = _Search(Finding(book, trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
+    verified_remedies, limit = _Search(Finding(trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
     return Advice(verified_remedies, limit, conflicting.minimal)
 
 
