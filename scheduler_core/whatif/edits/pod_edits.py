@@ -32,12 +32,12 @@ class Respecified:
         """See Edit."""
         return RELAXED, self.extent
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
         result = []
         for key in self.pods:
             if (pod := pod_of(book, key)) is None:
-                return None
+                return ()
             self.respecify(pod.setdefault("spec", {}))
             result.append(Step(apply=pod))
         return tuple(result)

@@ -22,7 +22,7 @@ from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.node_templates import section
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.edits.storage_edits import WAITS, AddedCapacity, ChangedStorage
-from scheduler_core.whatif.remedies.bisection import least
+from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.nodes_by_domain import largest_need
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
@@ -95,11 +95,8 @@ class ProvidingStorage:
         """Try *parts* together, and then without each of them."""
         if self._finding.placed(functools.reduce(Both, parts)) is None:
             return
-        for each in parts:
-            fewer = [other for other in parts if other is not each]
-            if fewer and self._finding.placed(functools.reduce(Both, fewer)) is not None:
-                parts = fewer
-        self._finding.confirm(functools.reduce(Both, parts))
+        needed = necessary(parts, lambda fewer: self._finding.placed(functools.reduce(Both, fewer)) is not None)
+        self._finding.confirm(functools.reduce(Both, needed))
 
     def _keep_capacity(self, area: DomainCapacity, lacking: dict[ClaimRequest, ClaimOptions]) -> list[ChangedStorage]:
         """Try storage capacity for all volumes in each part of *area*; keep as much as the volumes that are placed there need.

@@ -66,7 +66,7 @@ class _Edited:
 
     def __init__(self, cluster: PreparedCluster, book: Book, edit: Edit, first: _Edited | None = None) -> None:
         self._cluster, self._book, self._first = cluster, book, first
-        self.own: tuple[Step, ...] = tuple(edit.steps(book) or ()) if first is None or first.own else ()
+        self.own: tuple[Step, ...] = edit.steps(book) if first is None or first.own else ()
 
     def edited(self, edit: Edit) -> _Edited:
         """Return the cluster after *edit* too, which is a fork of this one."""
