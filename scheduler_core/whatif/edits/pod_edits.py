@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from kubeapi.nodes import Taint
 from scheduler_core.causes.changes import DroppedPodRules, DroppedSelectors, Relaxation, RemovedGates, ToleratedTaint
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Name
 from scheduler_core.whatif.edits.edited_objects import pod_of
-from scheduler_core.whatif.edits.edits import RELAXED, Weight
+from scheduler_core.whatif.edits.edits import RELAXED, Both, Edit, Weight, combine
 from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
@@ -41,6 +41,18 @@ class Respecified:
             self.respecify(pod.setdefault("spec", {}))
             result.append(Step(apply=pod))
         return tuple(result)
+
+
+def restricted(edit: Edit, pods: Container[str]) -> Edit | None:
+    """Return *edit* with changes of the specs of *pods* alone; None if it then changes nothing."""
+    match edit:
+        case Both():
+            first, second = restricted(edit.first, pods), restricted(edit.second, pods)
+            return first if second is None else combine(first, second)
+        case Respecified():
+            kept = tuple(pod for pod in edit.pods if pod in pods)
+            return dataclasses.replace(edit, pods=kept) if kept else None
+    return edit
 
 
 def tolerating(pods: Sequence[str], taint: Taint, owner: Name) -> Respecified:

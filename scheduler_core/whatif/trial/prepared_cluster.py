@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.meta import replaced
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cycle.claim_consumers import ClaimConsumers
 from scheduler_core.cycle.run_cycle import CycleOptions
@@ -30,7 +31,7 @@ from scheduler_core.placement.outcome import assigned
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing.pre_enqueue import gate_causes, refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
-from scheduler_core.whatif.edits.raw_objects import after, merged
+from scheduler_core.whatif.edits.raw_objects import after
 from scheduler_core.whatif.trial.subject import Subject
 from validators.lookup import KnownObjects
 from validators.model.objects import namespace_of
@@ -60,7 +61,6 @@ class Fork:
     """The cluster after some steps.
 
     Attributes:
-        steps: in order, those of the fork that it was made from included.
         snapshot: its nodes, with the pods of the root, nominated pods and changed ones; with all pods if they are counted again.
         entity: the root as in the queue; None if it is not ready.
         state: the placement state, of which only ``leaving`` and ``coming`` differ.
@@ -70,7 +70,6 @@ class Fork:
 
     """
 
-    steps: tuple[Step, ...]
     snapshot: ClusterSnapshot
     entity: Entity | None
     state: PlacementState
@@ -104,7 +103,7 @@ class PreparedCluster:
         pods = tuple(pod for pod in base.pods if pod.key in self._own_keys or (pod.node < 0 and pod.nominated >= 0))
         self._without_nodes = all(pod.node < 0 and pod.nominated < 0 for pod in pods if pod.key in self._own_keys)
         few = dataclasses.replace(self.base, pods=pods)
-        self.unchanged = Fork((), few, self._ready(few), self._new_state(self.base), {})
+        self.unchanged = Fork(few, self._ready(few), self._new_state(self.base), {})
 
     @property
     def related(self) -> bool:
@@ -116,19 +115,32 @@ class PreparedCluster:
         """The pods of other roots, by key."""
         return {pod.key: pod for pod in self.base.pods if not self._is_own(pod)}
 
-    def fork(self, steps: Sequence[Step], parent: Fork | None = None) -> Fork:
-        """Return the cluster after *steps*, which change nodes, pods, groups and Workloads, and before them those of *parent*."""
-        parent = parent or self.unchanged
+    def fork(self, steps: Sequence[Step], parent: Fork | None = None, alike: Mapping[str, str] | None = None) -> Fork:
+        """Return the cluster after *steps*, which change nodes, pods, groups and Workloads.
+
+        Args:
+            steps: changes of whole objects.
+            parent: the fork that they change; by default the one without steps.
+            alike: pods that change too, by the pod of *steps* that they are like afterwards (see ``alike``).
+
+        """
+        parent, alike = parent or self.unchanged, alike or {}
         adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
-        reshapes = self.related and any(map(self._respecifies, steps))
-        if parent.state is self.unchanged.state and not adds and not reshapes:
-            return self._with_shared_state(steps, parent)
-        every = (*parent.steps, *steps)
-        if self.related or self.unchanged.state.ledger.ports or self._others_in(every):
-            snapshot = self._after(self.base, merged(every))
-            return Fork(every, snapshot, self._entity(self._of_root(snapshot), every, self.unchanged), self._new_state(snapshot), {})
+        if not adds and not (self.related and any(map(self._respecifies, steps))):
+            return self._with_shared_state(steps, parent, alike)
+        if self.related or self.unchanged.state.ledger.ports or parent.leaving or self._others_in(steps):
+            snapshot = _all_alike(self._after(self._counted(parent), steps), alike)
+            entity = self._entity(self._of_root(snapshot), steps, parent, alike)
+            return Fork(snapshot, entity, self._new_state(snapshot), {})
         snapshot = self._after(parent.snapshot, steps)
-        return Fork(every, snapshot, self._entity(snapshot, steps, parent), self._with_sums(snapshot), {})
+        return Fork(snapshot, self._entity(snapshot, steps, parent, alike), self._with_sums(snapshot), {})
+
+    def alike(self, parent: Fork, pods: Iterable[str]) -> dict[str, str]:
+        """Return the first of *pods* on *parent* that each of them is like: the parts of their specs that placement reads are equal."""
+        wanted, first = frozenset(pods), dict[object, str]()
+        return {
+            pod.key: first.setdefault((pod.shape.serial, tuple(pod.gates)), pod.key) for pod in parent.snapshot.pods if pod.key in wanted
+        }
 
     def attempt(self, fork: Fork, entity: Entity, leaving: Iterable[PodRecord] = (), *, whole: bool = False) -> Tried:
         """Return the result of *entity* on *fork* with the pods *leaving* removed too; the state is then restored.
@@ -159,16 +171,24 @@ class PreparedCluster:
                 return False
         return True
 
-    def _with_shared_state(self, steps: Sequence[Step], parent: Fork) -> Fork:
+    def _with_shared_state(self, steps: Sequence[Step], parent: Fork, alike: Mapping[str, str]) -> Fork:
         before = {pod.key: pod for pod in parent.leaving}
         changed = before | self._others_in(steps)
         known = parent.snapshot
         if added := tuple(pod for key, pod in changed.items() if key not in before):
             known = dataclasses.replace(known, pods=(*known.pods, *added))
-        snapshot = self._after(known, steps)
+        snapshot = _all_alike(self._after(known, steps), alike)
         coming = tuple(pod for pod in snapshot.pods if pod.key in changed) if changed else ()
-        entity = self._entity(snapshot, steps, parent)
-        return Fork((*parent.steps, *steps), snapshot, entity, parent.state, parent.solvers, tuple(changed.values()), coming)
+        entity = self._entity(snapshot, steps, parent, alike)
+        return Fork(snapshot, entity, parent.state, parent.solvers, tuple(changed.values()), coming)
+
+    def _counted(self, fork: Fork) -> ClusterSnapshot:
+        """Return the snapshot of *fork*, which has the nodes of the cluster, with all its pods."""
+        if fork.state is not self.unchanged.state:
+            return fork.snapshot
+        changed, gone = {pod.key: pod for pod in fork.snapshot.pods}, {pod.key for pod in fork.leaving}
+        pods = (changed.get(pod.key, pod) for pod in self.base.pods if pod.key in changed or pod.key not in gone)
+        return dataclasses.replace(fork.snapshot, pods=tuple(pods))
 
     def _others_in(self, steps: Iterable[Step]) -> dict[str, PodRecord]:
         """Return the pods of other roots that *steps* change, by key."""
@@ -181,11 +201,15 @@ class PreparedCluster:
             self._next_shape = max(self._next_shape, _next_shape(changed))
         return changed
 
-    def _entity(self, own: ClusterSnapshot, steps: Sequence[Step], parent: Fork) -> Entity | None:
-        """Return the root of *own*, which is *parent* after *steps*."""
+    def _entity(self, own: ClusterSnapshot, steps: Sequence[Step], parent: Fork, alike: Mapping[str, str]) -> Entity | None:
+        """Return the root of *own*, which is *parent* after *steps*; pods *alike* have other specs, but the same place in the queue."""
         # With other nodes the indices of nodes change; a root without bound or nominated pods does not contain any.
-        if not any(map(self._is_of_root, steps)) and (self._without_nodes or own.nodes is parent.snapshot.nodes):
-            return parent.entity
+        if self._without_nodes or own.nodes is parent.snapshot.nodes:
+            own_steps = [step for step in steps if self._is_of_root(step)]
+            if parent.entity is not None and all(_kind(step) == "Pod" and _key(step) in alike for step in own_steps):
+                return _with_specs(parent.entity, {pod.key: pod for pod in own.pods if pod.key in alike}) if alike else parent.entity
+            if not own_steps:
+                return parent.entity
         return self._ready(own)
 
     def _with_sums(self, snapshot: ClusterSnapshot) -> PlacementState:
@@ -273,6 +297,24 @@ def bare(entity: Entity) -> Entity:
     missing = max(1, entity.minimum - len(entity.running))
     equal = all(pod.shape is entity.waiting[0].shape and pod.nominated < 0 for pod in entity.waiting)
     return dataclasses.replace(entity, waiting=entity.waiting[:missing]) if equal and missing < len(entity.waiting) else entity
+
+
+def _with_specs(entity: Entity, changed: Mapping[str, PodRecord]) -> Entity:
+    """Return *entity* with the *changed* pods, by key, in place of its pending pods."""
+    children = tuple(_with_specs(child, changed) for child in entity.children)
+    return dataclasses.replace(entity, children=children, waiting=tuple(changed.get(pod.key, pod) for pod in entity.waiting))
+
+
+def _all_alike(snapshot: ClusterSnapshot, alike: Mapping[str, str]) -> ClusterSnapshot:
+    """Return *snapshot* with what placement reads of the spec of another pod for the pods in *alike*."""
+    if not alike:
+        return snapshot
+    samples = {pod.key: pod for pod in snapshot.pods if alike.get(pod.key) == pod.key}
+    pods = (
+        replaced(pod, shape=(sample := samples[alike[pod.key]]).shape, gates=sample.gates) if pod.key in alike else pod
+        for pod in snapshot.pods
+    )
+    return dataclasses.replace(snapshot, pods=tuple(pods))
 
 
 def _change_pods(state: PlacementState, leaving: Iterable[PodRecord], coming: Iterable[PodRecord]) -> None:

@@ -20,6 +20,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.queueing.queue_order import OrderError
 from scheduler_core.whatif.edits.edits import Both, Edit
+from scheduler_core.whatif.edits.pod_edits import Respecified, restricted
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.trial.prepared_cluster import Fork, Placed, PreparedCluster, Tried
 from scheduler_core.whatif.trial.subject import Subject
@@ -41,7 +42,7 @@ STEPS, MORE_STEPS = 2_000, 10_000
 _ALL_STEPS = 120_000
 """Maximum search steps for a root in all tries."""
 _KEPT = 16
-"""Maximum number of edits whose steps and forks are kept."""
+"""Maximum number of edits whose forks are kept."""
 
 
 class TrialsSpentError(Exception):
@@ -57,40 +58,31 @@ class Earlier:
 
 
 class _Edited:
-    """The cluster after an edit.
+    """The cluster after an edit, as the root is tried on it.
 
     Attributes:
-        own: the steps of the edit, or of the second of two edits; none if the raw objects do not allow it.
+        steps: the steps of the edit, or of the second of two edits; of pods that are alike only those of the first.  None if the raw
+            objects do not allow the edit.
+        kinds: the kinds of all objects that change.
 
     """
 
-    def __init__(self, cluster: PreparedCluster, book: Book, edit: Edit, first: _Edited | None = None) -> None:
-        self._cluster, self._book, self._first = cluster, book, first
-        self.own: tuple[Step, ...] = edit.steps(book) if first is None or first.own else ()
-
-    def edited(self, edit: Edit) -> _Edited:
-        """Return the cluster after *edit* too, which is a fork of this one."""
-        return _Edited(self._cluster, self._book_after, edit, self)
-
-    @functools.cached_property
-    def steps(self) -> tuple[Step, ...]:
-        """All steps, one for each object."""
-        return merged(self._first.steps if self._first is not None and self.own else (), self.own)
-
-    @functools.cached_property
-    def kinds(self) -> frozenset[object]:
-        """The kinds of the objects that the steps change."""
-        own = frozenset((step.apply or step.delete or {}).get("kind") for step in self.own)
-        return own if self._first is None else own | self._first.kinds
+    def __init__(self, cluster: PreparedCluster, book: Book, edit: Edit, first: _Edited | None) -> None:
+        self._cluster, self._first = cluster, first
+        last = edit.second if isinstance(edit, Both) else edit
+        self._alike = cluster.alike(cluster.unchanged if first is None else first.fork, last.pods) if isinstance(last, Respecified) else {}
+        samples = frozenset(self._alike.values())
+        before, sampled = restricted(edit.first, samples) if isinstance(edit, Both) else None, restricted(last, samples)
+        if before is not None:
+            book = book.with_steps(before.steps(book))
+        self.steps: tuple[Step, ...] = sampled.steps(book) if sampled is not None and (first is None or first.steps) else ()
+        own = frozenset((step.apply or step.delete or {}).get("kind") for step in self.steps)
+        self.kinds: frozenset[object] = own if first is None else own | first.kinds
 
     @functools.cached_property
     def fork(self) -> Fork:
-        """The cluster as far as the root depends on it."""
-        return self._cluster.fork(self.own, None if self._first is None else self._first.fork)
-
-    @functools.cached_property
-    def _book_after(self) -> Book:
-        return self._book.with_steps(self.own)
+        """The cluster as far as the root depends on it; the steps must change nodes, pods, groups or Workloads."""
+        return self._cluster.fork(self.steps, None if self._first is None else self._first.fork, self._alike)
 
 
 class Trial:
@@ -155,7 +147,7 @@ class Trial:
 
     def steps(self, edit: Edit) -> tuple[Step, ...]:
         """Return the steps of *edit*, one for each object; none if the raw objects do not allow it."""
-        return self._edited(edit).steps
+        return merged(edit.steps(self._book))
 
     def fork(self, edit: Edit) -> Fork:
         """Return the cluster after *edit*, which changes nodes, pods, groups or Workloads."""
@@ -163,7 +155,9 @@ class Trial:
 
     def _edited(self, edit: Edit) -> _Edited:
         if (known := self._known.get(edit.change)) is None:
-            known = self._edited(edit.first).edited(edit.second) if isinstance(edit, Both) else _Edited(self.cluster, self._book, edit)
+            if isinstance(edit, Both) and isinstance(edit.second, Both):
+                return self._edited(Both(Both(edit.first, edit.second.first), edit.second.second))
+            known = _Edited(self.cluster, self._book, edit, self._edited(edit.first) if isinstance(edit, Both) else None)
             if len(self._known) >= _KEPT:
                 del self._known[next(iter(self._known))]
             self._known[edit.change] = known
@@ -179,9 +173,9 @@ class Trial:
 
         """
         edited, self.last_undecided = self._edited(edit), False
-        if not edited.own:
+        if not edited.steps:
             return None
-        if not edited.kinds <= INCREMENTAL and after(self._cluster, edited.steps).builds_anew:
+        if not edited.kinds <= INCREMENTAL and after(self._cluster, self.steps(edit)).builds_anew:
             decision = self.decision(edit)
             return None if decision is None else [*decision.assignments.items()]
         fork = edited.fork
