@@ -205,10 +205,11 @@ class PreparedCluster:
         """Return the root of *own*, which is *parent* after *steps*; pods *alike* have other specs, but the same place in the queue."""
         # With other nodes the indices of nodes change; a root without bound or nominated pods does not contain any.
         if self._without_nodes or own.nodes is parent.snapshot.nodes:
-            own_steps = [step for step in steps if self._is_of_root(step)]
-            if parent.entity is not None and all(_kind(step) == "Pod" and _key(step) in alike for step in own_steps):
-                return _with_specs(parent.entity, {pod.key: pod for pod in own.pods if pod.key in alike}) if alike else parent.entity
-            if not own_steps:
+            changed = {pod.key: pod for pod in own.pods if pod.key in alike} if alike else {}
+            others = any(self._is_of_root(step) and _key(step) not in changed for step in steps)
+            if parent.entity is not None and not others and len(changed) == len(alike):
+                return _with_specs(parent.entity, changed) if changed else parent.entity
+            if not any(map(self._is_of_root, steps)):
                 return parent.entity
         return self._ready(own)
 
@@ -310,10 +311,13 @@ def _all_alike(snapshot: ClusterSnapshot, alike: Mapping[str, str]) -> ClusterSn
     if not alike:
         return snapshot
     samples = {pod.key: pod for pod in snapshot.pods if alike.get(pod.key) == pod.key}
-    pods = (
-        replaced(pod, shape=(sample := samples[alike[pod.key]]).shape, gates=sample.gates) if pod.key in alike else pod
-        for pod in snapshot.pods
-    )
+    pods: list[PodRecord] = []
+    for pod in snapshot.pods:
+        if pod.key not in alike:
+            pods.append(pod)
+        elif (sample := samples.get(alike[pod.key])) is not None:
+            # A pod that cannot be used is not there any more.
+            pods.append(replaced(pod, shape=sample.shape, gates=sample.gates))
     return dataclasses.replace(snapshot, pods=tuple(pods))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,7 @@ def edits(trial: Trial, subject: Subject, room: PresentCapacity) -> Iterator[Edi
     """Draw edits of every kind."""
     relaxed = candidates.relaxations(room.snapshot, subject)
     yield from relaxed
+    yield from itertools.starmap(Both, itertools.permutations(relaxed, 2))
     for ladder in candidates.widenings(room.snapshot, subject):
         yield from ladder
         yield from (Both(edit, ladder[-1]) for edit in relaxed[:1])
