@@ -81,13 +81,6 @@ def advise(
     return Advice(verified_remedies, limit, conflicting.minimal)
 
 
-def remedies(
-    objects: Iterable[Given] | Book, snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, *, tries: int = 0
-) -> tuple[Remedy, ...]:
-    """Return only the remedies; see ``advise``."""
-    return advise(objects, snapshot, decision, options, tries=tries).remedies
-
-
 class _Search:
     def __init__(self, finding: Finding, capacity: PresentCapacity, book: Book, *, evicts: bool) -> None:
         self._finding = finding

@@ -19,7 +19,6 @@ from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Move
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.node_kinds import kinds
-from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
@@ -27,7 +26,7 @@ from scheduler_core.wording.changes import remedy_text
 from tests.sampling import every, sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
-from tests.scheduler_core.whatif.cluster import COMPLETE, Objects, after, decided, gang, node, not_placed, pod, waiting
+from tests.scheduler_core.whatif.cluster import COMPLETE, Objects, after, decided, gang, node, not_placed, pod, remedies, waiting
 from tests.scheduler_core.whatif.contested import contested
 
 SPREAD = [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"a": "b"}}}]
