@@ -228,6 +228,11 @@ class Trial:
             return False
         return not self._others or self.cluster.concerns_none_but_the_root(self.steps(edit))
 
+    def shares_state(self, edit: Edit) -> bool:
+        """Return whether *edit* is tried on the placement state of the cluster, of a root that is ready without *edit*."""
+        edited, unchanged = self._edited(edit), self.cluster.unchanged
+        return unchanged.entity is not None and edited.kinds <= INCREMENTAL and edited.fork.state is unchanged.state
+
     def _changed(self, steps: Sequence[Step]) -> ClusterSnapshot:
         """Return the cluster after *steps*, with feature gates applied."""
         return apply_feature_gates(after(self._cluster, steps).snapshot(), self._options.gates, self._options.ignore)
