@@ -63,12 +63,14 @@ class Trees:
     Attributes:
         all: trees; each group is in exactly one; of two groups of one kind and name the first is used.
         joined: the groups as the rules see them.
+        grouped: the pods of each PodGroup.
         alone: pods without a group.
         strays: pods whose PodGroup does not exist.
 
     """
 
-    def __init__(self, snapshot: ClusterSnapshot) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, before: Trees | None = None) -> None:
+        """Form the trees; the pods of groups are those of *before*, an earlier snapshot, if it has the same pods and PodGroups."""
         self.snapshot = snapshot
         groups: dict[Name, Group] = {}
         for group in snapshot.groups:
@@ -77,17 +79,20 @@ class Trees:
         for node in self.joined.nodes:
             node.children.sort(key=_by_age)
         self.all = tuple(Tree(each[0], tuple(each)) for each in (*_rooted_trees(self.joined), *_cycles(self.joined)))
-        self._members: dict[Name, Members] = {name: Members() for name in groups if name.kind == "PodGroup"}
+        self.grouped: dict[Name, Members] = {name: Members() for name in groups if name.kind == "PodGroup"}
         self.alone: list[PodRecord] = []
         self.strays: list[PodRecord] = []
+        if before is not None and before.snapshot.pods is snapshot.pods and before.grouped.keys() == self.grouped.keys():
+            self.grouped, self.alone, self.strays = before.grouped, before.alone, before.strays
+            return
         for pod in snapshot.pods:
             self._add_pod(pod)
-        for members in self._members.values():
+        for members in self.grouped.values():
             members.waiting.sort(key=_scheduling_order)
 
     def members(self, node: GroupNode) -> Members:
         """Return the pods of a group; a composite has none."""
-        return self._members.get(name_of(node.group)) or Members()
+        return self.grouped.get(name_of(node.group)) or Members()
 
     def waiting(self, tree: Tree) -> Iterator[PodRecord]:
         """Return the pending members of all leaves, leaf by leaf."""
@@ -133,7 +138,7 @@ class Trees:
         if not pod.group:
             self.alone.append(pod)
             return
-        members = self._members.get(Name("PodGroup", pod.namespace, pod.group))
+        members = self.grouped.get(Name("PodGroup", pod.namespace, pod.group))
         if members is None:
             self.strays.append(pod)
         elif pod.node >= 0:

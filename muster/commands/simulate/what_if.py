@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from muster.commands import options
 from muster.commands.simulate import drain
@@ -20,16 +19,11 @@ from scheduler_core.loading.gathered import GatheredObjects, Given
 from scheduler_core.loading.read_objects import by_name
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.problem import Problem
-from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion, csi_drivers
+from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, companion, csi_drivers, fresh, section
 
 MOST_ADDED = 100_000
 """Maximum number of nodes of one addition."""
 _FORM = re.compile(r"\s*(\d{1,9})\s+like\s+([^\s,=]+)\s*((?:,[^,=]+=[^,=]*)*)\s*")
-_NODE_STATE_PREFIX = "node.kubernetes.io/"
-"""Prefix of the taints that the node controller and the kubelet set for the state of a node, cordoning included."""
-_IDENTITY_FIELDS = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")
-
-Content = dict[str, Any]
 
 
 class WhatIfError(ValueError):
@@ -99,7 +93,7 @@ def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[
         text = bytes(gathered.text)
         # The reader of the pod reports one that it leaves out.
         if any(mark in text for mark in marks) and (pod := accepted_content(gathered)) is not None:
-            if _bound_to(pod) not in gone and _section(pod, "status").get("nominatedNodeName") not in gone:
+            if _bound_to(pod) not in gone and section(pod, "status").get("nominatedNodeName") not in gone:
                 yield gathered
             elif _bound_to(pod) not in gone or not _leaves_with_its_node(pod):
                 yield _pending_again(pod)
@@ -109,12 +103,12 @@ def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[
 
 def _pending_again(pod: Content) -> Content:
     """Return the pod without a node, as its controller would create it again."""
-    spec = {key: value for key, value in _section(pod, "spec").items() if key != "nodeName"}
+    spec = {key: value for key, value in section(pod, "spec").items() if key != "nodeName"}
     return {**pod, "spec": spec, "status": {"phase": "Pending"}}
 
 
 def _leaves_with_its_node(pod: Content) -> bool:
-    return belongs_to_its_node(pod) or _section(pod, "metadata").get("deletionTimestamp") is not None
+    return belongs_to_its_node(pod) or section(pod, "metadata").get("deletionTimestamp") is not None
 
 
 def _added(
@@ -135,7 +129,7 @@ def _added(
             while (name := f"{addition.like}-added-{number}") in taken:
                 number += 1
             taken.add(name)
-            yield _fresh_node(node, name, addition.labels)
+            yield fresh(node, name, {HOSTNAME: name, **dict(addition.labels)}, {})
             if addition.like in drivers:
                 yield csi_drivers(drivers[addition.like], name)
             yield from (companion(pod, name) for pod in companions)
@@ -144,32 +138,10 @@ def _added(
 def _companions(node: str, pods: Sequence[GatheredObjects]) -> Iterator[Content]:
     for gathered in pods:
         if node.encode() in bytes(gathered.text) and (pod := accepted_content(gathered)) is not None:
-            leaving = _section(pod, "metadata").get("deletionTimestamp") is not None
+            leaving = section(pod, "metadata").get("deletionTimestamp") is not None
             if _bound_to(pod) == node and belongs_to_its_node(pod) and not leaving:
                 yield pod
 
 
-def _fresh_node(node: Content, name: str, labels: Sequence[tuple[str, str]]) -> Content:
-    metadata, spec = _section(node, "metadata"), _section(node, "spec")
-    lasting = [each for each in spec.get("taints") or () if not each["key"].startswith(_NODE_STATE_PREFIX)]
-    status = _section(node, "status")
-    own = {**_section(metadata, "labels"), HOSTNAME: name, **dict(labels)}
-    return {
-        **node,
-        "metadata": {**_without_identity(metadata), "name": name, "labels": own},
-        "spec": {**{key: value for key, value in spec.items() if key not in {"unschedulable", "taints"}}, "taints": lasting},
-        **({"status": {key: value for key, value in status.items() if key != "images"}} if "images" in status else {}),
-    }
-
-
-def _without_identity(metadata: Content) -> Content:
-    return {key: value for key, value in metadata.items() if key not in _IDENTITY_FIELDS}
-
-
 def _bound_to(pod: Content) -> object:
-    return _section(pod, "spec").get("nodeName")
-
-
-def _section(content: Content, name: str) -> Content:
-    section = content.get(name)
-    return section if isinstance(section, dict) else {}
+    return section(pod, "spec").get("nodeName")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from kubeapi.nodes import Taint
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
 from scheduler_core.cluster.cluster import Key
-from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.whatif.edits.edits import MORE_STORAGE, RELAXED, Weight
+from scheduler_core.whatif.edits.edits import MORE_STORAGE, RELAXED, Rewritten, Weight
 from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
@@ -22,31 +21,15 @@ _ADDED = "added"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ChangedDevices:
-    """Objects about devices that are changed or added.
+class ChangedDevices(Rewritten):
+    """Objects about devices; *relaxes* is True if claims request less, False if there are more devices."""
 
-    Attributes:
-        change: the change.
-        rewrite: returns the changed objects; None if they cannot be changed.
-        extent: see Edit.
-        relaxes: True if claims request less, False if there are more devices.
-
-    """
-
-    change: Change
-    rewrite: Callable[[Book], Sequence[Content] | None]
-    extent: int = 1
     relaxes: bool = True
 
     @property
     def weight(self) -> Weight:
         """See Edit."""
         return RELAXED if self.relaxes else MORE_STORAGE, self.extent
-
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
-        """See Edit."""
-        changed = self.rewrite(book)
-        return None if not changed else tuple(Step(apply=each) for each in changed)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
 
-def respecified(book: Book, name: Name, change: Callable[[Content], bool]) -> tuple[Step, ...] | None:
-    """Return the steps that change the spec of a group, its template if there is one, and all groups of that template."""
+def respecified(book: Book, name: Name, change: Callable[[Content], bool]) -> tuple[Step, ...]:
+    """Return the steps that change the spec of a group, its template if there is one, and all groups of that template; none if it cannot."""
     group = book.get(name.kind, name.namespace, name.name)
     if group is None or not change(section(group, "spec")):
-        return None
+        return ()
     steps = [Step(apply=group)]
     workload, template = _reference(group)
     workload_object = book.get("Workload", name.namespace, workload) if workload else None
@@ -27,6 +27,17 @@ def respecified(book: Book, name: Name, change: Callable[[Content], bool]) -> tu
         if not own and _reference(other) == (workload, template) and change(section(other, "spec")):
             steps.append(Step(apply=other))
     return (Step(apply=workload_object), *steps)
+
+
+def successive(book: Book, parts: Iterable[Callable[[Book], tuple[Step, ...]]]) -> tuple[Step, ...]:
+    """Return the steps of *parts*, each of which gets the objects after those before it; none if one has none."""
+    result: list[Step] = []
+    for part in parts:
+        if not (steps := part(book)):
+            return ()
+        result += steps
+        book = book.with_steps(steps)
+    return tuple(result)
 
 
 def _reference(group: Content) -> tuple[str, str]:

@@ -8,14 +8,15 @@ volumes or storage are added, nodes are added.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Name
-from scheduler_core.whatif.edits.edited_objects import pod_name, pod_of, released_claims, respecified
+from scheduler_core.whatif.edits.edited_objects import pod_name, pod_of, released_claims, respecified, successive
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
@@ -36,8 +37,8 @@ class Edit(Protocol):
     def weight(self) -> Weight:
         """Return the class and extent."""
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
-        """Return the objects to replace or delete; None if the raw objects do not allow the change."""
+    def steps(self, book: Book) -> tuple[Step, ...]:
+        """Return the objects to replace or delete; none if the raw objects do not allow the change."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Lowered:
         """See Edit."""
         return DEMANDED, self.before - self.minimum
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
 
         def lower(spec: Content) -> bool:
@@ -99,7 +100,7 @@ class Widened:
         """See Edit."""
         return CONFINED, 2 * len(self.groups) + (not self.key)
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
 
         def widen(spec: Content) -> bool:
@@ -112,13 +113,7 @@ class Widened:
                 del spec["schedulingConstraints"]
             return True
 
-        result: list[Step] = []
-        for group in self.groups:
-            if (steps := respecified(book, group, widen)) is None:
-                return None
-            result += steps
-            book = book.with_steps(steps)
-        return tuple(result)
+        return successive(book, (functools.partial(respecified, name=group, change=widen) for group in self.groups))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,13 +133,13 @@ class Moved:
         """See Edit."""
         return MOVED, len(self.nodes)
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit; DaemonSet and static pods cannot be moved."""
         result = []
         for key, (_, node) in sorted(self.nodes.items()):
             pod = pod_of(book, key)
             if pod is None or belongs_to_its_node(pod):
-                return None
+                return ()
             pod["spec"]["nodeName"] = node
             result.append(Step(apply=pod))
         return tuple(result)
@@ -168,7 +163,7 @@ class Evicted:
         """See Edit."""
         return EVICTED, len(self.pods)
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit; DaemonSet and static pods would be recreated.
 
         Claims that no other pod uses are released, as the resourceclaim controller does.
@@ -177,7 +172,7 @@ class Evicted:
         for key in self.pods:
             pod = pod_of(book, key)
             if pod is None or belongs_to_its_node(pod):
-                return None
+                return ()
             result.append(Step(delete={"apiVersion": "v1", **dataclasses.asdict(pod_name(key))}))
         return (*result, *released_claims(book, self.pods))
 
@@ -198,15 +193,9 @@ class Quorum:
         """See Edit."""
         return DEMANDED, sum(each.before - each.minimum for each in self.lowered)
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
-        result: list[Step] = []
-        for each in self.lowered:
-            if (steps := each.steps(book)) is None:
-                return None
-            result += steps
-            book = book.with_steps(steps)
-        return tuple(result)
+        return successive(book, (each.steps for each in self.lowered))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -226,11 +215,29 @@ class Both:
         """See Edit."""
         return max(self.first.weight, self.second.weight)
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
-        first = self.first.steps(book)
-        second = None if first is None else self.second.steps(book.with_steps(first))
-        return None if first is None or second is None else (*first, *second)
+        return successive(book, (self.first.steps, self.second.steps))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rewritten:
+    """Objects that are changed or added by their contents.
+
+    Attributes:
+        change: see Edit.
+        rewrite: returns the changed objects; None if they cannot be changed.
+        extent: see Edit.
+
+    """
+
+    change: Change
+    rewrite: Callable[[Book], Sequence[Content] | None]
+    extent: int = 1
+
+    def steps(self, book: Book) -> tuple[Step, ...]:
+        """See Edit."""
+        return tuple(Step(apply=each) for each in self.rewrite(book) or ())
 
 
 def combine(first: Edit | None, edit: Edit) -> Edit:

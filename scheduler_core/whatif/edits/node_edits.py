@@ -11,6 +11,7 @@ from scheduler_core.causes.node_count import Amount
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Domain
 from scheduler_core.model.resource_names import at_least
+from scheduler_core.whatif.edits.edited_objects import successive
 from scheduler_core.whatif.edits.edits import MORE_NODES, UNCORDONED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh, uncordoned
 from scheduler_core.whatif.edits.raw_objects import Book, merged
@@ -37,10 +38,10 @@ class Uncordoned:
         """See Edit."""
         return UNCORDONED, len(self.nodes)
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
         nodes = [book.get("Node", "", name) for name in self.nodes]
-        return None if None in nodes else tuple(Step(apply=uncordoned(node)) for node in nodes if node is not None)
+        return () if None in nodes else tuple(Step(apply=uncordoned(node)) for node in nodes if node is not None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,11 +76,11 @@ class MoreNodes:
         """See Edit."""
         return MORE_NODES, self.count + (LARGER if self.larger else 0)
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
         node = book.get("Node", "", self.like)
         if node is None:
-            return None
+            return ()
         names = book.free((f"{self.like}{_ADDED}{number}" for number in itertools.count(1)), _ADDED)
         drivers = book.get("CSINode", "", self.like)
         return tuple(step for name in itertools.islice(names, self.count) for step in self._node_steps(node, drivers, name))
@@ -108,11 +109,6 @@ class NodesInDomains:
         """See Edit."""
         return MORE_NODES, sum(part.weight[1] for part in self.parts)
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
-        result: tuple[Step, ...] = ()
-        for part in self.parts:
-            if (steps := part.steps(book)) is None:
-                return None
-            result, book = (*result, *steps), book.with_steps(steps)
-        return merged(result)
+        return merged(successive(book, (part.steps for part in self.parts)))

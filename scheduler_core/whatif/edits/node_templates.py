@@ -31,11 +31,14 @@ def companion(pod: Content, node: str) -> Content:
 
 
 def fresh(node: Content, name: str, others: Mapping[str, str], larger: Mapping[str, str]) -> Content:
-    """Return a node of the same kind without its identity, images, and taints that describe the state of a machine."""
+    """Return a node of the same kind without its identity, images, and taints that describe the state of a machine.
+
+    It has the labels *others* and the allocatable amounts *larger* in place of its own.
+    """
     metadata, spec = section(node, "metadata"), section(node, "spec")
     kept_metadata = {key: value for key, value in metadata.items() if key not in _IDENTITY}
-    labels = {**section(metadata, "labels"), **others}
-    renamed = {**labels, HOSTNAME: name} if HOSTNAME in labels else labels
+    labels = section(metadata, "labels")
+    renamed = {**labels, **({HOSTNAME: name} if HOSTNAME in labels else {}), **others}
     status = {key: value for key, value in section(node, "status").items() if key != "images"}
     if larger:
         status = {**status, "allocatable": {**(status.get("allocatable") or status.get("capacity") or {}), **larger}}

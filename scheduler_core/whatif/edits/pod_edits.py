@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
-from kubeapi.affinity import Affinity, NodeAffinity, PodAffinity
+from kubeapi.affinity import Affinity
 from kubeapi.nodes import Taint
-from kubeapi.pods import Toleration
 from scheduler_core.causes.changes import DroppedPodRules, DroppedSelectors, Relaxation, RemovedGates, ToleratedTaint
 from scheduler_core.causes.domains import PodRule
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.whatif.edits.edited_objects import pod_of
-from scheduler_core.whatif.edits.edits import RELAXED, Weight
+from scheduler_core.whatif.edits.edits import RELAXED, Both, Edit, Weight, combine
 from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
@@ -29,8 +28,7 @@ class Respecified:
     pods: tuple[str, ...]
     change: Relaxation
     respecify: Callable[[Content], None]
-    """The change of a pod's raw spec; ``reshape`` is the same change of its shape."""
-    reshape: Callable[[PodShape], PodShape]
+    """The change of a pod's spec."""
     extent: int = 0
 
     @property
@@ -38,15 +36,27 @@ class Respecified:
         """See Edit."""
         return RELAXED, self.extent
 
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
+    def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
         result = []
         for key in self.pods:
             if (pod := pod_of(book, key)) is None:
-                return None
+                return ()
             self.respecify(pod.setdefault("spec", {}))
             result.append(Step(apply=pod))
         return tuple(result)
+
+
+def restricted(edit: Edit, pods: Container[str]) -> Edit | None:
+    """Return *edit* with changes of the specs of *pods* alone; None if it then changes nothing."""
+    match edit:
+        case Both():
+            first, second = restricted(edit.first, pods), restricted(edit.second, pods)
+            return first if second is None else combine(first, second)
+        case Respecified():
+            kept = tuple(pod for pod in edit.pods if pod in pods)
+            return dataclasses.replace(edit, pods=kept) if kept else None
+    return edit
 
 
 def tolerating(pods: Sequence[str], taint: Taint, owner: Name) -> Respecified:
@@ -56,11 +66,7 @@ def tolerating(pods: Sequence[str], taint: Taint, owner: Name) -> Respecified:
         toleration = {"key": taint.key, "operator": "Equal" if taint.value else "Exists", "effect": taint.effect}
         spec["tolerations"] = [*(spec.get("tolerations") or ()), toleration | ({"value": taint.value} if taint.value else {})]
 
-    def reshape(shape: PodShape) -> PodShape:
-        toleration = Toleration(key=taint.key, operator="Equal" if taint.value else "Exists", effect=taint.effect, value=taint.value)
-        return dataclasses.replace(shape, tolerations=(*shape.tolerations, toleration))
-
-    return Respecified(tuple(pods), ToleratedTaint(taint, owner), respecify, reshape)
+    return Respecified(tuple(pods), ToleratedTaint(taint, owner), respecify)
 
 
 def selects_nodes(shape: PodShape) -> tuple[bool, bool]:
@@ -77,15 +83,7 @@ def unselecting(pods: Sequence[PodRecord], owner: Name) -> Respecified:
         spec.pop("nodeSelector", None)
         section(section(spec, "affinity"), "nodeAffinity").pop(_REQUIRED, None)
 
-    def reshape(shape: PodShape) -> PodShape:
-        affinity = shape.affinity
-        if affinity is not None and affinity.node_affinity is not None:
-            preferred = affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
-            node_affinity = NodeAffinity(preferred_during_scheduling_ignored_during_execution=preferred)
-            affinity = Affinity(node_affinity, affinity.pod_affinity, affinity.pod_anti_affinity)
-        return dataclasses.replace(shape, node_selector=(), affinity=affinity)
-
-    return Respecified(tuple(pod.key for pod in pods), DroppedSelectors(owner, selectors, affinities), respecify, reshape, 1)
+    return Respecified(tuple(pod.key for pod in pods), DroppedSelectors(owner, selectors, affinities), respecify, 1)
 
 
 def rules_about_pods(shape: PodShape) -> frozenset[PodRule]:
@@ -108,15 +106,8 @@ def unrelated(pods: Sequence[PodRecord], owner: Name) -> Respecified:
         spread = spec.get("topologySpreadConstraints") or ()
         spec["topologySpreadConstraints"] = [each for each in spread if each.get("whenUnsatisfiable") == "ScheduleAnyway"]
 
-    def reshape(shape: PodShape) -> PodShape:
-        affinity = shape.affinity
-        if affinity is not None:
-            affinity = Affinity(affinity.node_affinity, _preferring(affinity.pod_affinity), _preferring(affinity.pod_anti_affinity))
-        preferred = tuple(each for each in shape.spread if each.when_unsatisfiable == "ScheduleAnyway")
-        return dataclasses.replace(shape, affinity=affinity, spread=preferred)
-
     dropped = DroppedPodRules(owner, tuple(rule for rule in _RULES if rule in rules))
-    return Respecified(tuple(pod.key for pod in pods), dropped, respecify, reshape, 2)
+    return Respecified(tuple(pod.key for pod in pods), dropped, respecify, 2)
 
 
 def ungated(pods: Sequence[str], owner: Name) -> Respecified:
@@ -125,10 +116,4 @@ def ungated(pods: Sequence[str], owner: Name) -> Respecified:
     def respecify(spec: Content) -> None:
         spec.pop("schedulingGates", None)
 
-    return Respecified(tuple(pods), RemovedGates(owner), respecify, lambda shape: shape, 3)
-
-
-def _preferring(side: PodAffinity | None) -> PodAffinity | None:
-    if side is None:
-        return None
-    return PodAffinity(preferred_during_scheduling_ignored_during_execution=side.preferred_during_scheduling_ignored_during_execution)
+    return Respecified(tuple(pods), RemovedGates(owner), respecify, 3)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.decode import plain
 from scheduler_core.cluster.accepted import accepted_content
 from scheduler_core.cluster.cluster import Cluster, Key, named_objects
 from scheduler_core.loading.gather import gather
@@ -30,7 +30,7 @@ class Book:
         """Return a copy of the object, which may be modified; None if it does not exist, or if loading leaves it out."""
         key = (kind, "" if kind in CLUSTER_SCOPED else namespace, name)
         if (replaced := self._replaced.get(key)) is not None:
-            return copy.deepcopy(replaced)
+            return {**plain(replaced)}
         gathered = self._objects_of_kind(kind).get(key)
         return None if gathered is None else accepted_content(gathered)
 

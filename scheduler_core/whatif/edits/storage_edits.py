@@ -5,16 +5,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from scheduler_core.causes import changes
-from scheduler_core.causes.changes import Change
 from scheduler_core.causes.node_count import NodeLabel
-from scheduler_core.model.decision import Step
 from scheduler_core.model.delayed_claims import ClaimRequest, written
 from scheduler_core.model.names import HOSTNAME, Domain, Name
 from scheduler_core.model.volumes import ClaimName
-from scheduler_core.whatif.edits.edits import MORE_STORAGE, Weight
+from scheduler_core.whatif.edits.edits import MORE_STORAGE, Rewritten, Weight
 from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
@@ -30,29 +28,13 @@ _IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "an
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ChangedStorage:
-    """Objects about volumes that are changed or added.
-
-    Attributes:
-        change: the change.
-        rewrite: returns the changed objects; None if they cannot be changed.
-        extent: see Edit.
-
-    """
-
-    change: Change
-    rewrite: Callable[[Book], Sequence[Content] | None]
-    extent: int = 1
+class ChangedStorage(Rewritten):
+    """Objects about volumes."""
 
     @property
     def weight(self) -> Weight:
         """See Edit."""
         return MORE_STORAGE, self.extent
-
-    def steps(self, book: Book) -> tuple[Step, ...] | None:
-        """See Edit."""
-        changed = self.rewrite(book)
-        return None if changed is None else tuple(Step(apply=each) for each in changed)
 
 
 def more_volumes(volumes: Sequence[tuple[str, ClaimRequest]], domain: Domain | None) -> ChangedStorage:

@@ -1,8 +1,11 @@
-"""Largest and smallest number that works, in few tries."""
+"""Largest and smallest number that works, and the parts that are necessary, in few tries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 
 def largest(low: int, high: int, likely: int, good: Callable[[int], bool]) -> int:
@@ -45,6 +48,16 @@ def least(likely: int, high: int, good: Callable[[int], bool], missing: Callable
             return _between(*_doubled(low, high, good), good, missing)
         tried, before = min(high, tried + more), more
     return _between(low, tried, good, missing)
+
+
+def necessary(parts: Sequence[_T], works: Callable[[list[_T]], bool]) -> list[_T]:
+    """Return *parts*, which work together, without each one that the others work without; one at least is left."""
+    kept = [*parts]
+    for part in parts:
+        fewer = [each for each in kept if each is not part]
+        if fewer and works(fewer):
+            kept = fewer
+    return kept
 
 
 def _doubled(low: int, high: int, good: Callable[[int], bool]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from scheduler_core.causes.changes import EvictedUnits, MovedPods, TakenAhead
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.whatif.edits.edits import Edit, Evicted, Moved, combine
-from scheduler_core.whatif.remedies.bisection import least
+from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.nodes_by_domain import MOST_NODES, largest_need, spread
 from scheduler_core.whatif.remedies.verified import Finding
@@ -40,11 +40,12 @@ class CapacityRemedies:
                 break
         else:
             return
-        for pod in sorted(moves) if len(moves) > 1 else ():
-            fewer = {key: nodes for key, nodes in moves.items() if key != pod}
-            if fewer and self._finding.placed(Moved(fewer)) is not None:
-                moves = fewer
-        self._finding.confirm(Moved(moves), (MovedPods, area.domain))
+
+        def moved(chosen: Sequence[str]) -> Moved:
+            return Moved({pod: nodes for pod, nodes in moves.items() if pod in chosen})
+
+        chosen = necessary(sorted(moves), lambda fewer: self._finding.placed(moved(fewer)) is not None)
+        self._finding.confirm(moved(chosen), (MovedPods, area.domain))
 
     def _movable(self, pod: PodRecord) -> bool:
         shape = pod.shape
@@ -61,10 +62,7 @@ class CapacityRemedies:
                 break
         else:
             return
-        for unit in [*leaving] if len(leaving) > 1 else ():
-            fewer = [each for each in leaving if each is not unit]
-            if fewer and self._finding.placed(_evicted(fewer)) is not None:
-                leaving = fewer
+        leaving = necessary(leaving, lambda fewer: self._finding.placed(_evicted(fewer)) is not None)
         self._finding.confirm(_evicted(leaving), (EvictedUnits, area.domain))
 
     def _evictable(self, pod: PodRecord) -> bool:

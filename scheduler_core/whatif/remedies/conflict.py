@@ -8,9 +8,8 @@ siblings is dropped by counting it as satisfied without any pods.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
-from scheduler_core.causes.changes import Relaxation
 from scheduler_core.causes.constraints import (
     Constraint,
     EarlierRoot,
@@ -22,19 +21,13 @@ from scheduler_core.causes.constraints import (
     RunningPodsKeepNodes,
     TakesCapacity,
 )
-from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved, Quorum, Widened
+from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved, Quorum, Widened, combine
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.remedies import candidates
-from scheduler_core.whatif.trial.hypothetical_root import changed, supposed, without_satisfied
-from scheduler_core.whatif.trial.prepared_cluster import PreparedCluster
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial, TrialsSpentError
 
@@ -85,21 +78,9 @@ class Conflict:
         return not self.constraints or any(_changes(edit, each, subject) for each in self.constraints)
 
 
-def conflict(snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, *, tries: int = 0) -> tuple[Constraint, ...]:
-    """Return conflicting constraints; empty if the root is placed, waits for members, or can never fit.
-
-    Arguments are as for ``remedies.advise``; if the tries are used up the result is empty, as the set may not be minimal.
-    """
-    snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
-    subject = Subject.from_snapshot(snapshot, decision.root)
-    if subject is None or decision.status not in PROVABLE:
-        return ()
-    return find_conflict(Trial(snapshot, options, subject, tries=tries), subject).minimal
-
-
 def find_conflict(trial: Trial, subject: Subject) -> Conflict:
     """Return the conflicting constraints of the root of *trial*; empty if the tries are used up."""
-    if (entity := trial.cluster.entity) is None:
+    if (entity := trial.cluster.unchanged.entity) is None:
         return Conflict()
     trial.refill(_STEPS)
     try:
@@ -116,7 +97,6 @@ class _Search:
         self._minimal = True
         self._kept: list[DroppableConstraint] = []
         self._dropped: list[DroppableConstraint] = []
-        self._reshaped_clusters: dict[tuple[Relaxation, ...], PreparedCluster] = {}
 
     def run(self) -> Conflict:
         trial, subject = self._trial, self._subject
@@ -146,31 +126,22 @@ class _Search:
 
     def _placed(self, more: Sequence[DroppableConstraint]) -> bool:
         dropped = [*self._dropped, *more]
-        cluster, entity = self._relaxed([each.relaxed for each in dropped if each.relaxed is not None])
+        relaxed: Edit | None = None
+        for each in dropped:
+            relaxed = relaxed if each.relaxed is None else combine(relaxed, each.relaxed)
+        fork = self._trial.cluster.unchanged if relaxed is None else self._trial.fork(relaxed)
+        entity = fork.entity or self._entity
         entity = changed(entity, _groups(dropped, NeedsMembers), minimum=1)
         entity = changed(entity, _groups(dropped, InOneDomain), key="")
         remaining = without_satisfied(entity, _groups(dropped, TakesCapacity))
         if remaining is None:
             return True
         self._trial.undecided = False
-        placed = self._trial.attempt(remaining, [pod for each in dropped for pod in each.pods], cluster=cluster) is not None
+        placed = self._trial.attempt(fork, remaining, [pod for each in dropped for pod in each.pods]) is not None
         if self._trial.undecided:
             # Keep an undecided constraint, so that the set certainly conflicts.
             self._minimal = False
         return placed or self._trial.undecided
-
-    def _relaxed(self, changes: Sequence[Respecified]) -> tuple[PreparedCluster, Entity]:
-        """Return the root with *changes* of its pods, and the cluster to try it on."""
-        cluster = self._trial.cluster
-        if changes and cluster.related:
-            key = tuple(edit.change for edit in changes)
-            if key not in self._reshaped_clusters:
-                self._reshaped_clusters[key] = cluster.reshaped(changes)
-            cluster, changes = self._reshaped_clusters[key], ()
-        entity = cluster.entity or self._entity
-        for edit in changes:
-            entity = supposed(entity, edit, self._subject, cluster.shapes)
-        return cluster, entity
 
 
 def _groups(constraints: Iterable[DroppableConstraint], kind: type[NeedsMembers | InOneDomain | TakesCapacity]) -> set[Name]:
@@ -251,3 +222,28 @@ def _changes(edit: Edit, constraint: DroppableConstraint, subject: Subject) -> b
             # The capacity of nodes is not in the set, but always applies.
             changes = True
     return changes
+
+
+def changed(entity: Entity, names: Container[Name], *, minimum: int | None = None, key: str | None = None) -> Entity:
+    """Return *entity* with minimum at most *minimum*, and topology key *key*, in the groups *names*; None keeps the value."""
+    children = tuple(changed(child, names, minimum=minimum, key=key) for child in entity.children)
+    if entity.name not in names:
+        return dataclasses.replace(entity, children=children) if children else entity
+    lowered = entity.minimum if minimum is None else min(minimum, entity.minimum)
+    return dataclasses.replace(entity, children=children, minimum=lowered, key=entity.key if key is None else key)
+
+
+def without_satisfied(entity: Entity, absent: Container[Name]) -> Entity | None:
+    """Return *entity* with the groups *absent* counted as satisfied without being placed; None if it is satisfied then.
+
+    Each of them counts for the minimum of its parent.
+    """
+    if entity.name in absent:
+        return None
+    if not entity.children:
+        return entity
+    remaining = [kept for child in entity.children if (kept := without_satisfied(child, absent)) is not None]
+    minimum = entity.minimum - (len(entity.children) - len(remaining))
+    if minimum <= 0:
+        return None
+    return dataclasses.replace(entity, children=tuple(remaining), minimum=minimum)

@@ -162,7 +162,7 @@ class _Published:
 
     def taints(self, alternative: Alternative) -> list[Taint]:
         """Return taints of devices that *alternative* selects and does not tolerate, the first by key."""
-        contents = (each.content for each in self._devices if self._selects(alternative, each))
+        contents = (each.content for each in self._devices if _selects(self._selection, alternative, each))
         found = {each for content in contents for each in content.taints or () if not tolerated((each,), alternative.tolerations)}
         ordered = sorted(found, key=lambda each: (each.key, each.value, each.effect))
         return [Taint(each.key, each.effect, each.value) for each in ordered[:_TAINTS]]
@@ -170,18 +170,12 @@ class _Published:
     def has_more(self, alternative: Alternative) -> bool:
         """Return whether its class has devices that the selectors of *alternative* exclude."""
         of_class = dataclasses.replace(alternative, selectors=())
-        return any(self._selects(of_class, each) and not self._selects(alternative, each) for each in self._devices)
+        return any(_selects(self._selection, of_class, each) and not _selects(self._selection, alternative, each) for each in self._devices)
 
     def has_devices(self, device_class: str) -> bool:
         """Return whether *device_class* has devices."""
         of_class = Alternative("", device_class, self.classes[device_class], (), False, 1, False, (), {})  # noqa: FBT003 - fields of a request
-        return any(self._selects(of_class, each) for each in self._devices)
-
-    def _selects(self, alternative: Alternative, device: PoolDevice) -> bool:
-        try:
-            return self._selection.selects(alternative, 0, device)
-        except AllocationError:
-            return False
+        return any(_selects(self._selection, of_class, each) for each in self._devices)
 
 
 class _Local:
@@ -196,7 +190,10 @@ class _Local:
     def devices(self, node: int, alternative: Alternative) -> tuple[list[PoolDevice], LikeDevice] | None:
         """Return the free devices of *node* for *alternative*, and one that more can be like; None if it has no device of its own."""
         matching = [
-            each for pool in self._pools.on(node) for each in pool.devices if each.published.node and self._selects(alternative, each)
+            each
+            for pool in self._pools.on(node)
+            for each in pool.devices
+            if each.published.node and _selects(self._selection, alternative, each)
         ]
         like = next((each for each in matching if not each.content.consumes_counters and not each.content.allow_multiple_allocations), None)
         if like is None:
@@ -204,11 +201,12 @@ class _Local:
         free = [each for each in matching if not self._usage.is_taken(each.id) and tolerated(each.content.taints, alternative.tolerations)]
         return free, LikeDevice(self._slices[like.id], like.id[2])
 
-    def _selects(self, alternative: Alternative, device: PoolDevice) -> bool:
-        try:
-            return self._selection.selects(alternative, 0, device)
-        except AllocationError:
-            return False
+
+def _selects(selection: Selection, alternative: Alternative, device: PoolDevice) -> bool:
+    try:
+        return selection.selects(alternative, 0, device)
+    except AllocationError:
+        return False
 
 
 def _lacking(free: Sequence[PoolDevice], pods: int, alternative: Alternative, added: int) -> int:

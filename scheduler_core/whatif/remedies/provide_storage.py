@@ -22,7 +22,7 @@ from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.node_templates import section
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.edits.storage_edits import WAITS, AddedCapacity, ChangedStorage
-from scheduler_core.whatif.remedies.bisection import least
+from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.nodes_by_domain import largest_need
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
@@ -95,11 +95,8 @@ class ProvidingStorage:
         """Try *parts* together, and then without each of them."""
         if self._finding.placed(functools.reduce(Both, parts)) is None:
             return
-        for each in parts:
-            fewer = [other for other in parts if other is not each]
-            if fewer and self._finding.placed(functools.reduce(Both, fewer)) is not None:
-                parts = fewer
-        self._finding.confirm(functools.reduce(Both, parts))
+        needed = necessary(parts, lambda fewer: self._finding.placed(functools.reduce(Both, fewer)) is not None)
+        self._finding.confirm(functools.reduce(Both, needed))
 
     def _keep_capacity(self, area: DomainCapacity, lacking: dict[ClaimRequest, ClaimOptions]) -> list[ChangedStorage]:
         """Try storage capacity for all volumes in each part of *area*; keep as much as the volumes that are placed there need.
@@ -113,7 +110,7 @@ class ProvidingStorage:
                 capacities[key] = each if key not in capacities or capacities[key].largest < each.largest else capacities[key]
                 segments[key] = nodes
         enough = storage_edits.more_capacity([*capacities.values()])
-        decision = self._decision(enough) if capacities else None
+        decision = self._finding.trial.decision(enough) if capacities else None
         if decision is None:
             return [enough] if capacities else []
         used = self._used(decision, capacities, segments)
@@ -234,15 +231,10 @@ class ProvidingStorage:
                 return storage_edits.more_attachments(driver, limits, more)
 
             more = least(1, sum(amounts), lambda each: self._finding.placed(raised(each)) is not None)
-            if more and (decision := self._decision(raised(more))) is not None:
+            if more and (decision := self._finding.trial.decision(raised(more))) is not None:
                 used = {node: before[node] for node in sorted({*decision.assignments.values()}) if node in before}
                 if not self._finding.confirm(raised(more, limits=used), (RaisedAttachLimits, driver, area.domain)):
                     self._finding.keep_if_verified(raised(more))
-
-    def _decision(self, edit: ChangedStorage) -> Decision | None:
-        """Return the decision on the root after *edit*; None if it is not placed."""
-        steps = edit.steps(self._book)
-        return None if not steps else self._finding.trial.decision(steps)
 
 
 def _claims(pod: PodRecord) -> Iterator[tuple[ClaimName, ClaimRequest]]:

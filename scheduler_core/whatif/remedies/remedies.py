@@ -73,19 +73,12 @@ def advise(
     if subject is None:
         return Advice(())
     book = objects if isinstance(objects, Book) else Book(objects)
-    trial = Trial(snapshot, options, subject, tries=tries, before=before, book=book)
+    trial = Trial(snapshot, options, subject, book, tries=tries, before=before)
     conflicting = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
     capacity = PresentCapacity(trial.cluster.base, subject, book)
-    verified_remedies, limit = _Search(Finding(book, trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
+    verified_remedies, limit = _Search(Finding(trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
     return Advice(verified_remedies, limit, conflicting.minimal)
-
-
-def remedies(
-    objects: Iterable[Given] | Book, snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, *, tries: int = 0
-) -> tuple[Remedy, ...]:
-    """Return only the remedies; see ``advise``."""
-    return advise(objects, snapshot, decision, options, tries=tries).remedies
 
 
 class _Search:

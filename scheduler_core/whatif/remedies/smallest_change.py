@@ -27,6 +27,7 @@ from scheduler_core.whatif.remedies.spread_nodes import SpreadNodes, by_lowest_d
 from scheduler_core.whatif.remedies.uncordon import CordonedNodes
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
+from scheduler_core.whatif.trial.trial import TrialsSpentError
 
 MOST_TRIES = 40
 _EFFORT = 6_000_000
@@ -73,10 +74,6 @@ class UnplacedRoots:
     required: Collection[str]
 
 
-class _TriesSpentError(Exception):
-    """The limit of tries is reached."""
-
-
 def smallest_change(
     book: Book,
     snapshot: ClusterSnapshot,
@@ -111,7 +108,7 @@ def smallest_change(
         capacity = PresentCapacity(snapshot, subject, book)
         if (cordoned := _fewest_uncordoned(trials, capacity)) is not None:
             return trials.as_change(cordoned, proven=True)
-    except _TriesSpentError:
+    except TrialsSpentError:
         return None
     added = _fewest_nodes(trials, capacity, len(subject.waiting))
     if added is None or added[0].weight[1] >= LARGER:
@@ -121,7 +118,7 @@ def smallest_change(
 
 
 def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit | None = None) -> Edit | None:
-    """Return the fewest cordoned nodes that work if they are uncordoned, after *first*; None if all do not.  Raises _TriesSpentError."""
+    """Return the fewest cordoned nodes that work if they are uncordoned, after *first*; None if all do not.  Raises TrialsSpentError."""
     cordoned = CordonedNodes(capacity, trials.book)
 
     def arranged(nodes: Sequence[int], slots: Sequence[int]) -> Sequence[int]:
@@ -149,7 +146,7 @@ def _relaxed_and_nodes(trials: _Trials, snapshot: ClusterSnapshot, roots: Unplac
         try:
             if (cordoned := _fewest_uncordoned(trials, capacity, edit)) is not None:
                 return cordoned, True
-        except _TriesSpentError:
+        except TrialsSpentError:
             return found
         if found is None:
             added = _fewest_nodes(trials, capacity, len(subject.waiting), edit)
@@ -208,7 +205,7 @@ def _least_count(
         # Numbers that the bound refutes take no cycle.
         if likely := least(likely, high, lambda count: not trials.is_refuted(edit(count)), missing):
             least(likely, high, works, missing)
-    except _TriesSpentError:
+    except TrialsSpentError:
         return good, False
     return good, True
 
@@ -238,9 +235,9 @@ class _Trials:
         return PodBounds(snapshot, self._options)
 
     def works(self, edit: Edit) -> bool:
-        """Return whether *edit* works.  Raises _TriesSpentError."""
+        """Return whether *edit* works.  Raises TrialsSpentError."""
         steps = edit.steps(self.book)
-        return bool(steps) and self.helps(merged(steps or ()))
+        return bool(steps) and self.helps(merged(steps))
 
     def is_refuted(self, edit: Edit) -> bool:
         """Return whether *edit* cannot work, by bounds alone."""
@@ -251,19 +248,19 @@ class _Trials:
         return self.missing > 0
 
     def try_change(self, change: Edit | Remedy) -> SmallestChange | None:
-        """Return *change* if it works.  Raises _TriesSpentError."""
+        """Return *change* if it works.  Raises TrialsSpentError."""
         if isinstance(change, Remedy):
             return SmallestChange(change, proven=True) if self.helps(change.steps) else None
         return self.as_change(change, proven=True) if self.works(change) else None
 
     def helps(self, steps: Sequence[Step]) -> bool:
-        """Return whether the cluster works with *steps*.  Raises _TriesSpentError."""
+        """Return whether the cluster works with *steps*.  Raises TrialsSpentError."""
         changed = self._changed(steps)
         self.missing = self.bounds(changed).least_missing(self._required)
         if self.missing:
             return False
         if not self._left:
-            raise _TriesSpentError
+            raise TrialsSpentError
         self._left -= 1
         self.missing = self._missing(changed)
         return not self.missing
@@ -273,7 +270,7 @@ class _Trials:
 
     def as_change(self, edit: Edit, *, proven: bool) -> SmallestChange:
         """Return *edit*, which works."""
-        return SmallestChange(Remedy(edit.change, merged(edit.steps(self.book) or ())), proven)
+        return SmallestChange(Remedy(edit.change, merged(edit.steps(self.book))), proven)
 
 
 def _subject(snapshot: ClusterSnapshot, roots: UnplacedRoots) -> Subject | None:

@@ -10,7 +10,7 @@ from scheduler_core.causes.changes import UncordonedNodes
 from scheduler_core.whatif.edits.edits import Edit, combine
 from scheduler_core.whatif.edits.node_edits import Uncordoned
 from scheduler_core.whatif.edits.raw_objects import Book, after
-from scheduler_core.whatif.remedies.bisection import least
+from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 
@@ -35,7 +35,7 @@ class CordonedNodes:
         """Uncordon all nodes of the cluster of *capacity*, whose raw objects are those of *book*."""
         nodes = capacity.snapshot.nodes
         self._names = frozenset(nodes.names[node] for node in np.flatnonzero(nodes.unschedulable).tolist())
-        steps = Uncordoned(tuple(sorted(self._names))).steps(book) if self._names else None
+        steps = Uncordoned(tuple(sorted(self._names))).steps(book)
         if not steps:
             self._names = frozenset()
         self.capacity = (
@@ -56,10 +56,8 @@ class CordonedNodes:
         if not (count := least(likely, len(ordered), lambda number: works(Uncordoned(ordered[:number])))):
             return None
         chosen = ordered[:count]
-        for name in chosen if 1 < count <= _MOST_ONE_BY_ONE else ():
-            fewer = tuple(each for each in chosen if each != name)
-            if fewer and works(Uncordoned(fewer)):
-                chosen = fewer
+        if count <= _MOST_ONE_BY_ONE:
+            chosen = tuple(necessary(chosen, lambda fewer: works(Uncordoned(tuple(fewer)))))
         return Uncordoned(chosen), (name for name in ordered if name not in chosen)
 
     def _ordered(self, area: DomainCapacity, arranged: Arranged) -> tuple[tuple[str, ...], list[int]]:

@@ -8,9 +8,8 @@ from scheduler_core.causes.changes import Change, TakenAhead
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.change_order import order_key
 from scheduler_core.whatif.edits.edits import Both, Edit
-from scheduler_core.whatif.edits.raw_objects import Book, merged, net_changes
+from scheduler_core.whatif.edits.raw_objects import net_changes
 from scheduler_core.whatif.remedies.conflict import Conflict
-from scheduler_core.whatif.trial.hypothetical_root import supposable
 from scheduler_core.whatif.trial.prepared_cluster import Placed
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
@@ -31,17 +30,16 @@ class Finding:
 
     """
 
-    def __init__(self, book: Book, trial: Trial, subject: Subject, *, why: Conflict) -> None:
+    def __init__(self, trial: Trial, subject: Subject, *, why: Conflict) -> None:
         self.subject = subject
         self.trial = trial
         self.why = why
         self.verified: dict[Hashable, Works] = {}
         self.reasons: dict[Change, TakenAhead] = {}
-        self._book = book
         self._tried: dict[Change, Placed | None] = {}
 
     def placed(self, edit: Edit, *, whole: bool = False) -> Placed | None:
-        """Return the nodes of the root's pods with *edit*; None if it is not placed, or undecided.  *whole* as in ``Trial.supposed``.
+        """Return the nodes of the root's pods with *edit*; None if it is not placed, or undecided.  *whole* as in ``Trial.placed``.
 
         Raises:
             TrialsSpentError: see ``Trial``.
@@ -50,17 +48,11 @@ class Finding:
         if not self.why.met_by(edit, self.subject):
             return None
         if (change := edit.change) not in self._tried:
-            placed, undecided = self._try(edit, whole=whole), self.trial.last_undecided
+            placed, undecided = self.trial.placed(edit, whole=whole), self.trial.last_undecided
             if undecided:
                 return None
             self._tried[change] = placed
         return self._tried[change]
-
-    def _try(self, edit: Edit, *, whole: bool) -> Placed | None:
-        if supposable(edit) and self.trial.knows(edit):
-            return self.trial.supposed(edit, whole=whole)
-        steps = self._steps(edit)
-        return None if steps is None else self.trial.placed(steps)
 
     def keep_if_verified(self, edit: Edit) -> bool:
         """Try *edit*, keep it if it works, and return whether it does."""
@@ -71,13 +63,13 @@ class Finding:
         about = about or edit.change
         if about in self.verified and self.verified[about][0].change == edit.change:
             return True
-        if (steps := self._steps(edit)) is None:
+        if not (steps := self.trial.steps(edit)):
             return False
-        if not self.trial.concerns_root_alone(steps):
-            good = self.trial.places_root(steps)
+        if not self.trial.concerns_root_alone(edit):
+            good = self.trial.holds(edit)
         else:
-            # An edit that cannot be supposed has been tried by its steps already.
-            good = not (supposable(edit) and self.trial.knows(edit)) or self.trial.placed(steps) is not None
+            # The first try may have placed pods beyond the minimums; one with its own placement state is not repeated.
+            good = not self.trial.shares_state(edit) or self.trial.placed(edit) is not None
         if good:
             self.verified[about] = edit, steps
         return good
@@ -97,7 +89,3 @@ class Finding:
         return sorted(
             (each for each, _ in different), key=lambda each: (isinstance(each[0], Both), each[0].weight, order_key(each[0].change))
         )
-
-    def _steps(self, edit: Edit) -> tuple[Step, ...] | None:
-        steps = edit.steps(self._book)
-        return None if not steps else merged(steps)

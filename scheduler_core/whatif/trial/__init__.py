@@ -1,8 +1,7 @@
-"""Placement of a root on a changed cluster.
+"""Placement of a root on forks of a cluster.
 
-trial              trials, limited in number and effort
-subject            the root to help
-prepared_cluster   the cluster before the root's cycle, prepared once
-hypothetical_root  the root after an edit
-present_capacity   capacity of nodes and domains, and pods that could make room
+trial             trials of edits, limited in number and effort
+subject           the root to help
+prepared_cluster  the cluster before the root's cycle, and forks of it, which share what their steps leave as it is
+present_capacity  capacity of nodes and domains, and pods that could make room
 """

@@ -1,16 +1,19 @@
-"""The cluster before the root's cycle, prepared once and reused for changes.
+"""The cluster before the root's cycle, prepared once, and forks of it after the steps of edits.
 
-Changes of the root itself, and of single running pods, are tried on one placement state that is rewound after each.  A new
-state is created only if nodes are added, or if pods with rules about other pods are changed.
+A fork shares what its steps leave as it is: the root as in the queue, and the placement state with all placed pods, which is rewound after
+each attempt.  With other nodes it has a placement state of its own, to which the usage of existing nodes is copied as sums.  Only if pods
+with rules about other pods are concerned, all pods are counted again.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.meta import replaced
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cycle.claim_consumers import ClaimConsumers
 from scheduler_core.cycle.run_cycle import CycleOptions
@@ -28,10 +31,7 @@ from scheduler_core.placement.outcome import assigned
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing.pre_enqueue import gate_causes, refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
-from scheduler_core.whatif.edits.edits import Both, Edit
-from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.edits.raw_objects import after
-from scheduler_core.whatif.trial.hypothetical_root import Shapes, bare, supposed
 from scheduler_core.whatif.trial.subject import Subject
 from validators.lookup import KnownObjects
 from validators.model.objects import namespace_of
@@ -56,13 +56,35 @@ class Tried:
     explored: int = 0
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Fork:
+    """The cluster after some steps.
+
+    Attributes:
+        snapshot: its nodes, with the pods of the root, nominated pods and changed ones; with all pods if they are counted again.
+        entity: the root as in the queue; None if it is not ready.
+        state: the placement state, of which only ``leaving`` and ``coming`` differ.
+        solvers: solvers for that state, which cache results, by maximum search steps.
+        leaving: pods of other roots that the steps remove or replace.
+        coming: the same pods after the steps.
+
+    """
+
+    snapshot: ClusterSnapshot
+    entity: Entity | None
+    state: PlacementState
+    solvers: dict[int, Greedy]
+    leaving: tuple[PodRecord, ...] = ()
+    coming: tuple[PodRecord, ...] = ()
+
+
 class PreparedCluster:
     """One root on *base*, to which feature gates are applied already.
 
     Attributes:
+        base: the cluster before the root's cycle, with the groups of the root alone.
         steps: maximum search steps for a try, unless the options allow fewer.
-        entity: the root as in the queue; None if it is not ready.
-        shapes: shapes of changed pods.
+        unchanged: the fork without steps.
 
     """
 
@@ -73,79 +95,70 @@ class PreparedCluster:
         self._names = frozenset((group.name.kind, group.name.namespace, group.name.name) for group in subject.groups)
         self._leaves = frozenset((group.name.namespace, group.name.name) for group in subject.groups)
         self.base = self._lean(base)
-        self.shapes = Shapes(1 + max((pod.shape.serial for pod in base.pods), default=0))
-        self._state = self._new_state(self.base)
-        self._solvers: dict[int, Greedy] = {}
-        self._own = self._of_root(self.base)
-        self._own_keys = frozenset(pod.key for pod in self._own.pods)
-        # Of the pods of other roots only nominated ones are handled one by one.
-        pods = tuple(pod for pod in self.base.pods if pod.key in self._own_keys or (pod.node < 0 and pod.nominated >= 0))
-        self._unbound = dataclasses.replace(self.base, pods=pods)
-        self._without_nodes = all(pod.node < 0 and pod.nominated < 0 for pod in self._own.pods)
+        self._next_shape = _next_shape(base)
+        self._trees: Trees | None = None
         self._consumers = ClaimConsumers(base)
-        self.entity = self._ready(self._own)
-        self._others: dict[str, PodRecord] | None = None
+        self._own_keys = frozenset(pod.key for pod in base.pods if self._is_own(pod))
+        # Of the pods of other roots only nominated ones are handled one by one.
+        pods = tuple(pod for pod in base.pods if pod.key in self._own_keys or (pod.node < 0 and pod.nominated >= 0))
+        self._without_nodes = all(pod.node < 0 and pod.nominated < 0 for pod in pods if pod.key in self._own_keys)
+        few = dataclasses.replace(self.base, pods=pods)
+        self.unchanged = Fork(few, self._ready(few), self._new_state(self.base), {})
 
     @property
     def related(self) -> bool:
         """Return whether any pod has rules about other pods, so that a change of one can affect all."""
-        return self._state.stateful.active
+        return self.unchanged.state.stateful.active
 
-    @property
+    @functools.cached_property
     def others(self) -> dict[str, PodRecord]:
-        """Return the pods of other roots, by key."""
-        if self._others is None:
-            self._others = {pod.key: pod for pod in self.base.pods if not self._is_own(pod)}
-        return self._others
+        """The pods of other roots, by key."""
+        return {pod.key: pod for pod in self.base.pods if not self._is_own(pod)}
 
-    def reshaped(self, edits: Sequence[Respecified]) -> PreparedCluster:
-        """Return a copy in which pods of the root have other rules about other pods."""
-        if (entity := self.entity) is None:
-            return self
-        for edit in edits:
-            entity = supposed(entity, edit, self._subject, self.shapes)
-        changed = {pod.key: pod for leaf in entity.leaves() for pod in leaf.waiting}
-        base = dataclasses.replace(self.base, pods=tuple(changed.get(pod.key, pod) for pod in self.base.pods))
-        return PreparedCluster(base, self._options, self._subject, steps=self.steps)
+    def fork(self, steps: Sequence[Step], parent: Fork | None = None, alike: Mapping[str, str] | None = None) -> Fork:
+        """Return the cluster after *steps*, which change nodes, pods, groups and Workloads.
 
-    def suppose(self, edit: Edit) -> Entity | None:
-        """Return the root after *edit*, which must be supposable; None if that needs its steps."""
-        if self.entity is None or (self.related and _reshapes(edit)):
-            return None
-        return supposed(self.entity, edit, self._subject, self.shapes)
+        Args:
+            steps: changes of whole objects.
+            parent: the fork that they change; by default the one without steps.
+            alike: pods that change too, by the pod of *steps* that they are like afterwards (see ``alike``).
 
-    def attempt(self, entity: Entity, leaving: Iterable[PodRecord] = (), coming: Iterable[PodRecord] = (), *, whole: bool = False) -> Tried:
-        """Return the result of *entity* with the pods *leaving* removed and *coming* running; the state is then restored.
+        """
+        parent, alike = parent or self.unchanged, alike or {}
+        adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
+        if not adds and not (self.related and any(map(self._respecifies, steps))):
+            return self._with_shared_state(steps, parent, alike)
+        if self.related or self.unchanged.state.ledger.ports or parent.leaving or self._others_in(steps):
+            snapshot = _all_alike(self._after(self._counted(parent), steps), alike)
+            entity = self._entity(self._of_root(snapshot), steps, parent, alike)
+            return Fork(snapshot, entity, self._new_state(snapshot), {})
+        snapshot = self._after(parent.snapshot, steps)
+        return Fork(snapshot, self._entity(snapshot, steps, parent, alike), self._with_sums(snapshot), {})
+
+    def alike(self, parent: Fork, pods: Iterable[str]) -> dict[str, str]:
+        """Return the first of *pods* on *parent* that each of them is like: the parts of their specs that placement reads are equal."""
+        wanted, first = frozenset(pods), dict[object, str]()
+        return {
+            pod.key: first.setdefault((pod.shape.serial, tuple(pod.gates)), pod.key) for pod in parent.snapshot.pods if pod.key in wanted
+        }
+
+    def attempt(self, fork: Fork, entity: Entity, leaving: Iterable[PodRecord] = (), *, whole: bool = False) -> Tried:
+        """Return the result of *entity* on *fork* with the pods *leaving* removed too; the state is then restored.
 
         Pods beyond its minimums are placed only with *whole*.
         """
-        state = self._state
+        state, leaving = fork.state, [*fork.leaving, *leaving]
         ledger_mark, stateful_mark = state.ledger.mark(), state.stateful.mark()
-        leaving = [*leaving]
-        self._apply_pods(leaving, coming)
+        _change_pods(state, leaving, fork.coming)
         for pod in leaving:
             # Nominations of lower priority are released below in any case.
             if pod.node < 0 and pod.priority >= entity.priority:
                 state.nominations.release_until_rewind(pod)
         state.nominations.release_for(entity)
-        result = self._place(self._known_solver(), entity, whole=whole)
+        result = self._place(self._solver(fork), entity, whole=whole)
         state.ledger.rewind(ledger_mark)
         state.stateful.rewind(stateful_mark)
         return result
-
-    def try_steps(self, steps: Sequence[Step]) -> Tried:
-        """Return the result of the root with *steps* applied."""
-        if any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps):
-            return self._try_on_new_state(steps)
-        own_steps = [step for step in steps if self._is_of_root(step)]
-        if self.related and any(step.apply is not None and step.apply.get("kind") == "Pod" for step in own_steps):
-            return self._try_on_new_state(steps)
-        own = _after(self._own, own_steps, self.shapes.next)
-        self._reserve_serials(own)
-        entity = self._ready(own) if own_steps else self.entity
-        if entity is None:
-            return Tried(None)
-        return self.attempt(entity, *self._changed_others([step for step in steps if not self._is_of_root(step)]))
 
     def concerns_none_but_the_root(self, steps: Sequence[Step]) -> bool:
         """Return whether *steps* affect only the root's own groups and pods, and no rules about other pods."""
@@ -158,56 +171,59 @@ class PreparedCluster:
                 return False
         return True
 
-    def _changed_others(self, steps: Sequence[Step]) -> tuple[list[PodRecord], list[PodRecord]]:
-        """Return pods of other roots before *steps*, and after them."""
-        keys = [_key(step) for step in steps]
-        before = [self.others[key] for key in keys if key in self.others]
-        if all(step.apply is None for step in steps):
-            return before, []
-        changed = _after(dataclasses.replace(self._own, pods=tuple(before)), steps, self.shapes.next)
-        self._reserve_serials(changed)
-        return before, [*changed.pods]
+    def _with_shared_state(self, steps: Sequence[Step], parent: Fork, alike: Mapping[str, str]) -> Fork:
+        before = {pod.key: pod for pod in parent.leaving}
+        changed = before | self._others_in(steps)
+        known = parent.snapshot
+        if added := tuple(pod for key, pod in changed.items() if key not in before):
+            known = dataclasses.replace(known, pods=(*known.pods, *added))
+        snapshot = _all_alike(self._after(known, steps), alike)
+        coming = tuple(pod for pod in snapshot.pods if pod.key in changed) if changed else ()
+        entity = self._entity(snapshot, steps, parent, alike)
+        return Fork(snapshot, entity, parent.state, parent.solvers, tuple(changed.values()), coming)
 
-    def _reserve_serials(self, snapshot: ClusterSnapshot) -> None:
-        self.shapes.next = max(self.shapes.next, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
+    def _counted(self, fork: Fork) -> ClusterSnapshot:
+        """Return the snapshot of *fork*, which has the nodes of the cluster, with all its pods."""
+        if fork.state is not self.unchanged.state:
+            return fork.snapshot
+        changed, gone = {pod.key: pod for pod in fork.snapshot.pods}, {pod.key for pod in fork.leaving}
+        pods = (changed.get(pod.key, pod) for pod in self.base.pods if pod.key in changed or pod.key not in gone)
+        return dataclasses.replace(fork.snapshot, pods=tuple(pods))
 
-    def _apply_pods(self, leaving: Sequence[PodRecord], coming: Iterable[PodRecord]) -> None:
-        state = self._state
-        removed, added = [pod for pod in leaving if pod.node >= 0], [pod for pod in coming if pod.node >= 0]
-        if removed:
-            state.ledger.release(_loads(removed), state.ledger.fresh())
-        if added:
-            state.ledger.assume(_loads(added), state.ledger.fresh())
-        for pod in removed if self.related else ():
-            state.stateful.remove(pod, pod.node)
-        for pod in added if self.related else ():
-            state.stateful.assume(pod, pod.node)
+    def _others_in(self, steps: Iterable[Step]) -> dict[str, PodRecord]:
+        """Return the pods of other roots that *steps* change, by key."""
+        keys = (_key(step) for step in steps if _kind(step) == "Pod" and not self._is_of_root(step))
+        return {key: self.others[key] for key in keys if key in self.others}
 
-    def _try_on_new_state(self, steps: Sequence[Step]) -> Tried:
-        as_sums = not self.related and not self._state.ledger.ports and not any(_key(step) in self.others for step in steps)
-        changed = _after(self._unbound if as_sums else self.base, steps)
-        # Node indices change; a root without bound or nominated pods does not contain any.
-        entity = self.entity if self._without_nodes and not any(map(self._is_of_root, steps)) else self._ready(self._of_root(changed))
-        if entity is None:
-            return Tried(None)
-        state = self._new_state(self._carried_over(changed) if as_sums else changed)
-        if as_sums:
-            self._carry_over(state)
-        state.nominations.release_for(entity)
-        return self._place(self._solver(state), entity, whole=False)
+    def _after(self, snapshot: ClusterSnapshot, steps: Sequence[Step]) -> ClusterSnapshot:
+        changed = after(Cluster.of_snapshot(snapshot), steps).snapshot(serial=self._next_shape)
+        if any(_kind(step) == "Pod" for step in steps):
+            self._next_shape = max(self._next_shape, _next_shape(changed))
+        return changed
 
-    def _carried_over(self, changed: ClusterSnapshot) -> ClusterSnapshot:
-        """Return *changed* without running pods of the root: their usage is carried over with that of all pods."""
-        return dataclasses.replace(changed, pods=tuple(pod for pod in changed.pods if pod.node < 0 or pod.key not in self._own_keys))
+    def _entity(self, own: ClusterSnapshot, steps: Sequence[Step], parent: Fork, alike: Mapping[str, str]) -> Entity | None:
+        """Return the root of *own*, which is *parent* after *steps*; pods *alike* have other specs, but the same place in the queue."""
+        # With other nodes the indices of nodes change; a root without bound or nominated pods does not contain any.
+        if self._without_nodes or own.nodes is parent.snapshot.nodes:
+            changed = {pod.key: pod for pod in own.pods if pod.key in alike} if alike else {}
+            others = any(self._is_of_root(step) and _key(step) not in changed for step in steps)
+            if parent.entity is not None and not others and len(changed) == len(alike):
+                return _with_specs(parent.entity, changed) if changed else parent.entity
+            if not any(map(self._is_of_root, steps)):
+                return parent.entity
+        return self._ready(own)
 
-    def _carry_over(self, state: PlacementState) -> None:
-        """Copy the usage of each existing node, as sums, because there are many pods."""
-        before, names = self._state.ledger, self.base.nodes.names
-        indices = np.array([state.nodes.index[name] for name in names], dtype=np.int64)
-        state.ledger.used[:, indices] += before.used
-        state.ledger.scored[:, indices] += before.scored
-        for (storage_class, node), size in self._state.provisioned.items():
+    def _with_sums(self, snapshot: ClusterSnapshot) -> PlacementState:
+        """Return the state of *snapshot* with the usage of each existing node, as sums, because there are many pods."""
+        # The usage of running pods of the root is among that of all pods.
+        pods = tuple(pod for pod in snapshot.pods if pod.node < 0 or pod.key not in self._own_keys)
+        state, known = self._new_state(dataclasses.replace(snapshot, pods=pods)), self.unchanged.state
+        indices = np.array([state.nodes.index[name] for name in self.base.nodes.names], dtype=np.int64)
+        state.ledger.used[:, indices] += known.ledger.used
+        state.ledger.scored[:, indices] += known.ledger.scored
+        for (storage_class, node), size in known.provisioned.items():
             state.provisioned[storage_class, int(indices[node])] += size
+        return state
 
     def _place(self, greedy: Greedy, entity: Entity, *, whole: bool) -> Tried:
         if self._options.strategy == "complete":
@@ -233,22 +249,18 @@ class PreparedCluster:
             hold_nominated_devices(state, snapshot.pods)
         return state
 
-    def _solver(self, state: PlacementState) -> Greedy:
-        if self._options.strategy != "complete":
-            return Greedy(state)
-        # A trial needs only the result that the root is placed or not.
-        return Complete(state, min(self.steps, self._options.budget), explains=False)
-
-    def _known_solver(self) -> Greedy:
-        """Return the solver for the prepared state, which caches results."""
-        if self.steps not in self._solvers:
-            self._solvers[self.steps] = self._solver(self._state)
-        return self._solvers[self.steps]
+    def _solver(self, fork: Fork) -> Greedy:
+        if self.steps not in fork.solvers:
+            # A trial needs only the result that the root is placed or not.
+            complete = self._options.strategy == "complete"
+            steps = min(self.steps, self._options.budget)
+            fork.solvers[self.steps] = Complete(fork.state, steps, explains=False) if complete else Greedy(fork.state)
+        return fork.solvers[self.steps]
 
     def _ready(self, own: ClusterSnapshot) -> Entity | None:
         """Return the root as in the queue; None if it is not ready."""
         gates, root = self._options.gates, self._subject.root
-        trees = Trees(apply_feature_gates(own, gates))
+        self._trees = trees = Trees(apply_feature_gates(own, gates, self._options.ignore), self._trees)
         if root.kind == "Pod":
             pod = next((each for each in trees.alone if each.namespace == root.namespace and each.name == root.name), None)
             return None if pod is None or gate_causes(pod) else pod_entity(pod)
@@ -272,25 +284,55 @@ class PreparedCluster:
 
     def _is_of_root(self, step: Step) -> bool:
         """Return whether *step* may change the root itself: its pods, groups or Workload."""
-        kind = (step.apply or step.delete or {}).get("kind")
-        return kind != "Node" and not (kind == "Pod" and _key(step) not in self._own_keys)
+        return _kind(step) != "Node" and not (_kind(step) == "Pod" and _key(step) not in self._own_keys)
+
+    def _respecifies(self, step: Step) -> bool:
+        """Return whether *step* replaces a pod of the root."""
+        return step.apply is not None and _kind(step) == "Pod" and self._is_of_root(step)
 
 
-def _after(snapshot: ClusterSnapshot, steps: Sequence[Step], serial: int = 0) -> ClusterSnapshot:
-    """Return *snapshot* after *steps*, which change nodes, pods, groups and Workloads."""
-    return after(Cluster.of_snapshot(snapshot), steps).snapshot(serial=serial) if steps else snapshot
+def bare(entity: Entity) -> Entity:
+    """Return *entity* without pods beyond its minimums, for leaves whose pods are all equal: its feasibility is the same."""
+    if entity.children:
+        return dataclasses.replace(entity, children=tuple(bare(child) for child in entity.children))
+    missing = max(1, entity.minimum - len(entity.running))
+    equal = all(pod.shape is entity.waiting[0].shape and pod.nominated < 0 for pod in entity.waiting)
+    return dataclasses.replace(entity, waiting=entity.waiting[:missing]) if equal and missing < len(entity.waiting) else entity
 
 
-def _key(step: Step) -> str:
-    """Return ``namespace/name`` of the pod of a step."""
-    if step.delete is not None:
-        return f"{step.delete['namespace']}/{step.delete['name']}"
-    metadata = (step.apply or {}).get("metadata") or {}
-    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+def _with_specs(entity: Entity, changed: Mapping[str, PodRecord]) -> Entity:
+    """Return *entity* with the *changed* pods, by key, in place of its pending pods."""
+    children = tuple(_with_specs(child, changed) for child in entity.children)
+    return dataclasses.replace(entity, children=children, waiting=tuple(changed.get(pod.key, pod) for pod in entity.waiting))
 
 
-def _reshapes(edit: Edit) -> bool:
-    return _reshapes(edit.first) or _reshapes(edit.second) if isinstance(edit, Both) else isinstance(edit, Respecified)
+def _all_alike(snapshot: ClusterSnapshot, alike: Mapping[str, str]) -> ClusterSnapshot:
+    """Return *snapshot* with what placement reads of the spec of another pod for the pods in *alike*."""
+    if not alike:
+        return snapshot
+    samples = {pod.key: pod for pod in snapshot.pods if alike.get(pod.key) == pod.key}
+    pods: list[PodRecord] = []
+    for pod in snapshot.pods:
+        if pod.key not in alike:
+            pods.append(pod)
+        elif (sample := samples.get(alike[pod.key])) is not None:
+            # A pod that cannot be used is not there any more.
+            pods.append(replaced(pod, shape=sample.shape, gates=sample.gates))
+    return dataclasses.replace(snapshot, pods=tuple(pods))
+
+
+def _change_pods(state: PlacementState, leaving: Iterable[PodRecord], coming: Iterable[PodRecord]) -> None:
+    """Remove the running pods among *leaving* from *state*, and let those among *coming* run."""
+    removed, added = [pod for pod in leaving if pod.node >= 0], [pod for pod in coming if pod.node >= 0]
+    if removed:
+        state.ledger.release(_loads(removed), state.ledger.fresh())
+    if added:
+        state.ledger.assume(_loads(added), state.ledger.fresh())
+    if state.stateful.active:
+        for pod in removed:
+            state.stateful.remove(pod, pod.node)
+        for pod in added:
+            state.stateful.assume(pod, pod.node)
 
 
 def _loads(pods: Iterable[PodRecord]) -> tuple[PodLoad, ...]:
@@ -298,3 +340,19 @@ def _loads(pods: Iterable[PodRecord]) -> tuple[PodLoad, ...]:
     for pod in pods:
         by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
     return tuple(PodLoad(shape, np.array(nodes, dtype=np.int64)) for shape, nodes in by_shape.values())
+
+
+def _next_shape(snapshot: ClusterSnapshot) -> int:
+    """Return a number above those of all shapes of *snapshot*."""
+    return 1 + max((pod.shape.serial for pod in snapshot.pods), default=0)
+
+
+def _kind(step: Step) -> object:
+    return (step.apply or step.delete or {}).get("kind")
+
+
+def _key(step: Step) -> str:
+    """Return ``namespace/name`` of the pod of a step."""
+    content = step.apply or step.delete or {}
+    metadata = content.get("metadata") or content
+    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"

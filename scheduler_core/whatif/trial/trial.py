@@ -1,12 +1,14 @@
-"""Trials of a root on changed clusters, limited in number, effort and search steps."""
+"""Trials of a root after edits of its cluster, limited in number, effort and search steps."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubeapi.meta import replaced
-from scheduler_core.cluster.cluster import INCREMENTAL, Cluster
+from scheduler_core.causes.changes import Change
+from scheduler_core.cluster.cluster import INCREMENTAL
+from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, prepared, run_cycle
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -17,9 +19,10 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.queueing.queue_order import OrderError
-from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Moved
-from scheduler_core.whatif.edits.raw_objects import Book, after
-from scheduler_core.whatif.trial.prepared_cluster import Placed, PreparedCluster, Tried
+from scheduler_core.whatif.edits.edits import Both, Edit
+from scheduler_core.whatif.edits.pod_edits import Respecified, restricted
+from scheduler_core.whatif.edits.raw_objects import Book, after, merged
+from scheduler_core.whatif.trial.prepared_cluster import Fork, Placed, PreparedCluster, Tried
 from scheduler_core.whatif.trial.subject import Subject
 
 MOST = 160
@@ -38,6 +41,8 @@ STEPS, MORE_STEPS = 2_000, 10_000
 """Maximum search steps for one try: most changes that help are found at once; more steps are used only if too few are."""
 _ALL_STEPS = 120_000
 """Maximum search steps for a root in all tries."""
+_KEPT = 16
+"""Maximum number of edits whose forks are kept."""
 
 
 class TrialsSpentError(Exception):
@@ -52,10 +57,38 @@ class Earlier:
     pods: tuple[PodRecord, ...]
 
 
-class Trial:
-    """Tries one root.
+class _Edited:
+    """The cluster after an edit, as the root is tried on it.
 
-    Earlier roots are decided once; changes are tried with these roots as placed, and changes that work are tried again
+    Attributes:
+        steps: the steps of the edit, or of the second of two edits; of pods that are alike only those of the first.  None if the raw
+            objects do not allow the edit.
+        kinds: the kinds of all objects that change.
+
+    """
+
+    def __init__(self, cluster: PreparedCluster, book: Book, edit: Edit, first: _Edited | None) -> None:
+        self._cluster, self._first = cluster, first
+        last = edit.second if isinstance(edit, Both) else edit
+        self._alike = cluster.alike(cluster.unchanged if first is None else first.fork, last.pods) if isinstance(last, Respecified) else {}
+        samples = frozenset(self._alike.values())
+        before, sampled = restricted(edit.first, samples) if isinstance(edit, Both) else None, restricted(last, samples)
+        if before is not None:
+            book = book.with_steps(before.steps(book))
+        self.steps: tuple[Step, ...] = sampled.steps(book) if sampled is not None and (first is None or first.steps) else ()
+        own = frozenset((step.apply or step.delete or {}).get("kind") for step in self.steps)
+        self.kinds: frozenset[object] = own if first is None else own | first.kinds
+
+    @functools.cached_property
+    def fork(self) -> Fork:
+        """The cluster as far as the root depends on it; the steps must change nodes, pods, groups or Workloads."""
+        return self._cluster.fork(self.steps, None if self._first is None else self._first.fork, self._alike)
+
+
+class Trial:
+    """Tries edits for one root: a fork of the cluster gets the objects of an edit, and the root is placed on its snapshot.
+
+    Earlier roots are decided once; edits are tried with these roots as placed, and edits that work are tried again
     in a whole cycle.  Without earlier roots the two are the same.
 
     Attributes:
@@ -64,7 +97,7 @@ class Trial:
         earlier: earlier roots that were placed.
         ahead: roots before it in the queue that the last whole cycle placed on added nodes, with these nodes.
         left: remaining tries.
-        undecided: True if any search ended without a result for a change.
+        undecided: True if any search ended without a result for an edit.
         last_undecided: True if the last search did.
 
     """
@@ -74,15 +107,15 @@ class Trial:
         snapshot: ClusterSnapshot,
         options: CycleOptions,
         subject: Subject,
+        book: Book,
         *,
         tries: int = 0,
         before: Sequence[Decision] | None = None,
-        book: Book | None = None,
     ) -> None:
-        """Prepare the cluster; without *book*, the objects of *snapshot*, steps about volumes cannot be tried."""
+        """Prepare the cluster; *book* has the objects of *snapshot*."""
         self.root = subject.root
         self.ahead: tuple[tuple[Name, frozenset[str]], ...] = ()
-        self._cluster = Cluster.of_snapshot(snapshot) if book is None else book.cluster(snapshot)
+        self._book, self._cluster = book, book.cluster(snapshot)
         self._others = any(pod.node < 0 and pod.key not in subject.own for pod in snapshot.pods)
         self._tries = tries or MOST
         self._cluster_size = len(snapshot.nodes) + len(snapshot.pods)
@@ -98,12 +131,13 @@ class Trial:
         placed = {pod.key: pod for pod in base.pods} if any(each.assignments for each in decisions) else {}
         self.earlier = tuple(Earlier(each.root, tuple(placed[pod] for pod in each.assignments)) for each in decisions if each.assignments)
         self.cluster = PreparedCluster(base, dataclasses.replace(self._options, order=()), subject, steps=STEPS)
+        self._known: dict[Change, _Edited] = {}
         self.refill()
 
     def refill(self, steps: int = STEPS) -> None:
         """Reset all limits, with *steps* search steps for a try."""
         self.cluster.steps = steps
-        self.left, self._effort_left, self._steps = self._tries, _EFFORT, _ALL_STEPS
+        self.left, self._effort_left, self._explorable = self._tries, _EFFORT, _ALL_STEPS
         self.undecided = self.last_undecided = False
 
     def deepen(self) -> None:
@@ -111,8 +145,26 @@ class Trial:
         self.cluster.steps = MORE_STEPS
         self.undecided = False
 
-    def supposed(self, edit: Edit, *, whole: bool = False) -> Placed | None:
-        """Return the nodes of the root's pods with *edit*, which must be supposable, without its steps; None if it is not placed.
+    def steps(self, edit: Edit) -> tuple[Step, ...]:
+        """Return the steps of *edit*, one for each object; none if the raw objects do not allow it."""
+        return merged(edit.steps(self._book))
+
+    def fork(self, edit: Edit) -> Fork:
+        """Return the cluster after *edit*, which changes nodes, pods, groups or Workloads."""
+        return self._edited(edit).fork
+
+    def _edited(self, edit: Edit) -> _Edited:
+        if (known := self._known.get(edit.change)) is None:
+            if isinstance(edit, Both) and isinstance(edit.second, Both):
+                return self._edited(Both(Both(edit.first, edit.second.first), edit.second.second))
+            known = _Edited(self.cluster, self._book, edit, self._edited(edit.first) if isinstance(edit, Both) else None)
+            if len(self._known) >= _KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[edit.change] = known
+        return known
+
+    def placed(self, edit: Edit, *, whole: bool = False) -> Placed | None:
+        """Return the nodes of the root's pods after *edit*; None if it is not placed, or if the raw objects do not allow *edit*.
 
         Pods beyond the minimums are placed only with *whole*.
 
@@ -120,135 +172,96 @@ class Trial:
             TrialsSpentError: a limit is reached.
 
         """
-        entity = self.cluster.suppose(edit)
-        if entity is None:
-            raise LookupError("the effect of this change is known only from its steps")
-        return self.attempt(entity, *self._other_pods(edit), whole=whole)
+        edited, self.last_undecided = self._edited(edit), False
+        if not edited.steps:
+            return None
+        if not edited.kinds <= INCREMENTAL and after(self._cluster, self.steps(edit)).builds_anew:
+            decision = self.decision(edit)
+            return None if decision is None else [*decision.assignments.items()]
+        fork = edited.fork
+        self._spend(self._root_size if fork.snapshot.nodes is self.cluster.base.nodes else _PREPARED_AGAIN * self._cluster_size)
+        return self._record(Tried(None) if fork.entity is None else self.cluster.attempt(fork, fork.entity, whole=whole))
 
-    def knows(self, edit: Edit) -> bool:
-        """Return whether ``supposed`` can try *edit*."""
-        return self.cluster.suppose(edit) is not None
-
-    def attempt(
-        self,
-        entity: Entity,
-        leaving: Iterable[PodRecord] = (),
-        coming: Iterable[PodRecord] = (),
-        *,
-        whole: bool = False,
-        cluster: PreparedCluster | None = None,
-    ) -> Placed | None:
-        """Return the nodes of the pods of *entity*, a changed root, on *cluster* (by default ``self.cluster``); None if it is not placed.
+    def attempt(self, fork: Fork, entity: Entity, leaving: Iterable[PodRecord] = ()) -> Placed | None:
+        """Return the nodes of the pods of *entity*, the root with other demands, on *fork* without the pods *leaving*; None as ``placed``.
 
         Raises:
             TrialsSpentError: a limit is reached.
 
         """
         self._spend(self._root_size)
-        return self._record((cluster or self.cluster).attempt(entity, leaving, coming, whole=whole))
+        return self._record(self.cluster.attempt(fork, entity, leaving))
 
-    def placed(self, steps: Sequence[Step]) -> Placed | None:
-        """Return the nodes of the root's pods with *steps* applied; None if it is not placed.
-
-        Raises:
-            TrialsSpentError: a limit is reached.
-
-        """
-        kinds = {(step.apply or step.delete or {}).get("kind") for step in steps}
-        if not kinds <= INCREMENTAL and after(self._cluster, steps).builds_anew:
-            decision = self.decision(steps)
-            return None if decision is None else [*decision.assignments.items()]
-        adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
-        self._spend(_PREPARED_AGAIN * self._cluster_size if adds else self._root_size)
-        return self._record(self.cluster.try_steps(steps))
-
-    def decision(self, steps: Sequence[Step]) -> Decision | None:
-        """Return the decision on the root of a cycle with *steps*, of any kind, applied; None if it is not placed.
+    def decision(self, edit: Edit) -> Decision | None:
+        """Return the decision on the root of a cycle after *edit*, of any kind; None if it is not placed.
 
         Raises:
             TrialsSpentError: a limit is reached.
 
         """
+        if not (steps := self.steps(edit)):
+            return None
         self._spend(_LOADED_AGAIN * self._cluster_size + _DECIDED * self._before)
-        options = dataclasses.replace(self._options, budget=min(self.cluster.steps, self._options.budget))
-        decider, ready = prepared(self._changed(steps), options)
-        for entity in ready:
-            if entity.name != self.root:
-                decider.decide(entity)
-            elif decider.fitting(entity) is not None:
-                return decider.decide(entity)
-            else:
-                break
-        return None
+        turn = self._turn(self._changed(steps), dataclasses.replace(self._options, budget=min(self.cluster.steps, self._options.budget)))
+        return None if turn is None else turn[0].decide(turn[1])
 
-    def places_root(self, steps: Sequence[Step]) -> bool:
-        """Return whether a whole cycle with *steps* applied places the root.
+    def holds(self, edit: Edit) -> bool:
+        """Return whether a whole cycle after *edit* places the root.
 
         Raises:
             TrialsSpentError: a limit is reached.
 
         """
         self._spend(_PREPARED_AGAIN * self._cluster_size + _DECIDED * self._before)
-        self.ahead = ()
         try:
-            snapshot = self._changed(steps)
-            if self._options.evict or self._options.placing.preempt_for_leftovers:
-                decisions = run_cycle(snapshot, self._options).decisions
-                return (
-                    any(each.root == self.root for each in decisions)
-                    and [each.status for each in decisions if each.root == self.root][-1] is Status.SUCCESS
-                )
-            return self._placed_in_cycle(snapshot)
+            snapshot = self._changed(self.steps(edit))
+            if not (self._options.evict or self._options.placing.preempt_for_leftovers):
+                return self._turn(snapshot, self._options) is not None
+            statuses = [each.status for each in run_cycle(snapshot, self._options).decisions if each.root == self.root]
+            return bool(statuses) and statuses[-1] is Status.SUCCESS
         except OrderError:
             return False
 
-    def concerns_root_alone(self, steps: Sequence[Step]) -> bool:
-        """Return whether *steps* affect no earlier root, so that a placement by itself holds in a whole cycle."""
+    def concerns_root_alone(self, edit: Edit) -> bool:
+        """Return whether *edit* affects no earlier root, so that a placement by itself holds in a whole cycle."""
         if self._options.evict or self._options.placing.preempt_for_leftovers or self._options.order:
             return False
-        return not self._others or self.cluster.concerns_none_but_the_root(steps)
+        return not self._others or self.cluster.concerns_none_but_the_root(self.steps(edit))
+
+    def shares_state(self, edit: Edit) -> bool:
+        """Return whether *edit* is tried on the placement state of the cluster, of a root that is ready without *edit*."""
+        edited, unchanged = self._edited(edit), self.cluster.unchanged
+        return unchanged.entity is not None and edited.kinds <= INCREMENTAL and edited.fork.state is unchanged.state
 
     def _changed(self, steps: Sequence[Step]) -> ClusterSnapshot:
         """Return the cluster after *steps*, with feature gates applied."""
         return apply_feature_gates(after(self._cluster, steps).snapshot(), self._options.gates, self._options.ignore)
 
-    def _other_pods(self, edit: Edit) -> tuple[list[PodRecord], list[PodRecord]]:
-        """Return pods of other roots before *edit*, and those that run after it."""
-        others, nodes = self.cluster.others, self.cluster.base.nodes.index
-        match edit:
-            case Moved():
-                before = [others[key] for key in edit.nodes]
-                return before, [replaced(pod, node=nodes[edit.nodes[pod.key][1]]) for pod in before]
-            case Evicted():
-                return [others[key] for key in edit.pods], []
-            case Both():
-                (first, first_after), (second, second_after) = self._other_pods(edit.first), self._other_pods(edit.second)
-                return [*first, *second], [*first_after, *second_after]
-        return [], []
+    def _turn(self, snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Decider, Entity] | None:
+        """Return the root with the cycle over *snapshot* that has decided all roots before it; None if it is not ready, or does not fit."""
+        self.ahead = ()
+        decider, ready = prepared(snapshot, options)
+        added = frozenset(snapshot.nodes.names) - frozenset(self._snapshot.nodes.names)
+        for entity in ready:
+            if entity.name == self.root:
+                return None if decider.fitting(entity) is None else (decider, entity)
+            if taken := added.intersection(decider.decide(entity).assignments.values()):
+                self.ahead += ((entity.name, taken),)
+        return None
 
     def _spend(self, examined: int) -> None:
         examined += self._searched
         # One try is always allowed, however large the cluster is.
-        if self.left < 1 or self._steps <= 0 or self._effort_left < min(examined, _EFFORT):
+        if self.left < 1 or self._explorable <= 0 or self._effort_left < min(examined, _EFFORT):
             raise TrialsSpentError
         self.left -= 1
         self._effort_left -= examined
 
     def _record(self, tried: Tried) -> Placed | None:
-        self._steps -= tried.explored
+        self._explorable -= tried.explored
         self.last_undecided = tried.undecided
         self.undecided = self.undecided or tried.undecided
         return tried.pods
-
-    def _placed_in_cycle(self, snapshot: ClusterSnapshot) -> bool:
-        decider, ready = prepared(snapshot, self._options)
-        added = frozenset(snapshot.nodes.names) - frozenset(self._snapshot.nodes.names)
-        for entity in ready:
-            if entity.name == self.root:
-                return decider.fitting(entity) is not None
-            if taken := added.intersection(decider.decide(entity).assignments.values()):
-                self.ahead += ((entity.name, taken),)
-        return False
 
     def _earlier_decisions(self, snapshot: ClusterSnapshot) -> Iterator[Decision]:
         """Return the decisions on earlier roots; the root itself need not be ready, as a change may make it so."""

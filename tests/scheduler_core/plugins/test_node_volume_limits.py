@@ -9,10 +9,10 @@ import pytest
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.wording.changes import remedy_text
 from tests.scheduler_core.builders import Json, decided, leaf, message_of, node, placed, pod, reasons_of
 from tests.scheduler_core.plugins.test_volumes import claim, csi_driver, csi_node, using, volume
+from tests.scheduler_core.whatif.cluster import remedies
 
 DRIVER = "csi.example"
 COMPLETE = CycleOptions(strategy="complete")

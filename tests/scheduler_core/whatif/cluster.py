@@ -7,9 +7,11 @@ from typing import Any
 
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
-from scheduler_core.model.decision import Decision, Step
+from scheduler_core.model.decision import Decision, Remedy, Step
 from scheduler_core.model.names import Name
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
+from scheduler_core.whatif.remedies.remedies import advise
 
 ZONE, RACK = "zone", "rack"
 COMPLETE = CycleOptions(strategy="complete")
@@ -76,3 +78,8 @@ def decided(objects: Objects, options: CycleOptions = COMPLETE) -> dict[Name, De
 
 def not_placed(objects: Objects, options: CycleOptions = COMPLETE) -> list[Decision]:
     return [each for each in decided(objects, options).values() if each.status is not Status.SUCCESS]
+
+
+def remedies(objects: Objects, snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, **more: int) -> tuple[Remedy, ...]:
+    """Return only the remedies; see ``advise``."""
+    return advise(objects, snapshot, decision, options, **more).remedies

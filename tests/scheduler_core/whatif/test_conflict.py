@@ -6,7 +6,9 @@ import pytest
 
 from scheduler_core.cluster.load import load
 from scheduler_core.whatif.edits.edits import Lowered, Widened
-from scheduler_core.whatif.remedies.conflict import conflict, find_conflict
+from scheduler_core.whatif.edits.raw_objects import Book
+from scheduler_core.whatif.remedies.conflict import find_conflict
+from scheduler_core.whatif.remedies.remedies import advise
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
 from scheduler_core.wording.constraints import constraint_text
@@ -24,7 +26,7 @@ def children(*names, minimum=2, **spec):
 def conflict_of(objects, name):
     """Return the conflicting constraints of the root *name*."""
     (decision,) = (each for each in not_placed(objects) if each.root.name == name)
-    return tuple(map(constraint_text, conflict(load(objects), decision, COMPLETE)))
+    return tuple(map(constraint_text, advise(objects, load(objects), decision, COMPLETE).conflict))
 
 
 def demands(name, count):
@@ -86,7 +88,7 @@ def test_there_is_none_where_nothing_that_is_let_go_of_helps():
 def test_there_is_none_for_a_root_that_is_placed():
     objects = [node("a1"), gang("g", 2), *waiting("g", 2)]
     (decision,) = decided(objects).values()
-    assert () == conflict(load(objects), decision, COMPLETE)
+    assert () == advise(objects, load(objects), decision, COMPLETE).conflict
 
 
 def test_it_needs_few_tries_where_many_constraints_do_not_matter():
@@ -95,7 +97,7 @@ def test_it_needs_few_tries_where_many_constraints_do_not_matter():
     (decision,) = not_placed(objects)
     snapshot = load(objects)
     subject = Subject.from_snapshot(snapshot, decision.root)
-    trial = Trial(snapshot, COMPLETE, subject)
+    trial = Trial(snapshot, COMPLETE, subject, Book(objects))
     find_conflict(trial, subject)
     # One for each of its 27 constraints would be more.
     assert 160 - 24 <= trial.left
@@ -107,7 +109,7 @@ def test_no_change_that_leaves_all_of_them_alone_helps(seed):
     for decision in not_placed(objects):
         snapshot = load(objects)
         subject = Subject.from_snapshot(snapshot, decision.root)
-        trial = Trial(snapshot, COMPLETE, subject)
+        trial = Trial(snapshot, COMPLETE, subject, Book(objects))
         why = find_conflict(trial, subject)
         remaining = {each.group for each in why.constraints}
         for group in subject.groups:
@@ -117,4 +119,4 @@ def test_no_change_that_leaves_all_of_them_alone_helps(seed):
                     assert not why.met_by(edit, subject)
                 if not why.met_by(edit, subject):
                     trial.refill(100_000)
-                    assert None is trial.supposed(edit)
+                    assert None is trial.placed(edit)

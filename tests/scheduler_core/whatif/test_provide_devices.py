@@ -13,7 +13,7 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.node_kinds import kinds
-from scheduler_core.whatif.remedies.remedies import advise, remedies
+from scheduler_core.whatif.remedies.remedies import advise
 from scheduler_core.whatif.trial import trial
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
@@ -31,7 +31,7 @@ from tests.scheduler_core.plugins.device_objects import (
     wanting,
     wanting_gang,
 )
-from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, not_placed
+from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, not_placed, remedies
 
 RACKS = [node(name, rack=rack) for name, rack in (("a1", "r1"), ("a2", "r1"), ("b1", "r2"))]
 CLASSES = [device_class(), device_class("other", selectors=[{"cel": {"expression": "device.driver == 'other.example'"}}])]

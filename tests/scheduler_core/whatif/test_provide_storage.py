@@ -12,7 +12,6 @@ from scheduler_core.model.decision import Step
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.edits.raw_objects import after as forked
-from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.wording.changes import remedy_text
 from tests.sampling import sampled
 from tests.scheduler_core.cluster.test_cluster import placement_inputs
@@ -23,7 +22,7 @@ from tests.scheduler_core.plugins.test_volumes import csi_node
 from tests.scheduler_core.test_attach_limits_agreement import with_limits
 from tests.scheduler_core.test_delayed_claims_agreement import clusters
 from tests.scheduler_core.test_volumes_agreement import with_claims
-from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, gang, node, not_placed, pod, waiting
+from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, gang, node, not_placed, pod, remedies, waiting
 
 GREEDY = CycleOptions()
 LOCAL, DYNAMIC = storage_class(), storage_class("dyn", "csi.example")

@@ -10,7 +10,7 @@ from scheduler_core.causes.changes import SearchLimit
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.remedies.remedies import advise, remedies
+from scheduler_core.whatif.remedies.remedies import advise
 from scheduler_core.whatif.trial import trial
 from scheduler_core.wording.changes import remedy_text
 from tests.sampling import every, sampled
@@ -18,7 +18,7 @@ from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.cp_sat.corpus import Make
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, template, wanting
-from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, pod, tree, waiting
+from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, pod, remedies, tree, waiting
 from tests.scheduler_core.whatif.contested import contested, cordoned
 
 TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}

@@ -7,9 +7,8 @@ import pytest
 from scheduler_core.cluster.load import load
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.raw_objects import net_changes
-from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.wording.changes import remedy_text
-from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, tree, waiting
+from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, remedies, tree, waiting
 
 SHAPE = {"schedulingPolicy": {"gang": {"minCount": 3}}, "schedulingConstraints": {"topology": [{"key": RACK}]}}
 TOP = {"name": "top", "schedulingPolicy": {"gang": {"minGroupCount": 2}}, "podGroupTemplates": [{"name": "t", **SHAPE}]}

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.wording.changes import remedy_text
 from tests.sampling import sampled
 from tests.scheduler_core.cp_sat import corpus
@@ -23,7 +22,7 @@ from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, HOPELESS
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 from tests.scheduler_core.oracle.test_brute import leaf, members, node
-from tests.scheduler_core.whatif.cluster import after
+from tests.scheduler_core.whatif.cluster import after, remedies
 
 
 def tampered(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

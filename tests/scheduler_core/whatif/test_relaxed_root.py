@@ -7,7 +7,9 @@ import pytest
 from scheduler_core.cluster.load import load
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
-from scheduler_core.whatif.trial.hypothetical_root import bare, changed, without_satisfied
+from scheduler_core.whatif.edits.raw_objects import Book
+from scheduler_core.whatif.remedies.conflict import changed, without_satisfied
+from scheduler_core.whatif.trial.prepared_cluster import bare
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
 from tests.scheduler_core.whatif.cluster import COMPLETE, gang, node, not_placed, pod, tree, waiting
@@ -61,7 +63,7 @@ def test_pods_beyond_a_minimum_are_left_out_where_all_are_alike(pods, want):
     (decision,) = not_placed(objects)
     snapshot = load(objects)
     subject = Subject.from_snapshot(snapshot, decision.root)
-    assert want == len(bare(Trial(snapshot, COMPLETE, subject).cluster.entity).waiting)
+    assert want == len(bare(Trial(snapshot, COMPLETE, subject, Book(objects)).cluster.unchanged.entity).waiting)
 
 
 def test_groups_made_of_one_template_change_together():
