@@ -72,12 +72,3 @@ class Recorded:
 def test_the_output_of_a_command_is_shown_from_a_line_on(capsys, since, want):
     Stage(colour=False).run(Recorded(), "get", "a", refused=True, since=since)
     assert f"$ get\n{want}  ('a',) True\n\n" == capsys.readouterr().out
-
-
-def test_a_request_is_shown_with_its_purpose_and_its_result(capsys):
-    stage = Stage(colour=True)
-    stage.request("/validate", "A valid Workload, " + "w" * 90)
-    stage.outcome("allowed", "green", ["x " * 50 + "x"])
-    lines = capsys.readouterr().out.splitlines()
-    assert ["\x1b[1mPOST /validate\x1b[0m  A valid Workload,", "    " + "w" * 90, "  \x1b[32mallowed\x1b[0m"] == lines[:3]
-    assert ["    " + "x " * 47 + "x", "      x x x", ""] == lines[3:]

@@ -36,34 +36,35 @@ def test_lines_are_folded_at_100_columns(line, want):
 @pytest.mark.parametrize(
     ("response", "want"),
     [
-        pytest.param({"allowed": True}, ("allowed", "green", ["workload.scheduling.k8s.io/w created"]), id="allowed"),
+        pytest.param({"allowed": True}, ["allowed", "  workload.scheduling.k8s.io/w created"], id="allowed"),
         pytest.param(
             {"allowed": True, "warnings": ["a", "b"]},
-            ("allowed, with a warning", "yellow", ["Warning: a", "Warning: b", "workload.scheduling.k8s.io/w created"]),
+            ["allowed, with a warning", "  Warning: a", "  Warning: b", "  workload.scheduling.k8s.io/w created"],
             id="warnings",
         ),
         pytest.param(
             refusal(CAUSE),
-            ("refused, 422", "red", ['The Workload "w" is invalid: spec: Required value: must be given']),
+            ["refused, 422", '  The Workload "w" is invalid: spec: Required value: must be given'],
             id="one cause stands in the line",
         ),
         pytest.param(
             refusal(CAUSE, OTHER),
-            (
+            [
                 "refused, 422",
-                "red",
-                ['The Workload "w" is invalid:', "* spec: Required value: must be given", "* metadata.name: Invalid value: must be short"],
-            ),
+                '  The Workload "w" is invalid:',
+                "  * spec: Required value: must be given",
+                "  * metadata.name: Invalid value: must be short",
+            ],
             id="several causes are a list",
         ),
     ],
 )
 def test_answers_read_as_kubectl_prints_them(response, want):
-    assert want == command._verdict(REVIEW, 200, {"response": response})
+    assert want == [*command._answer(REVIEW, 200, {"response": response})]
 
 
 def test_an_error_of_the_server_is_shown_with_its_status():
-    assert ("HTTP 400", "yellow", ["no review"]) == command._verdict({}, 400, {"error": "no review"})
+    assert ["HTTP 400", "  no review"] == [*command._answer({}, 400, {"error": "no review"})]
 
 
 def test_patch_is_reported_in_words():
@@ -73,8 +74,8 @@ def test_patch_is_reported_in_words():
     ]
     response = {"allowed": True, "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
 
-    words = ['spec.disruptionMode set to {"single": {}}', 'metadata.finalizers set to ["f"]']
-    assert ("completed", "green", words) == command._verdict(REVIEW, 200, {"response": response})
+    words = ["completed", '  spec.disruptionMode set to {"single": {}}', '  metadata.finalizers set to ["f"]']
+    assert words == [*command._answer(REVIEW, 200, {"response": response})]
 
 
 @pytest.mark.parametrize(

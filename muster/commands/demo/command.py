@@ -22,7 +22,7 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import options
-from muster.commands.demo import child_processes
+from muster.commands.demo import child_processes, terminal
 from muster.commands.demo.child_processes import HOST, ServerError, Shell
 from muster.commands.demo.terminal import DATA, Stage
 
@@ -149,29 +149,32 @@ def _admit(stage: Stage, folder: Path) -> None:
         )
         records = [json.loads(line) for line in (folder / "reviews.jsonl").read_text(encoding="utf-8").splitlines()]
         for record in (*records, NOT_A_REVIEW):
-            stage.request(record["path"], record["about"])
+            stage.line("\n".join(terminal.fold(f"POST {record['path']}  {record['about']}", "    ")))
             answer = child_processes.ask(address, record["path"], json.dumps(record["review"]).encode(), folder / "certs/ca.crt")
-            stage.outcome(*_verdict(record["review"], *answer))
+            stage.printed(_answer(record["review"], *answer))
     stage.line("The server has answered all open requests and stopped.")
 
 
-def _verdict(review: dict[str, Any], code: int, content: dict[str, Any]) -> tuple[str, str, list[str]]:
-    """Return the result of a review, its colour, and its fields in words or the output of kubectl."""
+def _answer(review: dict[str, Any], code: int, content: dict[str, Any]) -> Iterator[str]:
+    """Yield the result of a review, and below it the fields that are set, or the output of kubectl."""
     if code != 200:
-        return f"HTTP {code}", "yellow", [content["error"]]
+        yield from (f"HTTP {code}", f"  {content['error']}")
+        return
     request, response = review["request"], content["response"]
     kind, name = request["kind"], request["name"]
     if "patch" in response:
-        patch = json.loads(base64.b64decode(response["patch"]))
-        return "completed", "green", [f"{each['path'][1:].replace('/', '.')} set to {json.dumps(each['value'])}" for each in patch]
-    if response["allowed"]:
-        warnings = [f"Warning: {each}" for each in response.get("warnings", ())]
-        created = f"{kind['kind'].lower()}.{kind['group']}/{name} created"
-        return "allowed, with a warning" if warnings else "allowed", "yellow" if warnings else "green", [*warnings, created]
-    causes = [f"{each['field']}: {each['message']}" for each in response["status"]["details"]["causes"]]
-    invalid = f'The {kind["kind"]} "{name}" is invalid:'
-    listed = [f"{invalid} {causes[0]}"] if len(causes) == 1 else [invalid, *(f"* {each}" for each in causes)]
-    return f"refused, {response['status']['code']}", "red", listed
+        yield "completed"
+        for operation in json.loads(base64.b64decode(response["patch"])):
+            yield f"  {operation['path'][1:].replace('/', '.')} set to {json.dumps(operation['value'])}"
+    elif response["allowed"]:
+        warnings = response.get("warnings", ())
+        yield "allowed, with a warning" if warnings else "allowed"
+        yield from (*(f"  Warning: {each}" for each in warnings), f"  {kind['kind'].lower()}.{kind['group']}/{name} created")
+    else:
+        causes = [f"{each['field']}: {each['message']}" for each in response["status"]["details"]["causes"]]
+        yield f"refused, {response['status']['code']}"
+        invalid = f'  The {kind["kind"]} "{name}" is invalid:'
+        yield from (f"{invalid} {causes[0]}",) if len(causes) == 1 else (invalid, *(f"  * {each}" for each in causes))
 
 
 def _place(stage: Stage, folder: Path) -> None:

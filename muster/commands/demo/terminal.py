@@ -20,9 +20,9 @@ LAST_COLUMN = 60
 LEFT_OUT = "…"
 """Mark of omitted lines."""
 _MARKS = (
-    ("green", r"\b(?:created|replaced|condition met|Scheduled)\b"),
-    ("yellow", r"\b(?:Warning|Unschedulable|Preempted|PreemptionByScheduler)\b"),
-    ("red", r"\bis invalid:|\bInvalid\b"),
+    ("green", r"\b(?:allowed|completed|created|replaced|condition met|Scheduled)\b"),
+    ("yellow", r"\b(?:HTTP 400|Warning|with a warning|Unschedulable|Preempted|PreemptionByScheduler)\b"),
+    ("red", r"\bis invalid:|\bInvalid\b|\brefused\b"),
 )
 """Words of results, by their colour; at most one of each colour in a line is marked."""
 
@@ -60,16 +60,6 @@ class Stage:
                 text = re.sub(words, click.style(r"\g<0>", fg=colour), text, count=1)
             self.line(text)
         self.line()
-
-    def request(self, path: str, about: str) -> None:
-        """Print a request and what it is about."""
-        verb, *rest = fold(f"POST {path}  {about}", "    ")
-        self.line("\n".join([verb.replace(f"POST {path}", click.style(f"POST {path}", bold=True), 1), *rest]))
-
-    def outcome(self, verdict: str, colour: str, lines: Iterable[str]) -> None:
-        """Print the result of a request, and an empty line."""
-        self.line(f"  {click.style(verdict, fg=colour)}")
-        self.line("\n".join([*(part for line in lines for part in fold(f"    {line}", "      ")), ""]))
 
     def run(self, shell: Shell, line: str, *expected: str, refused: bool = False, since: str = "") -> None:
         """Run a command in a shell, as ``Shell.run``, and show its output from the line that begins with *since*."""
