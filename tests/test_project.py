@@ -14,15 +14,19 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 from packaging.specifiers import SpecifierSet
 
 from kubeapi.versions import served
+from muster import cli
 from tests.architecture.modules import modules_of_project
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("kubeapi", "validators", "apiserver", "webhooks", "certs", "workloadbuilder", "scheduler_core", "muster")
 LONGEST_BODY = 40
+LONGEST_NOTES = 60
+"""Lines of the release notes of one version."""
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PACKAGED = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -141,6 +145,23 @@ def test_every_pattern_of_package_files_finds_some():
 def test_version_is_the_newest_in_the_changelog():
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert PYPROJECT["project"]["version"] == headings[0]
+
+
+def test_release_notes_are_short_and_name_commands_that_exist():
+    sections = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert [] == [each.splitlines()[0] for each in sections if len(each.splitlines()) > LONGEST_NOTES]
+
+    named = set(re.findall(r"`muster (\w+)", sections[-1]))
+    assert set(cli.SUBCOMMANDS) == named
+    options = {option for name in named for each in _options(cli.main.get_command(click.Context(cli.main), name)) for option in each}
+    assert set() == set(re.findall(r"`(--[\w-]+)", sections[-1])) - options
+
+
+def _options(command):
+    """Yield the options of a command and of those below it."""
+    yield from (each.opts for each in command.params)
+    for each in getattr(command, "commands", {}).values():
+        yield from _options(each)
 
 
 def test_lock_holds_every_dependency_at_one_version():

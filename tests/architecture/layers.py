@@ -277,10 +277,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"device_selectors", "known_objects", "options", "page_origin", "pod_creation", "progress", "scheduler_config"}),
         frozenset({"certs", "compile", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
         frozenset({"migrate", "sidecar", "simulate"}),
-        frozenset({"demo", "snapshot"}),
+        frozenset({"snapshot"}),
         frozenset({"live_input", "why"}),
         frozenset({"doctor", "fit", "lint", "topology"}),
-        frozenset({"lsp", "tree"}),
+        frozenset({"demo", "lsp", "tree"}),
     ),
 }
 """Layers of each package, the lowest first.  A part (a module or a sub-package) imports from itself and from lower layers, never

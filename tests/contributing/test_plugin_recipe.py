@@ -11,27 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs import pages
+
 ROOT = Path(__file__).parents[2]
 RECIPE = (ROOT / "docs/contributing/plugin.md").read_text(encoding="utf-8").partition("## A plugin in the tree")[2]
 BLOCKS = re.findall(r'^```(?:python|text) title="([^"]+)"\n(.*?)^```$', RECIPE, re.MULTILINE | re.DOTALL)
 """Titles and texts: a new file, an import, or lines at the end of a class or a tuple."""
 CHECKS = ("placement", "preemption", "diagnosis", "page", "sidecar", "snapshots", "what_if")
-
-
-def followed(text: str, place: str, block: str) -> str:
-    """Return *text* with *block* at the end of the class or tuple *place*, or without one after the imports."""
-    if not place:
-        last = [*re.finditer(r"^(?:from|import) .*\n", text, re.MULTILINE)][-1]
-        return text[: last.end()] + block + text[last.end() :]
-    start = re.search(rf"^{re.escape(place)}\b.*\n", text, re.MULTILINE)
-    assert start is not None, f"there is no {place}"
-    lines = re.compile(r"(?: {4}.*\n|\n(?= {4}))*").match(text, start.end())
-    assert lines is not None
-    body = lines[0]
-    # Fields precede methods.
-    methods = re.search(r"^\n {4}(?:@|def )", body, re.MULTILINE) if place.startswith("class ") else None
-    end = start.end() + (methods.start() if methods is not None else len(body))
-    return text[:end] + block + text[end:]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +29,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for title, block in BLOCKS:
         name, _, place = title.partition(": ")
         file = there / name
-        file.write_text(followed(file.read_text(encoding="utf-8"), place, block) if file.exists() else block, encoding="utf-8")
+        file.write_text(pages.followed(file.read_text(encoding="utf-8"), place, block) if file.exists() else block, encoding="utf-8")
     return there
 
 

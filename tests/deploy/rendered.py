@@ -58,7 +58,11 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 """Each manifest, with its template, or none for all, and the values that differ from those of the chart."""
 WITH_NAMESPACE = "install.yaml"
 DEMO = DEPLOY.parent / "muster" / "commands" / "demo" / "data" / "cluster"
-COPIES = {"base/rbac.yaml": "webhook-rbac.yaml", "base/webhooks.yaml": "webhooks.yaml", "sidecar/rbac.yaml": "sidecar-rbac.yaml"}
+COPIES = {
+    "base/rbac.yaml": "deploy/webhook-rbac.yaml",
+    "base/webhooks.yaml": "webhooks.yaml",
+    "sidecar/rbac.yaml": "deploy/sidecar-rbac.yaml",
+}
 """Manifests that the demonstration of the installed package needs, with their names in its data."""
 
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from muster.commands.demo import cluster_demo, installation, local_control_plane
+from muster.commands.demo import cluster_demo, local_control_plane
 from muster.commands.demo.terminal import DATA, Stage
 from tests.docs.pages import DOCS, blocks
 from tests.muster import browser, paged
@@ -53,12 +53,10 @@ def terminal_with_findings() -> str:
 def describe() -> Path:
     """Describe a group that does not fit, on the demonstration's control plane."""
     stage = Stage(colour=False)
-    with tempfile.TemporaryDirectory() as name, installation.installed(stage, local_control_plane.find(), Path(name)) as installed:
-        story = cluster_demo._Story(stage, installed)
-        story.admission()
-        story.training()
-        story.pending()
-        said = "\n".join(installed.shell.until(("FailedScheduling",), "kubectl describe podgroup sweep"))
+    with tempfile.TemporaryDirectory() as name, local_control_plane.installed(stage, local_control_plane.find(), Path(name)) as shell:
+        for step in (cluster_demo.admission, cluster_demo.training, cluster_demo.no_capacity):
+            step(stage, shell)
+        said = "\n".join(shell.run("kubectl describe podgroup sweep", "FailedScheduling"))
     return _written("describe", _drawn("kubectl describe podgroup sweep", said))
 
 

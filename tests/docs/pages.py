@@ -2,7 +2,8 @@
 
 A fenced block of a page is
 
-* a file, if it has a title: ```` ```yaml title="train.yaml" ````;
+* a file, if it has a title: ```` ```yaml title="train.yaml" ````; in a copy of the sources, with ``title="FILE: PLACE"`` lines at the
+  end of a class, a table or a tuple of a file;
 * a session, if it is ``console``: lines that begin with ``$`` are run, the lines below them are their output, where ``…`` alone
   stands for lines that are left out, and at the end of a line for its rest;
 * an interactive session of Python, if it is ``pycon``;
@@ -27,8 +28,10 @@ from tests import forked
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ELLIPSIS = "…"
-CHECKOUT = (*muster_scheduling.PACKAGES, "muster_scheduling.py", "tests", "pyproject.toml")
+CHECKOUT = (*muster_scheduling.PACKAGES, "muster_scheduling.py", "deploy", "tests", "pyproject.toml")
 """What a page that changes the sources needs of them."""
+RECIPES = ("adapter.md", "check.md", "format.md", "rule.md")
+"""Pages that have the reader change the sources, and run commands there."""
 SECONDS = 60
 _PLAIN = re.compile(r"muster( +[\w./:=,-]+)+")
 """A command that means the same without a shell."""
@@ -56,7 +59,7 @@ class Call:
 
 def changes_the_sources(path: Path) -> bool:
     """Return whether a page has the reader write a file into a checkout."""
-    return path.name == "rule.md"
+    return path.parent.name == "contributing" and path.name in RECIPES
 
 
 def pages() -> list[Path]:
@@ -85,6 +88,22 @@ def written(session: str, outputs: list[str]) -> str:
         first, *more = call.command.split("\n")
         parts.append("\n".join([f"$ {first}", *(f"> {each}" for each in more), *([output] if output else [])]))
     return "\n".join(parts) + "\n"
+
+
+def followed(text: str, place: str, block: str) -> str:
+    """Return *text* with *block* at the end of the class, table or tuple *place*, or without one after the imports."""
+    if not place:
+        last = [*re.finditer(r"^(?:from|import) .*\n", text, re.MULTILINE)][-1]
+        return text[: last.end()] + block + text[last.end() :]
+    start = re.search(rf"^{re.escape(place)}\b.*\n", text, re.MULTILINE)
+    assert start is not None, f"there is no {place}"
+    lines = re.compile(r"(?: {4}.*\n|\n(?= {4}))*").match(text, start.end())
+    assert lines is not None
+    body = lines[0]
+    # Fields precede methods.
+    methods = re.search(r"^\n {4}(?:@|def )", body, re.MULTILINE) if place.startswith("class ") else None
+    end = start.end() + (methods.start() if methods is not None else len(body))
+    return text[:end] + block + text[end:]
 
 
 class Session:
@@ -123,9 +142,12 @@ class Session:
         }
 
     def write(self, block: Block) -> None:
-        path = self.directory / block.title
+        name, _, place = block.title.partition(": ")
+        if place and self._forks:
+            return
+        path = self.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(block.text, encoding="utf-8")
+        path.write_text(followed(path.read_text(encoding="utf-8"), place, block.text) if place else block.text, encoding="utf-8")
 
     def run(self, command: str) -> str:
         """Run a command, whose ``$?`` is the exit status of the last; what it writes, as a terminal shows it."""

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.commands.demo import command, webhook_server, wording
+from muster.commands.demo import child_processes, command, terminal
 from validators.lint import files, lint_files
 from validators.rules.base import Settings
 
@@ -59,14 +59,21 @@ def elsewhere(tmp_path_factory):
 
 
 @pytest.fixture
-def pair(tmp_path):
-    """A directory with a certificate for the loopback."""
-    webhook_server.run("certs", "issue", "--out", str(tmp_path), "--name", webhook_server.HOST)
+def folder(tmp_path):
+    """A directory with a certificate for the loopback, in certs."""
+    child_processes.Shell(tmp_path).run(child_processes.ISSUE)
     return tmp_path
 
 
-def instead_of_the_server(monkeypatch, program):
-    monkeypatch.setattr(webhook_server, "_command", lambda *_: (sys.executable, "-c", program))
+SERVE = "muster serve --bind 127.0.0.1:0 --workers 1 --tls-cert certs/tls.crt --tls-key certs/tls.key"
+
+
+def instead_of_muster(monkeypatch, program):
+    monkeypatch.setattr(child_processes, "muster", lambda _: [sys.executable, "-c", program, "serve"])
+
+
+def posted(address, folder):
+    return child_processes.ask(address, "/validate", b"{}", folder / "certs/ca.crt")
 
 
 def test_manifests_hold_one_mistake_of_each_kind_promised(monkeypatch):
@@ -99,8 +106,9 @@ def test_runs_to_its_end_and_leaves_a_page_alone(ended):
 def test_output_is_plain_and_narrow_where_it_is_no_terminal(ended):
     ended, folder = ended
     assert "\x1b" not in ended.stdout
-    # The name of a file is not cut, however long it is.
-    assert [line for line in ended.stdout.splitlines() if len(line) > wording.WIDTH and str(folder) not in line] == []
+    # Findings are as muster lint prints them, and the name of a file is not cut, however long it is.
+    rest = ended.stdout.partition("2  Admission")[2]
+    assert [line for line in rest.splitlines() if len(line) > terminal.WIDTH and str(folder) not in line] == []
 
 
 def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(ended, elsewhere):
@@ -138,28 +146,28 @@ def test_settings_of_another_server_and_proxies_do_not_matter(elsewhere):
     assert elsewhere[0].returncode == 0
 
 
-def test_children_inherit_no_other_cluster_and_no_proxy(monkeypatch):
+def test_children_inherit_no_other_cluster_and_no_proxy(monkeypatch, tmp_path):
     for name in ("KUBECONFIG", "KUBERC", "MUSTER_BIND", "PROMETHEUS_MULTIPROC_DIR", "HTTPS_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("KEPT", "x")
 
-    assert ["KEPT"] == [name for name, value in webhook_server.environment().items() if value == "x"]
+    assert ["KEPT"] == [name for name, value in child_processes.environment(tmp_path).items() if value == "x"]
 
 
 def test_server_that_does_not_start_is_reported_with_its_last_lines(tmp_path, monkeypatch):
-    instead_of_the_server(monkeypatch, "import sys; sys.exit('\\n'.join(f'line {n}' for n in range(8)) + '\\n' + 'x' * 301)")
-    with pytest.raises(webhook_server.ServerError) as told, webhook_server.running(tmp_path):
+    instead_of_muster(monkeypatch, "import sys; sys.exit('\\n'.join(f'line {n}' for n in range(8)) + '\\n' + 'x' * 301)")
+    with pytest.raises(child_processes.ServerError) as told, child_processes.server("muster serve", tmp_path):
         pass
-    assert str(told.value) == "the server does not start: " + "\n".join([*(f"line {n}" for n in range(4, 8)), "x" * 300])
+    assert str(told.value) == "muster serve does not start: " + "; ".join([*(f"line {n}" for n in range(4, 8)), "x" * 300])
 
 
 def test_failure_is_a_line_and_exit_2(monkeypatch, capsys):
     def fail(*_):
-        raise webhook_server.ServerError("the server does not start: because")
+        raise child_processes.ServerError("muster serve does not start: because")
 
-    monkeypatch.setattr(webhook_server, "run", fail)
+    monkeypatch.setattr(child_processes, "server", fail)
     assert command.demo.main(["--no-color"], standalone_mode=False) == command.EXIT_FAILED
-    assert capsys.readouterr().err == "muster demo: the server does not start: because\n"
+    assert capsys.readouterr().err == "muster demo: muster serve does not start: because\n"
 
 
 def test_ctrl_c_is_answered_and_no_second_one_disturbs_what_is_stopped(monkeypatch, capsys):
@@ -180,28 +188,22 @@ def test_ctrl_c_is_answered_and_no_second_one_disturbs_what_is_stopped(monkeypat
     assert capsys.readouterr().err.endswith("muster demo: stopped; its processes and files are removed\n")
 
 
-def test_command_that_fails_is_reported(monkeypatch):
-    instead_of_the_server(monkeypatch, "import sys; sys.exit('no room')")
-    with pytest.raises(webhook_server.ServerError, match="muster certs failed: no room"):
-        webhook_server.run("certs", "issue")
-
-
 @pytest.mark.parametrize("leaving", [KeyboardInterrupt, RuntimeError])
-def test_server_is_stopped_however_it_is_left(pair, leaving):
+def test_server_is_stopped_however_it_is_left(folder, leaving):
     answers = []
 
     def use():
-        with webhook_server.running(pair, "--workers", "1") as client:
-            answers.append(client)
-            answers.append(client.post("/validate", command.NOT_A_REVIEW).code)
+        with child_processes.server(SERVE, folder) as address:
+            answers.append(address)
+            answers.append(posted(address, folder)[0])
             raise leaving
 
     with pytest.raises(leaving):
         use()
-    client, code = answers
+    address, code = answers
     assert code == 400
-    with pytest.raises(webhook_server.ServerError, match="does not answer"):
-        client.post("/validate", command.NOT_A_REVIEW)
+    with pytest.raises(child_processes.ServerError, match="does not answer"):
+        posted(address, folder)
 
 
 def test_server_that_does_not_listen_to_sigterm_is_ended_too(tmp_path, monkeypatch):
@@ -209,36 +211,26 @@ def test_server_that_does_not_listen_to_sigterm_is_ended_too(tmp_path, monkeypat
         "import json, os, signal, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "open('pid', 'w').write(str(os.getpid()))\n"
-        "print(json.dumps({'address': '127.0.0.1:1'}), flush=True)\n"
+        "print(json.dumps({'event': 'listening', 'address': '127.0.0.1:1'}), flush=True)\n"
         "time.sleep(60)\n"
     )
-    (tmp_path / "ca.crt").write_bytes(_some_ca(tmp_path))
-    instead_of_the_server(monkeypatch, program)
-    monkeypatch.setattr(webhook_server, "STOP_SECONDS", 0.2)
-    monkeypatch.chdir(tmp_path)
-    with webhook_server.running(tmp_path):
+    instead_of_muster(monkeypatch, program)
+    monkeypatch.setattr(child_processes, "STOP_SECONDS", 0.2)
+    with child_processes.server("muster serve", tmp_path) as address:
+        assert "127.0.0.1:1" == address
         number = int((tmp_path / "pid").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
 
 
-def _some_ca(directory):
-    webhook_server.run("certs", "issue", "--out", str(directory / "pair"), "--name", webhook_server.HOST)
-    return (directory / "pair" / "ca.crt").read_bytes()
-
-
-def test_certificate_of_the_server_is_verified(pair, tmp_path_factory):
+def test_certificate_of_the_server_is_verified(folder, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
-    with webhook_server.running(pair, "--workers", "1") as client:
-        stranger = webhook_server.Client(client.address, _write(other / "ca.crt", _some_ca(other)))
-        with pytest.raises(webhook_server.ServerError, match="CERTIFICATE_VERIFY_FAILED"):
-            stranger.post("/validate", command.NOT_A_REVIEW)
-        stranger.close()
-
-
-def _write(path, content):
-    path.write_bytes(content)
-    return path
+    child_processes.Shell(other).run(child_processes.ISSUE)
+    with (
+        child_processes.server(SERVE, folder) as address,
+        pytest.raises(child_processes.ServerError, match="CERTIFICATE_VERIFY_FAILED"),
+    ):
+        posted(address, other)
 
 
 def test_sigterm_unwinds_and_the_old_way_comes_back():

@@ -30,8 +30,8 @@ MODULES = {
     "sarif": "sarif",
     "junit": "junit",
     "github": "github",
-    "markdown": "markdown",
     "gitlab": "gitlab",
+    "markdown": "markdown",
 }
 """The formats and their modules, which are imported on demand."""
 

@@ -1,213 +1,166 @@
-"""The demonstration's control plane: the programs of KUBEBUILDER_ASSETS, on free ports of the loopback.
+"""The demonstration's control plane: the programs of KUBEBUILDER_ASSETS on free ports of the loopback, with Muster installed.
 
-Their files are in a directory that the caller gives; no process outlives ``running``.
+Muster is installed from the manifests of deploy/.  The containers of the Deployments are processes here, each with the name and the
+permissions of its ServiceAccount.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import datetime as dt
-import http.client
 import json
 import os
-import re
 import secrets
+import shutil
 import socket
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from apiserver.api import TRANSPORT, Api, ReplyError
-from apiserver.connect import configuration
-from certs import issue, pair, store
+from certs import store
 from kubeapi.versions import served
 from kubeapi.versions.table import SCHEDULING
-from muster.commands.demo import webhook_server
-from muster.commands.demo.webhook_server import ServerError
+from muster.commands.demo import child_processes
+from muster.commands.demo.child_processes import HOST, ServerError, Shell
+from muster.commands.demo.terminal import DATA, LEFT_OUT, Stage
+from scheduler_core.sidecar import settings
+from validators.lint import documents
 
+HERE, PLACEMENT = DATA / "cluster", DATA / "placement"
 ASSETS = "KUBEBUILDER_ASSETS"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
-HOST = webhook_server.HOST
 OLDEST_MINOR = max(map(served.served_since, ("Workload", "PodGroup", "CompositePodGroup")))
 """The first minor version of Kubernetes that serves all three kinds."""
+REQUIREMENT = f"{ASSETS} must name a folder with {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]} of Kubernetes 1.{OLDEST_MINOR} or newer"
 GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "PodGroupPreemptionPolicy")
-NEEDING_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
-"""Admission plugins that need controllers, which do not run here."""
-VERSION_SECONDS = 30.0
-LONGEST_VERSION = 80
-ADMIN = "demo"
 NAMESPACE = "research"
 """Namespace of all contexts."""
-MASTERS = "system:masters"
+USERS = {"admin": "admin"} | {name: f"system:serviceaccount:muster-system:muster-{name}" for name in ("webhook", "sidecar")}
+"""Users by context; the first one is the administrator."""
+WEBHOOKS = "webhooks.yaml"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Programs:
-    """A folder with all of PROGRAMS, and the version of its kube-apiserver, such as ``v1.37.1``."""
-
-    folder: Path
-    version: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Plane:
-    """A running control plane: its address, and a kubeconfig for each user."""
-
-    url: str
-    kubeconfigs: Mapping[str, Path]
-
-
-def find() -> Programs:
-    """Return the programs in the folder of KUBEBUILDER_ASSETS.
-
-    Raises:
-        ServerError: it is not set, or the folder lacks a program, or has an older Kubernetes.
-
-    """
-    requirement = f"{ASSETS} must name a folder with {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]} of Kubernetes 1.{OLDEST_MINOR} or newer"
+def find() -> Path:
+    """Return the folder of KUBEBUILDER_ASSETS.  Raises ServerError: it is not set, or the folder lacks one of PROGRAMS."""
     named = os.environ.get(ASSETS, "")
     if not named:
-        raise ServerError(f"{requirement}, and is not set; in a checkout of Muster, make cluster-assets builds one and prints its name")
-    folder = Path(named).absolute()
-    if not folder.is_dir():
-        raise ServerError(f"{requirement}; there is no folder {named}")
+        raise ServerError(f"{REQUIREMENT}, and is not set; in a checkout of Muster, make cluster-assets builds one and prints its name")
     for name in PROGRAMS:
-        if not os.access(folder / name, os.X_OK):
-            raise ServerError(f"{requirement}; {named} has no executable {name}")
-    printed = _version(folder / "kube-apiserver")
-    version = re.search(r"v1\.(\d+)\.\S+", printed)
-    if version is None or int(version[1]) < OLDEST_MINOR:
-        raise ServerError(f"{requirement}; kube-apiserver of {named} prints {printed!r}")
-    return Programs(folder, version[0])
-
-
-def _version(program: Path) -> str:
-    """Return the first line that the program prints about its version."""
-    try:
-        done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=VERSION_SECONDS, check=False)  # noqa: S603 - a program that the user names
-    except (OSError, subprocess.TimeoutExpired) as error:
-        why = (isinstance(error, OSError) and error.strerror) or error
-        raise ServerError(f"{ASSETS} must name a folder with programs that run here; {program} does not: {why}") from None
-    return (done.stdout + done.stderr).decode("utf-8", "replace").strip().partition("\n")[0][:LONGEST_VERSION]
+        if not os.access(Path(named) / name, os.X_OK):
+            raise ServerError(f"{REQUIREMENT}; {named} has no executable {name}")
+    return Path(named).absolute()
 
 
 @contextlib.contextmanager
-def running(programs: Programs, directory: Path, users: Sequence[str]) -> Iterator[Plane]:
-    """Context with a control plane whose files are in *directory*, for an administrator and *users*.
+def installed(stage: Stage, programs: Path, folder: Path) -> Iterator[Shell]:
+    """Context with a control plane on which Muster is installed, and whose files are in *folder*; its value is a shell for it.
 
-    Raises:
-        ServerError: a program does not start; with the last lines of its log.
-
+    Raises ServerError: a process does not start.
     """
-    folder = programs.folder
-    ports = _free_ports(3)
-    url = f"https://{HOST}:{ports[2]}"
-    kubeconfigs = _files(directory, url, (ADMIN, *users))
-    etcd = [str(folder / "etcd"), *_etcd(directory, ports[0], ports[1])]
-    apiserver = [str(folder / "kube-apiserver"), *_apiserver(directory, ports[0], ports[2])]
-    client_configuration = configuration(str(kubeconfigs[ADMIN]))
-    client_configuration.proxy = None
-    api = Api(client_configuration)
-    with (
-        webhook_server.process(etcd, directory / "etcd.log", lambda: _healthy(ports[0])),
-        webhook_server.process(apiserver, directory / "kube-apiserver.log", lambda: _ready(api)),
-    ):
-        yield Plane(url, kubeconfigs)
+    manifests = folder / "manifests"
+    copy_manifests(manifests)
+    Shell(folder).run(child_processes.ISSUE)
+    stage.paragraph(
+        "etcd and kube-apiserver are started, with the feature gates of workload groups on. No kubelets and no controllers run; the "
+        "text says where one would act."
+    )
+    with running(programs, folder) as kubeconfig:
+        shell = Shell(manifests, programs / "kubectl", kubeconfig)
+        stage.run(shell, "kubectl version")
+        stage.paragraph("First the permissions, as on a cluster, with a role for each mode:")
+        stage.command("kubectl apply -k deploy")
+        stage.printed([*(line for line in shell.run("kubectl apply -k deploy") if "binding." not in line), LEFT_OUT])
+        shell.run(f"kubectl create namespace {NAMESPACE}")
+        serve, sidecar = "muster serve --cluster", f"muster sidecar --mode {settings.default_value('modes')}"
+        tls = f"--tls-cert certs/{store.CERTIFICATE} --tls-key certs/{store.KEY}"
+        with (
+            child_processes.server(
+                f"{serve} --bind {HOST}:0 --workers 1 {tls} --kubeconfig kubeconfig --context webhook", folder
+            ) as reviews,
+            child_processes.server(
+                f"{sidecar} --settle 1 --probe-bind {HOST}:0 --kubeconfig kubeconfig --context sidecar", folder
+            ) as probes,
+        ):
+            stage.paragraph("Then the processes of the two Deployments, each with only the permissions of its ServiceAccount:")
+            stage.printed([f"{serve:<{len(sidecar)}}  https://{reviews}", f"{sidecar}  http://{probes}"])
+            stage.paragraph("Then the webhooks. They are called by the server's address, because there are no Services here:")
+            _call_by_url(manifests / WEBHOOKS, f"https://{reviews}", (folder / "certs" / store.CA).read_bytes())
+            stage.run(shell, f"kubectl apply -f {WEBHOOKS}")
+            # The API server needs a moment to load a new configuration.
+            shell.run("kubectl create --dry-run=server -f refused.yaml", "is invalid", refused=True)
+            yield shell
 
 
-def _etcd(directory: Path, port: int, peers: int) -> list[str]:
-    client, peer = f"http://{HOST}:{port}", f"http://{HOST}:{peers}"
-    return [
-        f"--data-dir={directory / 'etcd'}",
-        f"--listen-client-urls={client}",
-        f"--advertise-client-urls={client}",
-        f"--listen-peer-urls={peer}",
-        f"--initial-advertise-peer-urls={peer}",
-        "--name=demo",
-        f"--initial-cluster=demo={peer}",
-        "--unsafe-no-fsync",
-        "--log-level=warn",
-    ]
+def copy_manifests(folder: Path) -> None:
+    """Copy the manifests of the demonstration to *folder*."""
+    for source in (PLACEMENT, HERE):
+        shutil.copytree(source, folder, dirs_exist_ok=True)
 
 
-def _apiserver(directory: Path, etcd: int, port: int) -> list[str]:
-    certificate, key = directory / store.CERTIFICATE, directory / store.KEY
-    return [
-        f"--etcd-servers=http://{HOST}:{etcd}",
-        f"--bind-address={HOST}",
-        f"--advertise-address={HOST}",
-        f"--secure-port={port}",
-        "--endpoint-reconciler-type=none",
-        f"--tls-cert-file={certificate}",
-        f"--tls-private-key-file={key}",
-        f"--token-auth-file={directory / _TOKENS}",
-        "--authorization-mode=RBAC",
-        "--service-account-issuer=https://kubernetes.default.svc",
-        f"--service-account-key-file={certificate}",
-        f"--service-account-signing-key-file={key}",
-        "--service-cluster-ip-range=10.255.0.0/24",
-        f"--disable-admission-plugins={','.join(NEEDING_CONTROLLERS)}",
-        f"--feature-gates={','.join(f'{each}=true' for each in GATES)}",
-        f"--runtime-config={','.join(f'{SCHEDULING}/{each}=true' for each in served.WORKLOAD_VERSIONS)}",
-    ]
+def _call_by_url(path: Path, server: str, ca: bytes) -> None:
+    """Write the address of the server into the webhook configurations of a file."""
+    parts = documents.parse(path.name, path.read_bytes()).parts
+    configurations: list[dict[str, Any]] = [part.content for part in parts if isinstance(part, documents.Document)]
+    for webhook in (each for configuration in configurations for each in configuration["webhooks"]):
+        url = f"{server}{webhook['clientConfig']['service']['path']}"
+        webhook["clientConfig"] = {"url": url, "caBundle": b64encode(ca).decode()}
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": configurations}, indent=2), encoding="utf-8")
 
 
-_TOKENS = "tokens.csv"
+@contextlib.contextmanager
+def running(programs: Path, folder: Path) -> Iterator[Path]:
+    """Context with etcd and kube-apiserver, whose files are in *folder*; its value is a kubeconfig.
+
+    Raises ServerError: one does not start, for example because it does not have all of GATES; with the last lines of its log.
+    """
+    sockets = [socket.create_server((HOST, 0)) for _ in range(3)]
+    port, client, peer = (each.getsockname()[1] for each in sockets)
+    for each in sockets:
+        each.close()
+    kubeconfig, etcd = _kubeconfig(folder, f"https://{HOST}:{port}"), f"http://{HOST}:{client}"
+    with contextlib.ExitStack() as stack:
+        for name, options, sign in (
+            ("etcd", _etcd(etcd, f"http://{HOST}:{peer}"), "ready to serve client requests"),
+            ("kube-apiserver", _apiserver(etcd, port), "Serving securely on"),
+        ):
+            try:
+                stack.enter_context(child_processes.process([str(programs / name), *options], folder / f"{name}.log", sign))
+            except ServerError as error:
+                raise ServerError(f"{REQUIREMENT}: {error}") from None
+        Shell(folder, programs / "kubectl", kubeconfig).run("kubectl get --raw /readyz?verbose", "readyz check passed")
+        yield kubeconfig
 
 
-def _files(directory: Path, url: str, users: Sequence[str]) -> dict[str, Path]:
-    """Write the certificate, a token for each user, and the kubeconfigs, readable by their owner only; return the kubeconfigs by user."""
-    now = dt.datetime.now(dt.UTC)
-    certificate = issue.leaf(issue.authority(now), pair.names_of((HOST,)), now)
-    store.write(directory, certificate)
-    tokens = {user: secrets.token_urlsafe(24) for user in users}
-    rows = (f'{token},{user},{user},"{MASTERS if user == ADMIN else ""}"\n' for user, token in tokens.items())
-    _write(directory / _TOKENS, "".join(rows))
-    kubeconfigs = {}
-    for number, (user, token) in enumerate(tokens.items()):
-        kubeconfigs[user] = directory / f"{number}.kubeconfig"
-        _write(kubeconfigs[user], json.dumps(_kubeconfig(url, directory / store.CA, token)))
-    return kubeconfigs
+def _etcd(client: str, peer: str) -> Iterator[str]:
+    yield from (f"--listen-client-urls={client}", f"--advertise-client-urls={client}", "--data-dir=etcd", "--unsafe-no-fsync")
+    yield from (f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=default={peer}")
 
 
-def _kubeconfig(url: str, ca: Path, token: str) -> dict[str, object]:
-    return {
+def _apiserver(etcd: str, port: int) -> Iterator[str]:
+    yield from (f"--etcd-servers={etcd}", f"--bind-address={HOST}", f"--advertise-address={HOST}", f"--secure-port={port}")
+    yield from ("--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.255.0.0/24", "--authorization-mode=RBAC")
+    yield from (f"--tls-cert-file=certs/{store.CERTIFICATE}", f"--tls-private-key-file=certs/{store.KEY}", "--token-auth-file=tokens.csv")
+    yield from (f"--service-account-key-file=certs/{store.CERTIFICATE}", f"--service-account-signing-key-file=certs/{store.KEY}")
+    yield "--service-account-issuer=https://kubernetes.default.svc"
+    # They need controllers, which do not run here.
+    yield "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
+    yield f"--feature-gates={','.join(f'{each}=true' for each in GATES)}"
+    yield f"--runtime-config={','.join(f'{SCHEDULING}/{each}=true' for each in served.WORKLOAD_VERSIONS)}"
+
+
+def _kubeconfig(folder: Path, url: str) -> Path:
+    """Write a token for each of USERS, and a kubeconfig with a context for each, readable by their owner only."""
+    tokens = {name: secrets.token_urlsafe(24) for name in USERS}
+    groups = dict.fromkeys(USERS, "") | {"admin": "system:masters"}
+    rows = [f'{tokens[name]},{user},{user},"{groups[name]}"\n' for name, user in USERS.items()]
+    store.replace(folder / "tokens.csv", "".join(rows).encode(), store.PRIVATE)
+    content = {
         "apiVersion": "v1",
         "kind": "Config",
-        "current-context": "demo",
-        "contexts": [{"name": "demo", "context": {"cluster": "demo", "user": "demo", "namespace": NAMESPACE}}],
-        "clusters": [{"name": "demo", "cluster": {"server": url, "certificate-authority": str(ca)}}],
-        "users": [{"name": "demo", "user": {"token": token}}],
+        "current-context": "admin",
+        "contexts": [{"name": name, "context": {"cluster": "demo", "user": name, "namespace": NAMESPACE}} for name in USERS],
+        "clusters": [{"name": "demo", "cluster": {"server": url, "certificate-authority": str(folder / "certs" / store.CA)}}],
+        "users": [{"name": name, "user": {"token": token}} for name, token in tokens.items()],
     }
-
-
-def _write(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, store.PRIVATE), "w", encoding="utf-8") as stream:
-        stream.write(text)
-
-
-def _free_ports(count: int) -> list[int]:
-    """Return free ports, all bound until the last one is known."""
-    with contextlib.ExitStack() as sockets:
-        probes = [sockets.enter_context(socket.socket()) for _ in range(count)]
-        for each in probes:
-            each.bind((HOST, 0))
-        return [each.getsockname()[1] for each in probes]
-
-
-def _healthy(port: int) -> bool:
-    with contextlib.closing(http.client.HTTPConnection(HOST, port, timeout=2)) as connection:
-        try:
-            connection.request("GET", "/health")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-
-
-def _ready(api: Api) -> bool:
-    try:
-        api.read("/readyz")
-    except (ReplyError, *TRANSPORT):
-        return False
-    return True
+    store.replace(folder / "kubeconfig", json.dumps(content).encode(), store.PRIVATE)
+    return folder / "kubeconfig"

@@ -14,6 +14,7 @@ from muster import standard_output
 from muster.commands import live_input, options
 from muster.commands.lint import configuration, inputs, live, rendering
 from muster.commands.outputs import output_of, to_file
+from validators import reports
 from validators.reports import counts
 from validators.reports.counts import counted
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from validators.lint.finding import Report
     from validators.rules.base import Settings
 
-FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
+FORMATS = tuple(reports.MODULES)
 HAVING_FIXES = ("json", "sarif")
 """Reports that have fixes.  Names of other objects that are similar are searched for only then."""
 LISTING_OBJECTS = "junit"
@@ -230,6 +231,4 @@ def _rendered(report: Report, form: str, *, in_colour: bool = False) -> str:
         from validators.reports import text
 
         return text.render_in_colour(report)
-    from validators import reports
-
     return reports.renderer(form)(report)
