@@ -2,8 +2,8 @@
 
 ``documents`` parses the bytes of one file, a YAML document (``yaml_stream``) at a time; ``yaml_values`` chooses between ``fast_yaml``, with its ``usual_lines``, and
 ``yaml_text``; ``usual_fields`` has the extent of one field of a document that ``fast_yaml`` reads.
-``examination`` validates each document by itself, ``lint_files`` all documents together in memory.  ``batch`` does the same for many
-files in little memory: ``segments`` reads files in parts, ``neighbours`` validates the documents of a few files together, ``object_columns`` and
+``engine`` validates each document by itself, then with the other objects, and makes the report; ``examination`` has the results.
+``lint_files`` calls it for all documents in memory, ``batch`` for many files in little memory: ``segments`` reads files in parts, ``neighbours`` validates the documents of a few files together, ``object_columns`` and
 ``object_store`` have the objects of all files, as bytes in a ``byte_store``.  ``suppress`` removes the findings that
 annotations and comments hide, ``finding`` has the results.  ``workspace`` lints files that change, as in an editor, with the
 objects in ``known_index``; ``cursor`` has the field at a position.  ``fixes`` has the edits that resolve findings.  ``against`` matches objects with

@@ -1,4 +1,4 @@
-"""Linting of many files in little memory, and by several processes: the report is that of ``lint_files.run``.
+"""Linting of many files in little memory, and by several processes: with the findings of ``engine``.
 
 A process examines some of the files (``examine``), validates their objects with each other (``neighbours``), and writes them to its blobs.
 When the results of all processes are together (``Gathered``), each process validates some of the objects for which something was looked
@@ -13,21 +13,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.record import Record
 from validators import pipeline
-from validators.hierarchy.tree import GroupTree
-from validators.lint import examination, neighbours
+from validators.lint import engine, neighbours
 from validators.lint.byte_store import ByteStore
 from validators.lint.documents import Document, Manifest
-from validators.lint.examination import Examination, FirstPass
+from validators.lint.engine import FirstPass
+from validators.lint.examination import Examination, findings_of
 from validators.lint.files import Files
 from validators.lint.finding import Finding
-from validators.lint.known_index import related_groups
 from validators.lint.object_columns import NOWHERE, Columns, Origin
 from validators.lint.object_store import StoredObjects
 from validators.lint.segments import Segment
-from validators.model.objects import Object, namespace_of
+from validators.model.objects import Object
 from validators.rules.base import Settings
 
 _TASK_BYTES = 64 * 1024
@@ -101,12 +99,9 @@ def examine(
     found: list[tuple[int, Finding]] = []
 
     def keep(document: Document, examined: pipeline.Examined, item: Object) -> None:
-        form = None if examined.violations else examined.form
-        place = len(columns)
-        columns.append(item, blobs, Origin(len(segments) - 1, document.chunk.part, document.index), form)
-        nearby.add(place, item)
-        if form is not None:
-            nearby.add_pending(place, document, examined)
+        origin = Origin(len(segments) - 1, document.chunk.part, document.index)
+        columns.append(item, blobs, origin, None if examined.violations else examined.form)
+        nearby.add(len(columns) - 1, document, examined, item)
 
     results = Examination()
     for number in task.files:
@@ -134,25 +129,9 @@ def examine_known(manifests: Iterable[Manifest], blobs: ByteStore, process: int)
     """Return the objects of files that are only looked up, with the findings for what cannot be read in them."""
     columns = Columns()
     results = Examination()
-    for manifest in manifests:
-        results.findings += examination.unreadable_findings([manifest])
-        for part in manifest.parts:
-            item = pipeline.decode_for_lookup(part.content) if isinstance(part, Document) else None
-            if item is not None:
-                columns.append(item, blobs, NOWHERE, None)
+    for item in engine.known_objects(manifests, results):
+        columns.append(item, blobs, NOWHERE, None)
     return Batch(0, process, results, [], columns.to_bytes(), [])
-
-
-class _Related(Record, frozen=True):
-    """Groups that are connected, by number, and their tree."""
-
-    groups: Mapping[int, Group]
-    tree: GroupTree
-
-    def among(self, numbers: Mapping[int, None]) -> list[tuple[int, Object]]:
-        """Return the groups with one of *numbers*."""
-        fewer, others = sorted((self.groups, numbers), key=len)
-        return [(each, self.groups[each]) for each in fewer if each in others]
 
 
 class _Documents(Record, frozen=True):
@@ -173,8 +152,6 @@ class Gathered:
         self._segments: list[tuple[int, Segment]] = []
         self._columns, self._processes = Columns(), array("B")
         self._found: list[tuple[int, Finding]] = []
-        self._related = _Related({}, GroupTree.build(()))
-        self._widths: dict[tuple[str, str], bool] = {}
         self._last_read = _Documents(-1, frozenset(), {})
         for batch in sorted(batches, key=lambda each: each.task):
             self._add(batch)
@@ -192,9 +169,10 @@ class Gathered:
 
         """
         violations: dict[int, list[tuple[int, Sequence[pipeline.Violation]]]] = {}
-        for number, listed in self._violations(numbers, settings):
-            if listed:
-                violations.setdefault(self._columns.segment[number], []).append((number, listed))
+        for _, validated in engine.second_pass(numbers, self.objects.pending, lambda: self.objects, settings):
+            for number, listed in validated.items():
+                if listed:
+                    violations.setdefault(self._columns.segment[number], []).append((number, listed))
         return [finding for segment in violations for finding in self._findings(segment, violations[segment], with_fixes=settings.fixes)]
 
     def _settle(self, known_objects: int) -> array[int]:
@@ -204,31 +182,6 @@ class Gathered:
         self._found.clear()
         form = self._columns.form
         return array("I", (number for number, is_settled in enumerate(settled) if form[number] and not is_settled))
-
-    def _violations(self, numbers: Sequence[int], settings: Settings) -> Iterator[tuple[int, Sequence[pipeline.Violation]]]:
-        """Yield the violations of each object; groups of one tree are validated together."""
-        objects = self.objects
-        waiting = dict.fromkeys(numbers)
-        for number in numbers:
-            if number not in waiting:
-                continue
-            item = objects.object(number)
-            members: Sequence[tuple[int, Object]] = ((number, item),)
-            tree = None
-            if isinstance(item, (PodGroup, CompositePodGroup)):
-                related = self._related_to(number, item)
-                tree, members = related.tree, related.among(waiting)
-            for each, member in members:
-                del waiting[each]
-                yield each, pipeline.validate_document(member, settings, lookup=objects, tree=tree, form=objects.form(each))
-
-    def _related_to(self, number: int, group: Group) -> _Related:
-        """Return the groups that are connected with a group.  Many groups of one name are; they are not read again for each task."""
-        if number not in self._related.groups:
-            groups = dict(related_groups(group, self.objects.read_groups))
-            self._related = _Related(groups, GroupTree.build(groups.values()))
-            self._related.tree.widths = self._widths  # they depend on nodes only
-        return self._related
 
     def _findings(
         self, segment: int, violations: Sequence[tuple[int, Sequence[pipeline.Violation]]], *, with_fixes: bool
@@ -240,7 +193,7 @@ class Gathered:
             index = columns.index[each]
             if index not in documents:
                 raise ChangedError(f"{self._files.names[number]} changed while it was read; lint it again")
-            yield from examination.findings_of(documents[index], listed, with_fixes=with_fixes)
+            yield from findings_of(documents[index], listed, with_fixes=with_fixes)
 
     def _documents(self, segment: int, parts: Mapping[int, int]) -> Mapping[int, Document]:
         """Return the objects of these *parts* of a segment.  A segment can be a large file, which is not read again for each task."""
@@ -263,7 +216,7 @@ class Gathered:
         """Put the objects that are only looked up before the others, except for those that the others replace; return their number."""
         validated = StoredObjects(self._columns, self._blob)
         added = StoredObjects(Columns.from_bytes(known.columns), lambda _, offset, size: self._read(known.process, offset, size))
-        columns = added.columns_without(lambda item: _is_replaced(item, validated))
+        columns = added.columns_without(lambda item: engine.is_replaced(item, validated.has))
         self._processes = array("B", [known.process] * len(columns)) + self._processes
         count = len(columns)
         columns.extend(self._columns, 0)
@@ -272,12 +225,6 @@ class Gathered:
 
     def _blob(self, number: int, offset: int, size: int) -> bytes:
         return self._read(self._processes[number], offset, size)
-
-
-def _is_replaced(item: Object, validated: StoredObjects) -> bool:
-    # An object without a name replaces nothing: generateName creates a new object each time.
-    name = item.metadata.name
-    return bool(name) and any(True for _ in validated.named(item.kind, namespace_of(item), name))
 
 
 def encode(results: object) -> bytes:

@@ -91,6 +91,11 @@ class Manifest(Record, frozen=True):
     as_whole: bool = False
     """True if the only part is an error of the whole file."""
 
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The objects."""
+        return tuple(part for part in self.parts if isinstance(part, Document))
+
 
 def parse(file: str, content: bytes, parsed: yaml_values.ParsedTexts | None = None) -> Manifest:
     """Parse one file: as JSON if its name ends in ``.json``, else as YAML, which may contain JSON.
@@ -124,7 +129,7 @@ def objects_in(file: str, text: str, start: Start, parts: Mapping[int, int]) -> 
     """
     reader = _Reader(file, text, start, None)
     manifest = reader.read_json() if is_json(file) else reader.read_yaml(only=parts)
-    return {part.index: part for part in manifest.parts if isinstance(part, Document)}
+    return {document.index: document for document in manifest.documents}
 
 
 def is_json(file: str) -> bool:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from kubeapi.groups import CompositePodGroup, PodGroup
 from validators import pipeline
-from validators.hierarchy.tree import GroupTree
-from validators.lint import examination
+from validators.lint import engine
 from validators.lint.documents import Document
+from validators.lint.engine import Pending
+from validators.lint.examination import findings_of
 from validators.lint.finding import Finding
-from validators.lint.known_index import Key, ObjectIndex, RecordingLookup, related_groups
+from validators.lint.known_index import Key, ObjectIndex, RecordingLookup
 from validators.lint.object_columns import AGAIN, Columns, coded
 from validators.lint.object_store import StoredObjects
 from validators.model.objects import Object
@@ -32,48 +32,28 @@ class Neighbours:
         self._settings = _without_fixes(settings)
         self._with_fixes = settings.fixes
         self._unit = 0
-        self._index = ObjectIndex()
-        self._pending: dict[int, tuple[Document, Object, pipeline.Examined]] = {}
+        self._index = ObjectIndex[int]()
+        self._pending: dict[int, tuple[Document, Pending]] = {}
 
-    def add(self, number: int, item: Object) -> None:
-        """Add an object that others can refer to."""
-        self._index.append((b"", number), item)
+    def add(self, number: int, document: Document, examined: pipeline.Examined, item: Object) -> None:
+        """Add an object that others can refer to; it is validated if it has no violations by itself."""
+        self._index.append(number, item)
         self._columns.unit[number] = self._unit
-
-    def add_pending(self, number: int, document: Document, examined: pipeline.Examined) -> None:
-        """Let an object that was added be validated."""
-        if examined.object is not None:
-            self._pending[number] = document, examined.object, examined
+        if not examined.violations:
+            self._pending[number] = document, Pending(item, examined.form, examined.templates)
 
     def findings(self) -> Iterator[tuple[int, Finding]]:
         """Yield the findings with the numbers of the objects, write into the columns what was looked up, and forget all objects."""
-        validated: set[int] = set()
-        for number, (_, item, _) in self._pending.items():
-            if number not in validated:
-                lookup = RecordingLookup(self._index)
-                members, tree = self._related(number, item, lookup)
-                validated.update(members)
-                violations = {each: self._violations_of(each, lookup, tree) for each in members}
-                # Fixes are similar names, and those of all objects are searched.
-                if self._with_fixes and any(violations.values()):
-                    self._columns.add_reads(members, [AGAIN])
-                    continue
-                self._columns.add_reads(members, [coded(key) for key in _without_known(lookup.reads, self._index)])
-                for each, listed in violations.items():
-                    yield from ((each, finding) for finding in examination.findings_of(self._pending[each][0], listed, with_fixes=False))
+        index, pending = self._index, self._pending
+        validated = engine.second_pass(pending, lambda number: pending[number][1], lambda: RecordingLookup(index), self._settings)
+        for lookup, violations in validated:
+            # Fixes are similar names, and those of all objects are searched.
+            again = self._with_fixes and any(violations.values())
+            self._columns.add_reads([*violations], [AGAIN] if again else [coded(key) for key in _without_known(lookup.reads, index)])
+            for number, listed in violations.items() if not again else ():
+                yield from ((number, finding) for finding in findings_of(pending[number][0], listed, with_fixes=False))
         self._index, self._pending = ObjectIndex(), {}
         self._unit += 1
-
-    def _related(self, number: int, item: Object, lookup: RecordingLookup) -> tuple[Sequence[int], GroupTree | None]:
-        """Return the objects that are validated together, with their tree: groups that are connected, else the object alone."""
-        if not isinstance(item, (PodGroup, CompositePodGroup)):
-            return (number,), None
-        groups = related_groups(item, lookup.read_groups)
-        return [place for (_, place), _ in groups if place in self._pending], GroupTree.build(group for _, group in groups)
-
-    def _violations_of(self, number: int, lookup: RecordingLookup, tree: GroupTree | None) -> Sequence[pipeline.Violation]:
-        _, item, examined = self._pending[number]
-        return pipeline.validate_document(item, self._settings, lookup=lookup, tree=tree, form=examined.form, templates=examined.templates)
 
 
 @functools.lru_cache(maxsize=8)
@@ -82,7 +62,7 @@ def _without_fixes(settings: Settings) -> Settings:
     return dataclasses.replace(settings, fixes=False) if settings.fixes else settings
 
 
-def _without_known(reads: set[Key], index: ObjectIndex) -> Iterator[Key]:
+def _without_known(reads: set[Key], index: ObjectIndex[int]) -> Iterator[Key]:
     """Yield the keys on which the results depend: whether a kind is known is certain if an object of it is here."""
     return (key for key in reads if key[0] != "known" or not index.objects(("kind", key[1])))
 

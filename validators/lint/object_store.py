@@ -17,8 +17,10 @@ from kubeapi.field_path import Key
 from kubeapi.groups import Group
 from kubeapi.meta import replaced
 from kubeapi.priority import SYSTEM_CLASSES
-from kubeapi.versions.form import Form
+from validators.hierarchy.tree import GroupTree
 from validators.lint import known_index
+from validators.lint.engine import Pending
+from validators.lint.known_index import Connected
 from validators.lint.object_columns import (
     FORMS,
     HASH_BITS,
@@ -66,6 +68,7 @@ class StoredObjects:
         """Caches of results: several rules look up the same objects."""
         self._without_groups: set[known_index.Key] = set()
         """Keys of many objects none of which can be read as a group: each group that refers to their name looks them up."""
+        self._connected: Connected[int] = Connected({}, GroupTree.build(()))
         self._of_kind: dict[str, array[int]] = {}
         for number, model in enumerate(columns.model):
             kind = _KINDS[model] if model < len(_KINDS) else self.object(number).kind
@@ -73,7 +76,8 @@ class StoredObjects:
 
     def object(self, number: int) -> Object:
         """Return an object; the same one as before only while it is cached."""
-        item = self._cache.get(number)
+        # The groups of a tree stay the same objects as long as it is used.
+        item = self._cache.get(number) or self._connected.groups.get(number)
         if item is None:
             size = self._columns.size[number]
             item = self._decoded(number)
@@ -91,9 +95,19 @@ class StoredObjects:
                 columns.append_from(self._columns, number)
         return columns
 
-    def form(self, number: int) -> Form:
-        """Return the form of an object that is to be validated."""
-        return FORMS[self._columns.form[number] - 1]
+    def pending(self, number: int) -> Pending:
+        """Return an object that is to be validated."""
+        return Pending(self.object(number), FORMS[self._columns.form[number] - 1])
+
+    def has(self, kind: str, namespace: str, name: str) -> bool:
+        """Return whether there is an object of that name."""
+        return any(True for _ in self.named(kind, namespace, name))
+
+    def connected(self, place: int, group: Group) -> Connected[int]:
+        """Return the groups that are connected with the group of that number.  Many of one name are; they are read once in a row."""
+        if place not in self._connected.groups:
+            self._connected = known_index.connected_groups(group, self.read_groups, self._connected.tree.widths)
+        return self._connected
 
     def named(self, kind: str, namespace: str, name: str) -> Iterator[int]:
         """Yield the numbers of the objects of that name, in order."""

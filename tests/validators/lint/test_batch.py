@@ -14,7 +14,7 @@ from kubeapi.meta import replaced
 from tests.sampling import sampled
 from tests.validators.lint.test_cases import CASES
 from validators import rules
-from validators.lint import batch, examination, files, lint_files, neighbours, object_store, segments, yaml_values
+from validators.lint import batch, engine, files, lint_files, neighbours, object_store, segments, yaml_values
 from validators.lint.batch import Batch, ChangedError, Gathered, Task
 from validators.lint.byte_store import MemoryByteStore
 from validators.lint.finding import Report
@@ -44,7 +44,7 @@ def linted(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 
     remaining = both.remaining
     findings = [each for first in range(0, len(remaining), 3) for each in both.validate(remaining[first : first + 3], settings)]
     both.examination.findings += batch.decode_findings(batch.encode(findings))
-    return lint_files.report_on(both.examination, tuple(name for name, _ in files.listed(paths)), settings)
+    return engine.report_on(both.examination, tuple(name for name, _ in files.listed(paths)), settings)
 
 
 def in_memory(paths: Sequence[str], objects: Sequence[str] = (), settings: Settings = SETTINGS) -> Report:
@@ -171,7 +171,7 @@ def test_the_lookup_has_the_results_of_known_objects(tmp_path: Path) -> None:
     for number, text in enumerate(EXAMPLES):
         (tmp_path / f"{number}.yaml").write_text(text)
     objects = []
-    first = examination.FirstPass(SETTINGS, lambda _document, _examined, item: objects.append(item))
+    first = engine.FirstPass(SETTINGS, lambda _document, _examined, item: objects.append(item))
     for manifest in files.read_manifests([str(tmp_path)], io.BytesIO()):
         first.read_manifest(manifest)
     expected, stored = KnownObjects(objects, complete=False), gathered([str(tmp_path)]).objects
