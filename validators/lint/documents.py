@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from kubeapi.field_path import FieldPath, Part
 from kubeapi.record import Record
-from validators.lint import usual_fields, yaml_stream, yaml_values
+from validators.lint import fast_yaml_places, yaml_stream, yaml_values
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE, Repeats
 from validators.lint.places import Chunk, Fault, Lines, Place, Span, StreamPart
@@ -226,7 +226,7 @@ class _Reader:
             self._comments += comments_in(text, base, self.lines)
         for number, value in enumerate(values):
             survey = functools.partial(parser.survey, number=number)
-            self._add(value, Chunk(self.lines, base, text, survey, part=self._part, find=usual_fields.extent if is_usual else None), ())
+            self._add(value, Chunk(self.lines, base, text, survey, part=self._part, find=fast_yaml_places.extent if is_usual else None), ())
 
     def _add_json(self, base: int, text: str) -> None:
         from validators.lint import json_text  # imported on demand: few files are JSON, and start-up must be fast

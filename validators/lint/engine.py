@@ -19,7 +19,7 @@ from validators.lint import suppress
 from validators.lint.documents import Document, Manifest
 from validators.lint.examination import Examination
 from validators.lint.finding import UNREADABLE, Finding, Report, Summary
-from validators.lint.known_index import Connected, P
+from validators.lint.object_index import Connected, P
 from validators.lookup import Lookup
 from validators.model.objects import Object, namespace_of
 from validators.model.templates import Templates

@@ -14,7 +14,7 @@ from validators.lint.documents import Document, Manifest
 from validators.lint.engine import FirstPass, Pending
 from validators.lint.examination import findings_of
 from validators.lint.finding import Report, file_order
-from validators.lint.known_index import ObjectIndex, RecordingLookup
+from validators.lint.object_index import IndexLookup, ObjectIndex
 from validators.model.objects import Object, namespace_of
 from validators.rules.base import Settings
 
@@ -57,7 +57,7 @@ def run(
             place: (document, Pending(new.object, new.form, new.templates, old))
             for (place, (document, new)), old in zip(pending.items(), olds, strict=True)
         }
-    lookup = RecordingLookup(index, listed)
+    lookup = IndexLookup(index, listed)
     for _, violations in engine.second_pass(pending, lambda place: pending[place][1], lambda: lookup, settings):
         for place, found in violations.items():
             results.findings += findings_of(pending[place][0], found, with_fixes=settings.fixes)

@@ -18,9 +18,8 @@ from kubeapi.groups import Group
 from kubeapi.meta import replaced
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.hierarchy.tree import GroupTree
-from validators.lint import known_index
+from validators.lint import object_index
 from validators.lint.engine import Pending
-from validators.lint.known_index import Connected
 from validators.lint.object_columns import (
     FORMS,
     HASH_BITS,
@@ -33,6 +32,7 @@ from validators.lint.object_columns import (
     Columns,
     hashed,
 )
+from validators.lint.object_index import Connected
 from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
 from validators.model.objects import CLUSTER_SCOPED, KINDS, Object, namespace_of
@@ -66,7 +66,7 @@ class StoredObjects:
         self._got: dict[_Name, Object | None] = {}
         self._children: dict[_Name, Sequence[Object]] = {}
         """Caches of results: several rules look up the same objects."""
-        self._without_groups: set[known_index.Key] = set()
+        self._without_groups: set[object_index.Key] = set()
         """Keys of many objects none of which can be read as a group: each group that refers to their name looks them up."""
         self._connected: Connected[int] = Connected({}, GroupTree.build(()))
         self._of_kind: dict[str, array[int]] = {}
@@ -106,7 +106,7 @@ class StoredObjects:
     def connected(self, place: int, group: Group) -> Connected[int]:
         """Return the groups that are connected with the group of that number.  Many of one name are; they are read once in a row."""
         if place not in self._connected.groups:
-            self._connected = known_index.connected_groups(group, self.read_groups, self._connected.tree.widths)
+            self._connected = object_index.connected_groups(group, self.read_groups, self._connected.tree.widths)
         return self._connected
 
     def named(self, kind: str, namespace: str, name: str) -> Iterator[int]:
@@ -155,13 +155,13 @@ class StoredObjects:
                 last = each
         return codes
 
-    def read_groups(self, key: known_index.Key) -> list[tuple[int, Group]]:
-        """Return the groups of a key ``name`` or ``children`` of ``known_index`` with their numbers, in order."""
+    def read_groups(self, key: object_index.Key) -> list[tuple[int, Group]]:
+        """Return the groups of a key ``name`` or ``children`` of ``object_index`` with their numbers, in order."""
         if key in self._without_groups:
             return []
         part, kind, namespace, name = key
         numbers = [*(self.named if part == "name" else self.children_of)(kind, namespace, name)]
-        groups = [*known_index.groups_among((number, self.object(number)) for number in numbers)]
+        groups = [*object_index.groups_among((number, self.object(number)) for number in numbers)]
         if not groups and len(numbers) > MANY:
             self._without_groups.add(key)
         return groups

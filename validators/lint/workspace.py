@@ -18,7 +18,7 @@ from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.engine import Pending
 from validators.lint.examination import Examination, findings_of
 from validators.lint.finding import Finding, file_order
-from validators.lint.known_index import Key, ObjectIndex, Place, RecordingLookup
+from validators.lint.object_index import Key, ObjectIndex, Place, RecordingLookup
 from validators.model.objects import Object, namespace_of
 from validators.rules.base import Settings
 

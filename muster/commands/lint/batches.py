@@ -16,8 +16,8 @@ from muster.commands.lint import inputs
 from validators import rules
 from validators.lint import batch, engine, files
 from validators.lint.batch import Gathered
-from validators.lint.byte_store import MemoryByteStore
 from validators.lint.files import Files
+from validators.lint.object_columns import MemoryByteStore
 
 if TYPE_CHECKING:
     from muster.commands.lint.processes import FileByteStore

@@ -1,4 +1,4 @@
-"""Index of the objects of many files that can change, as a lookup that records what is read.
+"""Index of objects by the keys by which rules look them up, and lookups in an index; one records what is read.
 
 The lookups have the results of ``lookup.KnownObjects`` for the same objects in the same order.
 """
@@ -78,14 +78,13 @@ class ObjectIndex(Generic[P]):
         return groups
 
 
-class RecordingLookup(Generic[P]):
-    """Lookup in an index; *reads* has the keys on which its results depend.  Of the kinds *listed*, no other objects exist."""
+class IndexLookup(Generic[P]):
+    """Lookup in an index.  Of the kinds *listed*, no other objects exist."""
 
     def __init__(self, index: ObjectIndex[P], listed: Container[str] = ()) -> None:
         self._index = index
         self._listed = listed
         self._widths: dict[tuple[str, str], bool] = {}
-        self.reads: set[Key] = set()
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """See Lookup."""
@@ -100,8 +99,7 @@ class RecordingLookup(Generic[P]):
         return _Objects(lambda: listed)
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
-        """See Lookup.  The result depends on the objects of the kind only if it is read."""
-        self.reads.add(("known", kind))
+        """See Lookup."""
         if not self._index.objects(("kind", kind)):
             return () if kind in self._listed else None
         return _Objects(lambda: self.read(("kind", kind)))
@@ -111,14 +109,35 @@ class RecordingLookup(Generic[P]):
         return connected_groups(group, self.read_groups, self._widths)
 
     def read(self, key: Key) -> list[tuple[P, Object]]:
+        """Return the objects of a key with their places."""
+        return self._index.objects(key)
+
+    def read_groups(self, key: Key) -> list[tuple[P, Group]]:
+        """Return the groups of a key with their places."""
+        return self._index.groups(key)
+
+
+class RecordingLookup(IndexLookup[P]):
+    """Lookup in an index; *reads* has the keys on which its results depend."""
+
+    def __init__(self, index: ObjectIndex[P]) -> None:
+        super().__init__(index)
+        self.reads: set[Key] = set()
+
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
+        """See Lookup.  The result depends on the objects of the kind only if it is read."""
+        self.reads.add(("known", kind))
+        return super().list_kind(kind)
+
+    def read(self, key: Key) -> list[tuple[P, Object]]:
         """Return the objects of a key with their places, and record the key."""
         self.reads.add(key)
-        return self._index.objects(key)
+        return super().read(key)
 
     def read_groups(self, key: Key) -> list[tuple[P, Group]]:
         """Return the groups of a key with their places, and record the key."""
         self.reads.add(key)
-        return self._index.groups(key)
+        return super().read_groups(key)
 
 
 def groups_among(objects: Iterable[tuple[P, Object]]) -> Iterator[tuple[P, Group]]:
