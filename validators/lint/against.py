@@ -6,11 +6,11 @@ compared, or the only one that is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kubeapi.record import Record
 from validators import pipeline
-from validators.lint.documents import Document, Manifest
+from validators.lint.documents import Manifest
 from validators.model.objects import Object, namespace_of
 
 Identity = tuple[str, str, str]
@@ -28,16 +28,26 @@ class Placed(Record, frozen=True):
         return self.object.kind, namespace_of(self.object), self.object.metadata.name
 
 
+class Before(Record, frozen=True):
+    """Objects before a change; *place* returns the place of a file after it, see ``Placed``."""
+
+    objects: Iterable[Placed]
+    place: Callable[[str], str]
+
+    def matched(self, after: Iterable[tuple[str, Object]]) -> list[Object | None]:
+        """Return the object before the change of each object with its file."""
+        return _matched(self.objects, [Placed(self.place(file), item) for file, item in after])
+
+
 def objects_in(place: str, manifest: Manifest) -> Iterator[Placed]:
     """Yield the objects of a file that can be compared; what cannot be read is left out."""
-    for part in manifest.parts:
-        if isinstance(part, Document):
-            known = pipeline.decode_for_lookup(part.content)
-            if known is not None and known.metadata.name:
-                yield Placed(place, known)
+    for document in manifest.documents:
+        known = pipeline.decode_for_lookup(document.content)
+        if known is not None and known.metadata.name:
+            yield Placed(place, known)
 
 
-def matched(before: Iterable[Placed], after: Sequence[Placed]) -> list[Object | None]:
+def _matched(before: Iterable[Placed], after: Sequence[Placed]) -> list[Object | None]:
     """Return, for each object of *after*, the same object before the change; None if there is none or the choice is ambiguous."""
     wanted = {each.identity for each in after}
     left: dict[Identity, list[Placed]] = {}

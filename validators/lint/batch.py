@@ -1,6 +1,6 @@
-"""Linting of many files in little memory, and by several processes: the report is that of ``lint_files.run``.
+"""Linting of many files in little memory, and by several processes: with the findings of ``engine``.
 
-A process examines some of the files (``examine``), validates their objects with each other (``neighbours``), and writes them to its blobs.
+A process examines some of the files (``examine``), validates their objects with each other (``Neighbours``), and writes them to its blobs.
 When the results of all processes are together (``Gathered``), each process validates some of the objects for which something was looked
 up that is in other files, with all objects as their lookup (``validate``).  Files with findings of this second pass are read again for
 the positions.
@@ -8,26 +8,27 @@ the positions.
 
 from __future__ import annotations
 
+import bisect
+import dataclasses
+import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.record import Record
 from validators import pipeline
-from validators.hierarchy.tree import GroupTree
-from validators.lint import examination, neighbours
-from validators.lint.byte_store import ByteStore
+from validators.lint import engine
 from validators.lint.documents import Document, Manifest
-from validators.lint.examination import Examination, FirstPass
+from validators.lint.engine import FirstPass, Pending
+from validators.lint.examination import Examination, findings_of
 from validators.lint.files import Files
 from validators.lint.finding import Finding
-from validators.lint.known_index import related_groups
-from validators.lint.object_columns import NOWHERE, Columns, Origin
+from validators.lint.large_files import Segment
+from validators.lint.object_columns import AGAIN, NOWHERE, ByteStore, Columns, Origin, coded
+from validators.lint.object_index import Key, ObjectIndex, RecordingLookup
 from validators.lint.object_store import StoredObjects
-from validators.lint.segments import Segment
-from validators.model.objects import Object, namespace_of
+from validators.model.objects import Object
 from validators.rules.base import Settings
 
 _TASK_BYTES = 64 * 1024
@@ -97,16 +98,13 @@ def examine(
     """
     segments: list[tuple[int, Segment]] = []
     columns = Columns()
-    nearby = neighbours.Neighbours(columns, settings)
+    nearby = Neighbours(columns, settings)
     found: list[tuple[int, Finding]] = []
 
     def keep(document: Document, examined: pipeline.Examined, item: Object) -> None:
-        form = None if examined.violations else examined.form
-        place = len(columns)
-        columns.append(item, blobs, Origin(len(segments) - 1, document.chunk.part, document.index), form)
-        nearby.add(place, item)
-        if form is not None:
-            nearby.add_pending(place, document, examined)
+        origin = Origin(len(segments) - 1, document.chunk.part, document.index)
+        columns.append(item, blobs, origin, None if examined.violations else examined.form)
+        nearby.add(len(columns) - 1, document, examined, item)
 
     results = Examination()
     for number in task.files:
@@ -134,25 +132,76 @@ def examine_known(manifests: Iterable[Manifest], blobs: ByteStore, process: int)
     """Return the objects of files that are only looked up, with the findings for what cannot be read in them."""
     columns = Columns()
     results = Examination()
-    for manifest in manifests:
-        results.findings += examination.unreadable_findings([manifest])
-        for part in manifest.parts:
-            item = pipeline.decode_for_lookup(part.content) if isinstance(part, Document) else None
-            if item is not None:
-                columns.append(item, blobs, NOWHERE, None)
+    for item in engine.known_objects(manifests, results):
+        columns.append(item, blobs, NOWHERE, None)
     return Batch(0, process, results, [], columns.to_bytes(), [])
 
 
-class _Related(Record, frozen=True):
-    """Groups that are connected, by number, and their tree."""
+class Neighbours:
+    """Objects of a few files, and those of them that are to be validated, by their number in *columns*.
 
-    groups: Mapping[int, Group]
-    tree: GroupTree
+    Most references lead to an object of the same file or of one beside it.  The findings of a document hold if no object further away has one
+    of the keys that its rules looked up: then the lookup of all objects gives the same results.  ``_settled`` tells this for each document.
+    """
 
-    def among(self, numbers: Mapping[int, None]) -> list[tuple[int, Object]]:
-        """Return the groups with one of *numbers*."""
-        fewer, others = sorted((self.groups, numbers), key=len)
-        return [(each, self.groups[each]) for each in fewer if each in others]
+    def __init__(self, columns: Columns, settings: Settings) -> None:
+        self._columns = columns
+        self._settings = _without_fixes(settings)
+        self._with_fixes = settings.fixes
+        self._unit = 0
+        self._index = ObjectIndex[int]()
+        self._pending: dict[int, tuple[Document, Pending]] = {}
+
+    def add(self, number: int, document: Document, examined: pipeline.Examined, item: Object) -> None:
+        """Add an object that others can refer to; it is validated if it has no violations by itself."""
+        self._index.append(number, item)
+        self._columns.unit[number] = self._unit
+        if not examined.violations:
+            self._pending[number] = document, Pending(item, examined.form, examined.templates)
+
+    def findings(self) -> Iterator[tuple[int, Finding]]:
+        """Yield the findings with the numbers of the objects, write into the columns what was looked up, and forget all objects."""
+        index, pending = self._index, self._pending
+        validated = engine.second_pass(pending, lambda number: pending[number][1], lambda: RecordingLookup(index), self._settings)
+        for lookup, violations in validated:
+            # Fixes are similar names, and those of all objects are searched.
+            again = self._with_fixes and any(violations.values())
+            self._columns.add_reads([*violations], [AGAIN] if again else [coded(key) for key in _without_known(lookup.reads, index)])
+            for number, listed in violations.items() if not again else ():
+                yield from ((number, finding) for finding in findings_of(pending[number][0], listed, with_fixes=False))
+        self._index, self._pending = ObjectIndex(), {}
+        self._unit += 1
+
+
+@functools.lru_cache(maxsize=8)
+def _without_fixes(settings: Settings) -> Settings:
+    """Return one object for all units: caches of rules compare settings that are not the same object field by field."""
+    return dataclasses.replace(settings, fixes=False) if settings.fixes else settings
+
+
+def _without_known(reads: set[Key], index: ObjectIndex[int]) -> Iterator[Key]:
+    """Yield the keys on which the results depend: whether a kind is known is certain if an object of it is here."""
+    return (key for key in reads if key[0] != "known" or not index.objects(("kind", key[1])))
+
+
+def _settled(columns: Columns, objects: StoredObjects) -> Iterator[bool]:
+    """Yield for each object whether the findings of ``Neighbours`` hold for it."""
+    unit, beyond = columns.unit, set[int]()
+    spread = objects.codes_of_several_units()
+    start, end = 0, len(columns.read)
+    while start < end:
+        current = unit[columns.reader[start]]
+        part = slice(start, bisect.bisect_right(columns.reader, current, start, key=unit.__getitem__))
+        reads = columns.read[part]
+        looked_up = set(reads)
+        # Nearly all keys are of objects of the unit alone: these are found without a search.
+        elsewhere = looked_up - columns.codes(bisect.bisect_left(unit, current), bisect.bisect_right(unit, current))
+        left = {each for each in elsewhere if each == AGAIN or any(unit[number] != current for number in objects.extent(each) or ())}
+        left |= looked_up & spread
+        if left:
+            beyond.update(reader for read, reader in zip(reads, columns.reader[part], strict=True) if read in left)
+        start = part.stop
+    return (leader not in beyond for leader in columns.leader)
 
 
 class _Documents(Record, frozen=True):
@@ -173,8 +222,6 @@ class Gathered:
         self._segments: list[tuple[int, Segment]] = []
         self._columns, self._processes = Columns(), array("B")
         self._found: list[tuple[int, Finding]] = []
-        self._related = _Related({}, GroupTree.build(()))
-        self._widths: dict[tuple[str, str], bool] = {}
         self._last_read = _Documents(-1, frozenset(), {})
         for batch in sorted(batches, key=lambda each: each.task):
             self._add(batch)
@@ -192,43 +239,19 @@ class Gathered:
 
         """
         violations: dict[int, list[tuple[int, Sequence[pipeline.Violation]]]] = {}
-        for number, listed in self._violations(numbers, settings):
-            if listed:
-                violations.setdefault(self._columns.segment[number], []).append((number, listed))
+        for _, validated in engine.second_pass(numbers, self.objects.pending, lambda: self.objects, settings):
+            for number, listed in validated.items():
+                if listed:
+                    violations.setdefault(self._columns.segment[number], []).append((number, listed))
         return [finding for segment in violations for finding in self._findings(segment, violations[segment], with_fixes=settings.fixes)]
 
     def _settle(self, known_objects: int) -> array[int]:
         """Take over the findings that hold; return the numbers of the other objects.  The first objects are *known_objects*."""
-        settled = bytes(neighbours.settled(self._columns, self.objects))
+        settled = bytes(_settled(self._columns, self.objects))
         self.examination.findings += [finding for number, finding in self._found if settled[number + known_objects]]
         self._found.clear()
         form = self._columns.form
         return array("I", (number for number, is_settled in enumerate(settled) if form[number] and not is_settled))
-
-    def _violations(self, numbers: Sequence[int], settings: Settings) -> Iterator[tuple[int, Sequence[pipeline.Violation]]]:
-        """Yield the violations of each object; groups of one tree are validated together."""
-        objects = self.objects
-        waiting = dict.fromkeys(numbers)
-        for number in numbers:
-            if number not in waiting:
-                continue
-            item = objects.object(number)
-            members: Sequence[tuple[int, Object]] = ((number, item),)
-            tree = None
-            if isinstance(item, (PodGroup, CompositePodGroup)):
-                related = self._related_to(number, item)
-                tree, members = related.tree, related.among(waiting)
-            for each, member in members:
-                del waiting[each]
-                yield each, pipeline.validate_document(member, settings, lookup=objects, tree=tree, form=objects.form(each))
-
-    def _related_to(self, number: int, group: Group) -> _Related:
-        """Return the groups that are connected with a group.  Many groups of one name are; they are not read again for each task."""
-        if number not in self._related.groups:
-            groups = dict(related_groups(group, self.objects.read_groups))
-            self._related = _Related(groups, GroupTree.build(groups.values()))
-            self._related.tree.widths = self._widths  # they depend on nodes only
-        return self._related
 
     def _findings(
         self, segment: int, violations: Sequence[tuple[int, Sequence[pipeline.Violation]]], *, with_fixes: bool
@@ -240,7 +263,7 @@ class Gathered:
             index = columns.index[each]
             if index not in documents:
                 raise ChangedError(f"{self._files.names[number]} changed while it was read; lint it again")
-            yield from examination.findings_of(documents[index], listed, with_fixes=with_fixes)
+            yield from findings_of(documents[index], listed, with_fixes=with_fixes)
 
     def _documents(self, segment: int, parts: Mapping[int, int]) -> Mapping[int, Document]:
         """Return the objects of these *parts* of a segment.  A segment can be a large file, which is not read again for each task."""
@@ -263,7 +286,7 @@ class Gathered:
         """Put the objects that are only looked up before the others, except for those that the others replace; return their number."""
         validated = StoredObjects(self._columns, self._blob)
         added = StoredObjects(Columns.from_bytes(known.columns), lambda _, offset, size: self._read(known.process, offset, size))
-        columns = added.columns_without(lambda item: _is_replaced(item, validated))
+        columns = added.columns_without(lambda item: engine.is_replaced(item, validated.has))
         self._processes = array("B", [known.process] * len(columns)) + self._processes
         count = len(columns)
         columns.extend(self._columns, 0)
@@ -272,12 +295,6 @@ class Gathered:
 
     def _blob(self, number: int, offset: int, size: int) -> bytes:
         return self._read(self._processes[number], offset, size)
-
-
-def _is_replaced(item: Object, validated: StoredObjects) -> bool:
-    # An object without a name replaces nothing: generateName creates a new object each time.
-    name = item.metadata.name
-    return bool(name) and any(True for _ in validated.named(item.kind, namespace_of(item), name))
 
 
 def encode(results: object) -> bytes:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from kubeapi.field_path import FieldPath, Part
 from kubeapi.record import Record
-from validators.lint import usual_fields, yaml_stream, yaml_values
+from validators.lint import fast_yaml_places, yaml_stream, yaml_values
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE, Repeats
 from validators.lint.places import Chunk, Fault, Lines, Place, Span, StreamPart
@@ -91,6 +91,11 @@ class Manifest(Record, frozen=True):
     as_whole: bool = False
     """True if the only part is an error of the whole file."""
 
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The objects."""
+        return tuple(part for part in self.parts if isinstance(part, Document))
+
 
 def parse(file: str, content: bytes, parsed: yaml_values.ParsedTexts | None = None) -> Manifest:
     """Parse one file: as JSON if its name ends in ``.json``, else as YAML, which may contain JSON.
@@ -124,7 +129,7 @@ def objects_in(file: str, text: str, start: Start, parts: Mapping[int, int]) -> 
     """
     reader = _Reader(file, text, start, None)
     manifest = reader.read_json() if is_json(file) else reader.read_yaml(only=parts)
-    return {part.index: part for part in manifest.parts if isinstance(part, Document)}
+    return {document.index: document for document in manifest.documents}
 
 
 def is_json(file: str) -> bool:
@@ -221,7 +226,7 @@ class _Reader:
             self._comments += comments_in(text, base, self.lines)
         for number, value in enumerate(values):
             survey = functools.partial(parser.survey, number=number)
-            self._add(value, Chunk(self.lines, base, text, survey, part=self._part, find=usual_fields.extent if is_usual else None), ())
+            self._add(value, Chunk(self.lines, base, text, survey, part=self._part, find=fast_yaml_places.extent if is_usual else None), ())
 
     def _add_json(self, base: int, text: str) -> None:
         from validators.lint import json_text  # imported on demand: few files are JSON, and start-up must be fast

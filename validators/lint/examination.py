@@ -1,9 +1,9 @@
-"""Examination of documents, each by itself, and the findings of documents with their positions in the file."""
+"""Results of examining documents: findings with their positions in the file, annotations, comments and counts."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi.versions import served
 from validators import pipeline
@@ -12,8 +12,8 @@ from validators.lint.comments import Comment
 from validators.lint.documents import Document, Manifest, NotKubernetes, Unreadable
 from validators.lint.finding import LONGEST_NAME, NOT_KUBERNETES, UNREADABLE, Checked, Finding, Subject, shortened
 from validators.lint.places import Span
-from validators.model.objects import CLUSTER_SCOPED, Object
-from validators.rules.base import Settings, Severity
+from validators.model.objects import CLUSTER_SCOPED
+from validators.rules.base import Severity
 
 
 @dataclasses.dataclass(slots=True)
@@ -42,47 +42,28 @@ class Examination:
         self.documents += other.documents
         self.foreign += other.foreign
 
+    def add_file(self, manifest: Manifest) -> None:
+        """Add what a file has besides objects."""
+        self.comments += ((manifest.file, comment) for comment in manifest.comments)
+        self.findings += (finding_of_file(part) for part in manifest.parts if not isinstance(part, Document))
 
-class FirstPass:
-    """Examination of each document by itself; *keep* is called with each object that others can refer to.
+    def add_unreadable(self, manifest: Manifest) -> None:
+        """Add the findings for what cannot be read in a file that is only looked up."""
+        self.findings += (finding_of_file(part) for part in manifest.parts if isinstance(part, Unreadable))
 
-    Without *list_objects*, the validated objects are not listed.
-    """
-
-    def __init__(
-        self, settings: Settings, keep: Callable[[Document, pipeline.Examined, Object], None], *, list_objects: bool = True
-    ) -> None:
-        self._settings = settings
-        self._list_objects = list_objects
-        self._keep = keep
-        self.examination = Examination()
-
-    def read_manifest(self, manifest: Manifest) -> None:
-        """Examine the documents of one file."""
-        results = self.examination
-        results.comments += ((manifest.file, comment) for comment in manifest.comments)
-        for part in manifest.parts:
-            if isinstance(part, Document):
-                results.documents += 1
-                self._examine(part)
-            else:
-                results.findings.append(finding_of_file(part))
-
-    def _examine(self, document: Document) -> None:
-        results = self.examination
-        examined = pipeline.examine(document.content, self._settings)
+    def add_document(self, document: Document, examined: pipeline.Examined, *, with_fixes: bool, is_listed: bool = False) -> None:
+        """Add the result of a document; with *is_listed*, also to the list of validated objects."""
+        self.documents += 1
         if examined.foreign:
-            results.foreign += 1
+            self.foreign += 1
             return
-        if self._list_objects:
-            results.checked.append(Checked(document.file, document.index, subject_of(document.content)))
+        if is_listed:
+            self.checked.append(Checked(document.file, document.index, subject_of(document.content)))
         if examined.violations:
-            results.findings += findings_of(document, examined.violations, with_fixes=self._settings.fixes)
-            results.objects_skipped.append((document.file, document.index))
-            results.documents_skipped.append((document.file, document.chunk.base))
-        if examined.object is not None:
-            self._keep(document, examined, examined.object)
-        results.annotations += annotations_of(document)
+            self.findings += findings_of(document, examined.violations, with_fixes=with_fixes)
+            self.objects_skipped.append((document.file, document.index))
+            self.documents_skipped.append((document.file, document.chunk.base))
+        self.annotations += _annotations_of(document)
 
 
 def subject_of(content: Mapping[str, object]) -> Subject:
@@ -99,7 +80,7 @@ def _text(value: object) -> str:
     return shortened(value, LONGEST_NAME) if isinstance(value, str) else ""
 
 
-def annotations_of(document: Document) -> Iterator[suppress.Annotation]:
+def _annotations_of(document: Document) -> Iterator[suppress.Annotation]:
     """Yield the annotation that suppresses findings of the document, if it has one."""
     metadata = document.content.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
@@ -149,8 +130,3 @@ def finding_of_file(part: Unreadable | NotKubernetes) -> Finding:
         span=Span(part.line, part.column, part.line, max(part.column, part.end_column)),
         source=part.source,
     )
-
-
-def unreadable_findings(manifests: Iterable[Manifest]) -> list[Finding]:
-    """Return the findings for what cannot be read in files that are only looked up."""
-    return [finding_of_file(part) for manifest in manifests for part in manifest.parts if isinstance(part, Unreadable)]

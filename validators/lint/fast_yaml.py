@@ -1,7 +1,7 @@
-"""YAML documents in the usual layout of manifests to values and to places, many times as fast as ``yaml_text``.
+"""YAML documents in the usual layout of manifests to values, many times as fast as ``yaml_text``; ``fast_yaml_places`` has the places.
 
-A document has this layout if each of its lines has one of the forms of ``usual_lines``: then only the indents decide which
-mapping or list a line belongs to.  Both functions return None for all other documents, and for errors; the caller then calls
+A document has this layout if each of its lines has one of the forms of ``fast_yaml_lines``: then only the indents decide which
+mapping or list a line belongs to.  The functions return None for all other documents, and for errors; the caller then calls
 ``yaml_text``, whose results are equal.  Lines repeat within and between documents: a line is read once.  Many documents differ only in
 values: for these, a function is compiled that makes the document from the values of its lines.
 """
@@ -12,10 +12,9 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from validators.lint import usual_lines
+from validators.lint import fast_yaml_lines
+from validators.lint.fast_yaml_lines import Fields, LineForm
 from validators.lint.limits import MOST_NODES
-from validators.lint.places import Entry, Place
-from validators.lint.usual_lines import Fields, LineForm
 
 
 class LineShape:
@@ -46,7 +45,7 @@ class _Shapes(dict[str, LineShape]):
         self._by_fields: dict[Fields, LineShape] = {}
 
     def __missing__(self, text: str) -> LineShape:
-        line = usual_lines.read(text)
+        line = fast_yaml_lines.read(text)
         if line is None:
             raise KeyError(text)
         if len(self) >= _MOST_KNOWN:
@@ -65,7 +64,7 @@ class _Values(dict[str, Any]):
 
     def __missing__(self, text: str) -> Any:
         """Return the value of a line that was forgotten while its document was read."""
-        line = usual_lines.read(text)
+        line = fast_yaml_lines.read(text)
         return line and line[1]
 
 
@@ -73,7 +72,7 @@ _shapes, _values = _Shapes(), _Values()
 _plans: dict[tuple[LineShape, ...], Plan | int] = {}
 """Plans by the shapes of all lines; until there is one, the number of documents so far."""
 _OPEN, _FLOW_ENTRY, _ITEM = LineForm.OPEN, LineForm.FLOW_ENTRY, LineForm.ITEM
-_FLOW = {LineForm.FLOW_ENTRY, LineForm.FLOW_ITEM}
+FLOW = {LineForm.FLOW_ENTRY, LineForm.FLOW_ITEM}
 NEXT_LIST, NEXT_MAPPING = 4, 3
 """Levels from a list to the list or mapping that is its item on the same line: the item is indented by two."""
 
@@ -85,11 +84,11 @@ def mapping(text: str) -> dict[str, object] | None:
         return None
     shapes, values = listed
     if len(shapes) > _MOST_LINES:
-        return _built(shapes, values)
+        return built(shapes, values)
     plan = _plans.get(shapes, 0)
     if not isinstance(plan, int):
         return plan(*values)
-    content = _built(shapes, values)
+    content = built(shapes, values)
     if content is not None:
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()
@@ -110,7 +109,7 @@ def lines(text: str) -> Lines | None:
         return None
 
 
-def _built(shapes: Sequence[LineShape], values: Sequence[Any]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it
+def built(shapes: Sequence[LineShape], values: Sequence[Any]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it
     """Return the value of a document; None if it is no mapping, a line belongs to no mapping or list, or a key occurs twice."""
     root: dict[str, object] = {}
     current: Any = root
@@ -179,116 +178,12 @@ def _expression(part: object) -> ast.expr:
 
 
 def _compiled(shapes: Sequence[LineShape]) -> Plan:
-    """Return the plan of a document that ``_built`` accepts: an expression of mappings, lists, keys, and values."""
+    """Return the plan of a document that ``built`` accepts: an expression of mappings, lists, keys, and values."""
     forms = [shape.fields[2] for shape in shapes]
-    leaves = [None if form == _OPEN else _Leaf(f"v{at}", copied=form in _FLOW) for at, form in enumerate(forms)]
+    leaves = [None if form == _OPEN else _Leaf(f"v{at}", copied=form in FLOW) for at, form in enumerate(forms)]
     names = [ast.arg(f"v{number}") for number in range(len(shapes))]
     arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
-    function = ast.Expression(ast.Lambda(arguments, _expression(_built(shapes, leaves))))
+    function = ast.Expression(ast.Lambda(arguments, _expression(built(shapes, leaves))))
     # No text is evaluated: keys are constants of the tree.
     plan: Plan = eval(compile(ast.fix_missing_locations(function), "<plan>", "eval"), {"copy": _copy})  # noqa: S307
     return plan
-
-
-def survey(text: str) -> Place | None:
-    """Return the places of the document in *text*, equal to those of ``yaml_text.survey``; None if ``mapping`` returns None.
-
-    It is also None if the document has a list or mapping in flow style that is not empty.
-    """
-    listed = lines(text)
-    if listed is None or _built(*listed) is None:
-        return None
-    shapes, values = listed
-    if any(shape.fields[2] in _FLOW and value for shape, value in zip(shapes, values, strict=True)):
-        return None
-    texts = text.split("\n")
-    offset = 0
-    if len(texts) > len(shapes):  # a marker
-        offset = len(texts.pop(0)) + 1
-    places = _Survey(len(text))
-    for shape, value, each in zip(shapes, values, texts, strict=True):
-        places.add(shape.fields, value, each.removesuffix("\r"), offset)
-        offset += len(each) + 1
-    return places.root()
-
-
-class _Open:
-    """Mapping or list that is being read."""
-
-    __slots__ = ("entry", "first", "inside", "level", "listed", "start")
-
-    def __init__(self, level: int, start: int) -> None:
-        self.level = level
-        self.start = start
-        self.inside: dict[str, Entry] = {}
-        self.listed: list[Place] = []
-        self.first: tuple[int, int] | None = None
-        self.entry: tuple[str, int, int] | None = None
-        """Key without a value yet: its text and offsets."""
-
-    def open_entry(self, key: str, start: int, end: int) -> None:
-        self.first = self.first or (start, end)
-        self.entry = key, start, end
-
-    def add(self, place: Place) -> None:
-        if self.entry is None:
-            self.listed.append(place)
-        else:
-            key, start, end = self.entry
-            self.inside[key] = Entry(start, end, place)
-            self.entry = None
-
-    def end_entry(self) -> None:
-        """Give an open entry the empty value after its colon."""
-        if self.entry is not None:
-            after = self.entry[2] + 1
-            self.add(Place(after, after, after, after))
-
-    def place(self, end: int) -> Place:
-        self.end_entry()
-        if self.first is None:
-            return Place(self.start, end, self.start, end, tuple(self.listed))
-        return Place(self.start, end, *self.first, self.inside)
-
-
-class _Survey:
-    """Places of a document in the usual layout, whose text has *end* characters."""
-
-    def __init__(self, end: int) -> None:
-        self._end = end
-        self._stack: list[_Open] = []
-
-    def root(self) -> Place:
-        """Return the place of the document, after all lines were added."""
-        while len(self._stack) > 1:
-            self._close(self._end)
-        return self._stack[0].place(self._end)
-
-    def add(self, fields: Fields, value: object, text: str, offset: int) -> None:
-        """Add the next line, whose *text* begins at *offset*."""
-        level, dashes, form, key = fields
-        if level < 0:
-            return
-        columns = usual_lines.columns(text)
-        start, stack = offset + level // 2, self._stack
-        while stack and stack[-1].level > level:
-            self._close(start)
-        if stack and stack[-1].level == level:
-            stack[-1].end_entry()
-        else:
-            stack.append(_Open(level, start))
-        for number in range(1, dashes):
-            stack.append(_Open(stack[-1].level + NEXT_LIST, start + 2 * number))
-        if form < _ITEM:
-            start += 2 * dashes
-            if dashes:
-                stack.append(_Open(stack[-1].level + NEXT_MAPPING, start))
-            stack[-1].open_entry(key, start, offset + columns.key_end)
-        if form != _OPEN:
-            start, end = offset + columns.value, offset + columns.value_end
-            inside: dict[str, Entry] | tuple[Place, ...] | None = () if isinstance(value, list) else None
-            stack[-1].add(Place(start, end, start, end, {} if isinstance(value, dict) else inside))
-
-    def _close(self, end: int) -> None:
-        place = self._stack.pop().place(end)
-        self._stack[-1].add(place)

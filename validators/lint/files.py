@@ -14,11 +14,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from kubeapi.meta import replaced
-from validators.lint import documents, file_content, folders, segments
+from validators.lint import documents, file_content, folders, large_files
 from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import file_order
+from validators.lint.large_files import Segment
 from validators.lint.limits import LARGEST_FILE
-from validators.lint.segments import Segment
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = file_content.STDIN
@@ -215,7 +215,7 @@ class Files:
         return [len(self._sources[number].content) if number in self._sources else size or 0 for number, size in enumerate(self._sizes)]
 
     def segments(self, number: int) -> Iterator[tuple[Segment, Manifest]]:
-        """Yield the segments of a file, see ``segments.read``."""
+        """Yield the segments of a file, see ``large_files.read``."""
         name, file = self._named[number]
         source = self._sources.get(number)
         try:
@@ -225,17 +225,17 @@ class Files:
                 yield Segment(), documents.parse(name, content)
             else:
                 with io.BytesIO(source.content) if source is not None else file_content.open_regular(file) as stream:
-                    yield from segments.read(name, stream)
+                    yield from large_files.read(name, stream)
         except OSError as error:
             yield Segment(), replaced(Source(name, file, b"", _reason(error)).manifest(), as_whole=True)
 
     def documents(self, number: int, segment: Segment, parts: Mapping[int, int]) -> dict[int, Document]:
-        """Return the objects of these *parts* of a segment, see ``segments.documents_of``; none if the file can no longer be read."""
+        """Return the objects of these *parts* of a segment, see ``large_files.documents_of``; none if the file can no longer be read."""
         name, file = self._named[number]
         source = self._sources.get(number)
         try:
             with io.BytesIO(source.content) if source is not None else file_content.open_regular(file) as stream:
-                return segments.documents_of(name, stream, segment, parts)
+                return large_files.documents_of(name, stream, segment, parts)
         except OSError:
             return {}
 
@@ -256,7 +256,7 @@ def _content(file: str, size: int | None) -> bytes | None:
 
     A buffer of the size of a block, and that of a buffered file, would take longer than reading.
     """
-    if size is None or size >= segments.BLOCK:
+    if size is None or size >= large_files.BLOCK:
         return None
     content = file_content.read_regular(file, size + 1)
     return content if len(content) == size else None

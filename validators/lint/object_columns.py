@@ -6,15 +6,14 @@ import bisect
 import functools
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from kubeapi.record import Record, record_field
 from kubeapi.versions.form import Form
 from kubeapi.versions.table import TABLE
-from validators.lint.byte_store import ByteStore
-from validators.lint.known_index import Key
+from validators.lint.object_index import Key
 from validators.lint.places import StreamPart
 from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
@@ -38,6 +37,43 @@ KEY_MARK = "\0"
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=lambda key: KEY_MARK + key)
 
 _NUMBERS, _LONG_NUMBERS, _BYTES = (functools.partial(array, typecode) for typecode in "IQB")
+
+
+class ByteStore(Protocol):
+    """Bytes that are written one after another, and read again."""
+
+    def append(self, blob: bytes) -> int:
+        """Write *blob*; return its offset."""
+
+    def flush(self) -> None:
+        """Make all bytes readable."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return *size* bytes at *offset*."""
+
+
+class MemoryByteStore:
+    """ByteStore in memory."""
+
+    def __init__(self) -> None:
+        self._content = bytearray()
+
+    def append(self, blob: bytes) -> int:
+        """See ByteStore."""
+        offset = len(self._content)
+        self._content += blob
+        return offset
+
+    def flush(self) -> None:
+        """See ByteStore."""
+
+    def close(self) -> None:
+        """Forget all bytes."""
+        self._content.clear()
+
+    def read(self, offset: int, size: int) -> bytes:
+        """See ByteStore."""
+        return bytes(self._content[offset : offset + size])
 
 
 class Origin(NamedTuple):
@@ -175,7 +211,7 @@ class Columns(Record, frozen=True):
 
 
 def coded(key: Key) -> int:
-    """Return the code of a key of ``known_index``: a hash, or the number of a kind; with its sort in the bits above."""
+    """Return the code of a key of ``object_index``: a hash, or the number of a kind; with its sort in the bits above."""
     if key[0] in KIND_KEYS:
         return OF_KIND | _KIND_NUMBERS.get(key[1], NO_KIND)
     part, kind, namespace, name = key

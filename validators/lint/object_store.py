@@ -17,8 +17,9 @@ from kubeapi.field_path import Key
 from kubeapi.groups import Group
 from kubeapi.meta import replaced
 from kubeapi.priority import SYSTEM_CLASSES
-from kubeapi.versions.form import Form
-from validators.lint import known_index
+from validators.hierarchy.tree import GroupTree
+from validators.lint import object_index
+from validators.lint.engine import Pending
 from validators.lint.object_columns import (
     FORMS,
     HASH_BITS,
@@ -31,6 +32,7 @@ from validators.lint.object_columns import (
     Columns,
     hashed,
 )
+from validators.lint.object_index import Connected
 from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
 from validators.model.objects import CLUSTER_SCOPED, KINDS, Object, namespace_of
@@ -64,8 +66,9 @@ class StoredObjects:
         self._got: dict[_Name, Object | None] = {}
         self._children: dict[_Name, Sequence[Object]] = {}
         """Caches of results: several rules look up the same objects."""
-        self._without_groups: set[known_index.Key] = set()
+        self._without_groups: set[object_index.Key] = set()
         """Keys of many objects none of which can be read as a group: each group that refers to their name looks them up."""
+        self._connected: Connected[int] = Connected({}, GroupTree.build(()))
         self._of_kind: dict[str, array[int]] = {}
         for number, model in enumerate(columns.model):
             kind = _KINDS[model] if model < len(_KINDS) else self.object(number).kind
@@ -73,7 +76,8 @@ class StoredObjects:
 
     def object(self, number: int) -> Object:
         """Return an object; the same one as before only while it is cached."""
-        item = self._cache.get(number)
+        # The groups of a tree stay the same objects as long as it is used.
+        item = self._cache.get(number) or self._connected.groups.get(number)
         if item is None:
             size = self._columns.size[number]
             item = self._decoded(number)
@@ -91,9 +95,19 @@ class StoredObjects:
                 columns.append_from(self._columns, number)
         return columns
 
-    def form(self, number: int) -> Form:
-        """Return the form of an object that is to be validated."""
-        return FORMS[self._columns.form[number] - 1]
+    def pending(self, number: int) -> Pending:
+        """Return an object that is to be validated."""
+        return Pending(self.object(number), FORMS[self._columns.form[number] - 1])
+
+    def has(self, kind: str, namespace: str, name: str) -> bool:
+        """Return whether there is an object of that name."""
+        return any(True for _ in self.named(kind, namespace, name))
+
+    def connected(self, place: int, group: Group) -> Connected[int]:
+        """Return the groups that are connected with the group of that number.  Many of one name are; they are read once in a row."""
+        if place not in self._connected.groups:
+            self._connected = object_index.connected_groups(group, self.read_groups, self._connected.tree.widths)
+        return self._connected
 
     def named(self, kind: str, namespace: str, name: str) -> Iterator[int]:
         """Yield the numbers of the objects of that name, in order."""
@@ -141,13 +155,13 @@ class StoredObjects:
                 last = each
         return codes
 
-    def read_groups(self, key: known_index.Key) -> list[tuple[int, Group]]:
-        """Return the groups of a key ``name`` or ``children`` of ``known_index`` with their numbers, in order."""
+    def read_groups(self, key: object_index.Key) -> list[tuple[int, Group]]:
+        """Return the groups of a key ``name`` or ``children`` of ``object_index`` with their numbers, in order."""
         if key in self._without_groups:
             return []
         part, kind, namespace, name = key
         numbers = [*(self.named if part == "name" else self.children_of)(kind, namespace, name)]
-        groups = [*known_index.groups_among((number, self.object(number)) for number in numbers)]
+        groups = [*object_index.groups_among((number, self.object(number)) for number in numbers)]
         if not groups and len(numbers) > MANY:
             self._without_groups.add(key)
         return groups

@@ -1,4 +1,4 @@
-"""Linting of files that change, as in an editor: the findings are those of ``lint_files.run`` for all files together.
+"""Linting of files that change, as in an editor: the findings of ``engine`` for all files together.
 
 After a change of a file, a document is examined again only if its content changed.  It is validated together with the other
 documents only if its content, or an object that its rules looked up, changed.  While a file has an unreadable document, the objects
@@ -11,35 +11,34 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
 from validators import pipeline
-from validators.hierarchy.tree import GroupTree
-from validators.lint import examination, lint_files, suppress
+from validators.lint import engine
 from validators.lint.documents import Document, Manifest, Unreadable
+from validators.lint.engine import Pending
+from validators.lint.examination import Examination, findings_of
 from validators.lint.finding import Finding, file_order
-from validators.lint.known_index import Key, ObjectIndex, Place, RecordingLookup, related_groups
+from validators.lint.object_index import Key, ObjectIndex, Place, RecordingLookup
 from validators.model.objects import Object, namespace_of
 from validators.rules.base import Settings
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class _Entry:
-    """Document with its results; ``reads`` are the keys of the index on which its violations depend."""
+    """Document with its results; ``unit`` is what it was validated with."""
 
     document: Document
     examined: pipeline.Examined
     violations: tuple[pipeline.Violation, ...] = ()
-    reads: frozenset[Key] = frozenset()
+    unit: _Unit | None = None
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class _Tree:
-    """Tree of groups, with the documents that were validated with it, and the keys on which it depends."""
+class _Unit:
+    """Documents that were validated together, and the keys of the index on which their violations depend."""
 
-    groups: GroupTree
+    entries: set[_Entry]
     reads: frozenset[Key]
-    entries: set[_Entry] = dataclasses.field(default_factory=set)
 
 
 @dataclasses.dataclass(slots=True)
@@ -57,11 +56,9 @@ class Workspace:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._files: dict[str, _File] = {}
-        self._index = ObjectIndex()
-        self._readers: dict[Key, set[_Entry | _Tree]] = {}
-        """Documents and trees that depend on a key."""
-        self._trees: dict[int, _Tree] = {}
-        """The tree of each group, by the identity of the group."""
+        self._index = ObjectIndex[Place]()
+        self._readers: dict[Key, set[_Unit]] = {}
+        """Documents that depend on a key."""
 
     @property
     def files(self) -> Mapping[str, Manifest]:
@@ -82,8 +79,7 @@ class Workspace:
                 self._replace(Manifest(name, ()), changed)
                 del self._files[name]
         outdated = {*fresh, *self._outdated(changed)}
-        for entry in outdated:
-            self._validate(entry)
+        self._validate(outdated)
         return frozenset(names | {entry.document.file for entry in outdated})
 
     def findings(self, file: str) -> tuple[Finding, ...]:
@@ -91,23 +87,12 @@ class Workspace:
         current = self._files.get(file)
         if current is None:
             return ()
-        findings: list[Finding] = []
-        annotations: list[suppress.Annotation] = []
+        results = Examination()
+        results.add_file(current.manifest)
         for entry in current.entries:
-            findings += examination.findings_of(
-                entry.document, (*entry.examined.violations, *entry.violations), with_fixes=self._settings.fixes
-            )
-            if not entry.examined.foreign:
-                annotations += examination.annotations_of(entry.document)
-        findings += [examination.finding_of_file(part) for part in current.manifest.parts if not isinstance(part, Document)]
-        invalid = [each.document for each in current.entries if each.examined.violations]
-        scope = lint_files.scope_of(
-            self._settings,
-            {(document.file, document.index) for document in invalid},
-            {(document.file, document.chunk.base) for document in invalid},
-        )
-        outcome = suppress.apply(findings, annotations, [(file, comment) for comment in current.manifest.comments], scope=scope)
-        return tuple(lint_files.with_configured_severity(outcome.findings, self._settings))
+            results.add_document(entry.document, entry.examined, with_fixes=self._settings.fixes)
+            results.findings += findings_of(entry.document, entry.violations, with_fixes=self._settings.fixes)
+        return engine.report_on(results, (file,), self._settings).findings
 
     def named(self, kind: str, namespace: str, name: str) -> Document | None:
         """Return the first document with an object of that name."""
@@ -129,7 +114,7 @@ class Workspace:
             unused.setdefault(id(entry.document.content), []).append(entry)
         entries: list[_Entry] = []
         fresh: list[_Entry] = []
-        for document in (part for part in manifest.parts if isinstance(part, Document)):
+        for document in manifest.documents:
             same = unused.get(id(document.content))
             if same:
                 entry = same.pop(0)
@@ -163,54 +148,39 @@ class Workspace:
                 changed |= self._index.add(place, item)
 
     def _outdated(self, changed: Iterable[Key]) -> Iterator[_Entry]:
-        """Yield the documents that depend on *changed*; trees that do are forgotten."""
-        for reader in {each for key in changed for each in self._readers.get(key, ())}:
-            if isinstance(reader, _Tree):
-                yield from reader.entries
-                self._set_reads(reader, frozenset())
-                for node in reader.groups.nodes:
-                    self._trees.pop(id(node.group), None)
-            else:
-                yield reader
+        """Yield the documents that depend on *changed*."""
+        for unit in {each for key in changed for each in self._readers.get(key, ())}:
+            yield from unit.entries
+            self._drop(unit)
 
-    def _validate(self, entry: _Entry) -> None:
-        examined = entry.examined
-        if examined.object is None or examined.violations:
-            return
-        lookup = RecordingLookup(self._index)
-        tree = self._tree_of(examined.object) if isinstance(examined.object, (PodGroup, CompositePodGroup)) else None
-        groups = None if tree is None else tree.groups
-        entry.violations = pipeline.validate_document(examined.object, self._settings, lookup=lookup, tree=groups, form=examined.form)
-        self._set_reads(entry, frozenset(lookup.reads))
-        if tree is not None:
-            tree.entries.add(entry)
-            # The tree caches the results of these lookups.
-            self._set_reads(tree, tree.reads | {key for key in lookup.reads if key[0] in {"kind", "known"}})
-
-    def _tree_of(self, group: Group) -> _Tree:
-        """Return the tree that contains *group*."""
-        if id(group) not in self._trees:
-            lookup = RecordingLookup(self._index)
-            groups = [each for _, each in related_groups(group, lookup.read_groups)]
-            tree = _Tree(GroupTree.build(groups), frozenset())
-            self._set_reads(tree, frozenset(lookup.reads))
-            self._trees |= {id(each): tree for each in groups}
-        return self._trees[id(group)]
+    def _validate(self, entries: Iterable[_Entry]) -> None:
+        pending: dict[Place, tuple[_Entry, Pending]] = {}
+        for entry in entries:
+            examined = entry.examined
+            if examined.object is not None and not examined.violations:
+                place = file_order(entry.document.file), entry.document.index
+                pending[place] = entry, Pending(examined.object, examined.form, examined.templates)
+        validated = engine.second_pass(pending, lambda place: pending[place][1], lambda: RecordingLookup(self._index), self._settings)
+        for lookup, violations in validated:
+            unit = _Unit({pending[place][0] for place in violations}, frozenset(lookup.reads))
+            for key in unit.reads:
+                self._readers.setdefault(key, set()).add(unit)
+            for place, listed in violations.items():
+                entry = pending[place][0]
+                entry.violations, entry.unit = listed, unit
 
     def _forget(self, entry: _Entry) -> None:
-        self._set_reads(entry, frozenset())
-        tree = self._trees.get(id(entry.examined.object))
-        if tree is not None:
-            tree.entries.discard(entry)
+        if entry.unit is not None:
+            entry.unit.entries.discard(entry)
+            if not entry.unit.entries:
+                self._drop(entry.unit)
 
-    def _set_reads(self, reader: _Entry | _Tree, reads: frozenset[Key]) -> None:
-        for key in reader.reads - reads:
-            self._readers[key].discard(reader)
+    def _drop(self, unit: _Unit) -> None:
+        for key in unit.reads:
+            self._readers[key].discard(unit)
             if not self._readers[key]:
                 del self._readers[key]
-        for key in reads - reader.reads:
-            self._readers.setdefault(key, set()).add(reader)
-        reader.reads = reads
+        unit.reads = frozenset()
 
 
 def _objects(file: str, entries: Iterable[_Entry]) -> dict[Place, Object]:

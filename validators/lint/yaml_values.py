@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validators.lint import fast_yaml
+from validators.lint import fast_yaml, fast_yaml_places
 from validators.lint.limits import Repeats
 from validators.lint.places import Place
 
@@ -13,7 +13,7 @@ def values(text: str) -> list[object]:
 
 
 def read(text: str, repeats: Repeats | None = None) -> tuple[list[object], bool]:
-    """Return the documents in *text* as JSON-like values, and whether it is one mapping in the usual layout, see ``usual_fields``.
+    """Return the documents in *text* as JSON-like values, and whether it is one mapping in the usual layout, see ``fast_yaml_places``.
 
     For *repeats*, see ``yaml_text.values``.
     """
@@ -27,7 +27,7 @@ def read(text: str, repeats: Repeats | None = None) -> tuple[list[object], bool]
 
 def survey(text: str, number: int) -> Place:
     """Return the places of one document in *text*; *number* counts from 0."""
-    place = fast_yaml.survey(text)
+    place = fast_yaml_places.survey(text)
     if place is not None:
         return place
     from validators.lint import yaml_text  # as above

@@ -7,6 +7,7 @@ counts          counts with their nouns, and the summary in words, the same in e
 escape          escaping of text from manifests: untrusted text must not control a terminal, a table or a parser
 explain         documentation of rules for people and tools: claim, reason, source and examples
 field_docs      documentation of fields: description, default, limits, and whether a field can change; and JSON Schemas for editors
+fingerprint     fingerprints of findings that stay when lines move, for code scanning services
 github          report as workflow commands of GitHub Actions
 gitlab          report as GitLab code quality: a list of issues, with fingerprints that stay when lines move
 json_report     report as JSON, version 1, for scripts and CI

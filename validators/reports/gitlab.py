@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from validators.lint.finding import UNREADABLE, Finding, Report
-from validators.lint.fingerprint import Fingerprints
+from validators.reports.fingerprint import Fingerprints
 from validators.rules.base import Severity
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.OFF: "info"}

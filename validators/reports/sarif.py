@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from validators import rules
 from validators.lint.finding import UNREADABLE, Finding, Report, TextFix
-from validators.lint.fingerprint import Fingerprints
 from validators.lint.places import Span
+from validators.reports.fingerprint import Fingerprints
 from validators.rules.base import Rule, Severity
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

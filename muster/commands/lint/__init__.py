@@ -4,8 +4,7 @@ command         options, reports and exit status
 inputs          files that are read, and the report on them
 batches         the report on many files, by several processes
 processes       work that is shared by several processes
-configuration   ``.muster.yaml`` and ``pyproject.toml``: defaults of options, severities by file
-configuration_file  search for such a file, and its content
+configuration   ``.muster.yaml`` and ``pyproject.toml``: their search, defaults of options, severities by file
 against         ``--against``: the objects before a change
 git_tree        files of a revision of git
 rendering       ``--helm`` and ``--kustomize``

@@ -14,8 +14,7 @@ from muster.commands.lint import rendering
 
 if TYPE_CHECKING:
     from muster.commands.lint.rendering import Tools
-    from validators.lint.against import Placed
-    from validators.lint.lint_files import Before
+    from validators.lint.against import Before, Placed
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def before(value: str, paths: Sequence[str], tools: Tools) -> Compared:
 
 def _in_folder(folder: str, paths: Sequence[str], tools: Tools) -> Compared:
     from validators.lint import against, discovery, files
-    from validators.lint.lint_files import Before
+    from validators.lint.against import Before
 
     def compared(objects: Iterator[Placed]) -> Before:
         return Before([*objects], lambda file: _relative(file, paths))
@@ -85,7 +84,7 @@ def _relative(file: str, folders: Sequence[str]) -> str:
 
 def _in_git(revision: str, paths: Sequence[str]) -> Before:
     from muster.commands.lint.git_tree import GitError
-    from validators.lint.lint_files import Before
+    from validators.lint.against import Before
 
     try:
         return Before([*_objects_of_revision(revision, _folder(paths))], os.path.realpath)

@@ -14,10 +14,10 @@ import click
 from kubeapi.meta import replaced
 from muster.commands.lint import inputs
 from validators import rules
-from validators.lint import batch, files, lint_files
+from validators.lint import batch, engine, files
 from validators.lint.batch import Gathered
-from validators.lint.byte_store import MemoryByteStore
 from validators.lint.files import Files
+from validators.lint.object_columns import MemoryByteStore
 
 if TYPE_CHECKING:
     from muster.commands.lint.processes import FileByteStore
@@ -106,7 +106,7 @@ class _Run:
 
         tasks = -(-len(remaining) // size)
         gathered.examination.findings += self._shared("validating", range(1, tasks + 1), validate, batch.decode_findings)
-        return lint_files.report_on(gathered.examination, self._files.names, self._settings)
+        return engine.report_on(gathered.examination, self._files.names, self._settings)
 
     def _examine(self, process: int, numbers: Iterator[int]) -> list[Batch]:
         blobs = self._blobs[process]

@@ -30,7 +30,7 @@ Work = Callable[[int, Iterator[int]], bytes]
 
 
 class FileByteStore:
-    """Bytes in a temporary file, which all processes can read (``validators.lint.byte_store``)."""
+    """Bytes in a temporary file, which all processes can read (``validators.lint.object_columns.ByteStore``)."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as this object

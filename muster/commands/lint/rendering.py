@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
 import click
 
+from kubeapi.field_path import FieldPath
 from kubeapi.meta import replaced
 from kubeapi.record import Record
 from validators.lint.limits import LARGEST_FILE
 
 if TYPE_CHECKING:
+    from validators.lint.comments import Comment
     from validators.lint.discovery import Discovered
-    from validators.lint.documents import Manifest
+    from validators.lint.documents import FilePart, Manifest
 
 _SECONDS = 60
 _LONGEST_ERROR = 500
 _MOST_ERRORS = 100_000
 """Limit for the error output of a program that is read, in bytes."""
 _LIBRARY = re.compile(rb"^type:[ \t]*[\"']?library\b", re.MULTILINE)
+_SOURCE = re.compile(r"^# Source: ([^\r\n]+)$", re.MULTILINE)
 _LOG = re.compile(r"^(?:Error: |E\d{4} [^\]]*\] \"command failed\" err=)")
 _NOWHERE = "http://127.0.0.1:9"
 """Address without a listener: remote resources are not fetched."""
@@ -111,7 +115,7 @@ def _is_library(file: str) -> bool:
 
 
 def _rendered(command: Sequence[str], folder: str, name: str) -> list[Manifest]:
-    from validators.lint import files, rendered
+    from validators.lint import files
     from validators.lint.documents import Manifest, Unreadable
 
     def path_of(template: str) -> str:
@@ -119,9 +123,38 @@ def _rendered(command: Sequence[str], folder: str, name: str) -> list[Manifest]:
         return files.display_name(os.path.join(folder, *template.split("/")[1:]))  # noqa: PTH118 - as above
 
     try:
-        return rendered.split(_output([*command, os.path.abspath(folder)]), name, path_of)  # noqa: PTH100 - as above
+        return _split(_output([*command, os.path.abspath(folder)]), name, path_of)  # noqa: PTH100 - as above
     except RenderError as error:
         return [Manifest(name, (Unreadable(name, 1, 1, f"cannot be rendered: {error}"),))]
+
+
+def _split(output: bytes, whole: str, path_of: Callable[[str], str]) -> list[Manifest]:
+    """Return the documents in *output* as one file for each template, with positions in the output; *path_of* returns the path of a template.
+
+    Helm writes the template of each document as a comment; the document is named after it.  Text that is not below such a comment belongs to
+    the file *whole*.
+    """
+    from validators.lint import documents
+    from validators.lint.documents import Document, Manifest
+    from validators.lint.places import Lines
+
+    parsed, text = documents.parse(whole, output), output.decode("utf-8", "replace")
+    lines = Lines(text)
+    sources = [(lines.position(match.start())[0], match[1]) for match in _SOURCE.finditer(text)]
+    starts = [line for line, _ in sources]
+
+    def file_at(line: int) -> str:
+        number = bisect.bisect_right(starts, line)
+        return f"{path_of(sources[number - 1][1]) if number else whole} (rendered)"
+
+    parts: dict[str, list[FilePart]] = {}
+    for part in parsed.parts:
+        file = file_at(part.span(FieldPath()).line if isinstance(part, Document) else part.line)
+        parts.setdefault(file, []).append(replaced(part, file=file))
+    comments: dict[str, list[Comment]] = {}
+    for comment in parsed.comments:
+        comments.setdefault(file_at(comment.line), []).append(comment)
+    return [Manifest(file, tuple(listed), tuple(comments.get(file, ()))) for file, listed in parts.items()]
 
 
 def _output(command: Sequence[str]) -> bytes:

@@ -121,7 +121,7 @@ class Session:
     def documents(self, path: str) -> tuple[Document, ...]:
         """Return the readable documents of a file."""
         manifest = self.workspace.files.get(self.name_of(path))
-        return tuple(part for part in manifest.parts if isinstance(part, Document)) if manifest else ()
+        return manifest.documents if manifest else ()
 
     def name_of(self, path: str) -> str:
         """Return the name of the file at *path*."""

@@ -7,8 +7,7 @@ import pytest
 from tests.validators.rules.test_every_rule import settings
 from validators import rules
 from validators.lint import against, documents, lint_files
-from validators.lint.against import Placed
-from validators.lint.lint_files import Before
+from validators.lint.against import Before, Placed
 from validators.rules.base import Example, Operation
 
 GROUP = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {{name: {}}}\nspec: {{schedulingPolicy: {{gang: {{minCount: {}}}}}}}\n"
@@ -22,7 +21,8 @@ def placed(**names: str) -> list[Placed]:
 
 def counts(before: list[Placed], after: list[Placed]) -> list[int | None]:
     """Return ``minCount`` of the object before the change of each object."""
-    return [old and old.spec.scheduling_policy.gang.min_count for old in against.matched(before, after)]  # type: ignore[union-attr]
+    olds = Before(before, str).matched([(each.place, each.object) for each in after])
+    return [old and old.spec.scheduling_policy.gang.min_count for old in olds]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,10 @@ from kubeapi.meta import replaced
 from tests.sampling import sampled
 from tests.validators.lint.test_cases import CASES
 from validators import rules
-from validators.lint import batch, examination, files, lint_files, neighbours, object_store, segments, yaml_values
-from validators.lint.batch import Batch, ChangedError, Gathered, Task
-from validators.lint.byte_store import MemoryByteStore
+from validators.lint import batch, engine, files, large_files, lint_files, object_store, yaml_values
+from validators.lint.batch import Batch, ChangedError, Gathered, Neighbours, Task
 from validators.lint.finding import Report
-from validators.lint.object_columns import OF_KIND, Columns
+from validators.lint.object_columns import OF_KIND, Columns, MemoryByteStore
 from validators.lookup import KnownObjects
 from validators.rules.base import Settings
 
@@ -44,7 +43,7 @@ def linted(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 
     remaining = both.remaining
     findings = [each for first in range(0, len(remaining), 3) for each in both.validate(remaining[first : first + 3], settings)]
     both.examination.findings += batch.decode_findings(batch.encode(findings))
-    return lint_files.report_on(both.examination, tuple(name for name, _ in files.listed(paths)), settings)
+    return engine.report_on(both.examination, tuple(name for name, _ in files.listed(paths)), settings)
 
 
 def in_memory(paths: Sequence[str], objects: Sequence[str] = (), settings: Settings = SETTINGS) -> Report:
@@ -91,7 +90,7 @@ def test_segments(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     content = text.replace("\n", end).encode() + chance.choice((b"", b"", b"\n---\n\xff\xfe"))
     (tmp_path / "a.yaml").write_bytes(content)
     expected = in_memory([str(tmp_path)])
-    monkeypatch.setattr(segments, "BLOCK", chance.choice((64, 300, 1000)))
+    monkeypatch.setattr(large_files, "BLOCK", chance.choice((64, 300, 1000)))
     assert linted([str(tmp_path)]) == expected
 
 
@@ -99,9 +98,9 @@ def test_a_large_file_is_read_in_parts(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("---\n".join(GROUP.format(number, number % 1000) for number in range(6000)))
     with path.open("rb") as stream:
-        parts = [(segment, len(manifest.parts)) for segment, manifest in segments.read("a.yaml", stream)]
+        parts = [(segment, len(manifest.parts)) for segment, manifest in large_files.read("a.yaml", stream)]
     assert len(parts) > 2
-    assert all(segment.size is not None and segment.size <= 2 * segments.BLOCK for segment, _ in parts)
+    assert all(segment.size is not None and segment.size <= 2 * large_files.BLOCK for segment, _ in parts)
     assert sum(count for _, count in parts) == 6000
     report = linted([str(path)])
     assert report == in_memory([str(path)])
@@ -112,14 +111,14 @@ def test_a_large_file_is_read_in_parts(tmp_path: Path) -> None:
 def test_a_file_without_documents(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.yaml").write_text(ending)
     expected = in_memory([str(tmp_path)])
-    monkeypatch.setattr(segments, "BLOCK", 2)
+    monkeypatch.setattr(large_files, "BLOCK", 2)
     assert linted([str(tmp_path)]) == expected
 
 
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.yaml").write_text("---\n".join(GROUP.format(number, 1) for number in range(20)))
-    monkeypatch.setattr(segments, "BLOCK", 200)
-    monkeypatch.setattr(segments, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(large_files, "BLOCK", 200)
+    monkeypatch.setattr(large_files, "LARGEST_FILE", 1000)
     report = linted([str(tmp_path)])
     assert [(each.rule, each.span.line) for each in report.findings] == [("unreadable", 1)]
     assert report.summary.documents == 0
@@ -171,7 +170,7 @@ def test_the_lookup_has_the_results_of_known_objects(tmp_path: Path) -> None:
     for number, text in enumerate(EXAMPLES):
         (tmp_path / f"{number}.yaml").write_text(text)
     objects = []
-    first = examination.FirstPass(SETTINGS, lambda _document, _examined, item: objects.append(item))
+    first = engine.FirstPass(SETTINGS, lambda _document, _examined, item: objects.append(item))
     for manifest in files.read_manifests([str(tmp_path)], io.BytesIO()):
         first.read_manifest(manifest)
     expected, stored = KnownObjects(objects, complete=False), gathered([str(tmp_path)]).objects
@@ -264,7 +263,7 @@ def test_without_fixes_the_places_of_all_fields_are_not_needed(tmp_path: Path, m
 def test_units_of_neighbours_have_the_same_settings() -> None:
     """Settings that are not the same object are compared field by field, for each document."""
     for settings in (SETTINGS, dataclasses.replace(SETTINGS, fixes=False)):
-        first, second = (neighbours.Neighbours(Columns(), settings)._settings for _ in range(2))
+        first, second = (Neighbours(Columns(), settings)._settings for _ in range(2))
         assert first is second
         assert first == dataclasses.replace(settings, fixes=False)
 

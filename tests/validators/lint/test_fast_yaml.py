@@ -14,7 +14,7 @@ from kubeapi.field_path import FieldPath
 from tests.sampling import every
 from tests.validators.lint.test_cases import CASES
 from validators import rules
-from validators.lint import fast_yaml, usual_fields, yaml_stream, yaml_text
+from validators.lint import fast_yaml, fast_yaml_places, yaml_stream, yaml_text
 from validators.lint.places import Chunk, Fault, Lines
 
 EXAMPLES = [each.yaml for rule in rules.discover().values() for each in (*rule.good, *rule.bad)]
@@ -95,7 +95,7 @@ def check(text: str) -> bool:
     assert repr(slow) == repr([fast]), text
     shapes, values = fast_yaml.lines(text) or ((), [])
     assert repr(fast_yaml._compiled(shapes)(*values)) == repr(fast), text
-    places = fast_yaml.survey(text)
+    places = fast_yaml_places.survey(text)
     assert places is None or repr(places) == repr(yaml_text.survey(text)), text
     check_fields(text, fast)
     return True
@@ -103,11 +103,11 @@ def check(text: str) -> bool:
 
 def check_fields(text: str, content: object) -> None:
     """Compare the spans of single fields, and of fields that are absent, with those of all places."""
-    one_by_one = Chunk(Lines(text), 0, text, lambda _: pytest.fail("the places of all fields are not needed"), find=usual_fields.extent)
+    one_by_one = Chunk(Lines(text), 0, text, lambda _: pytest.fail("the places of all fields are not needed"), find=fast_yaml_places.extent)
     whole = Chunk(Lines(text), 0, text, yaml_text.survey)
     for parts in paths_in(content):
         one_by_one._fields_left = one_by_one.lines._positions_left = 1
-        extent = usual_fields.extent(text, parts)
+        extent = fast_yaml_places.extent(text, parts)
         if extent is None:
             assert "[" in text or "{" in text, (text, parts)
         else:
@@ -250,7 +250,7 @@ def test_the_known_lines_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_documents_of_one_shape_have_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
     monkeypatch.setattr(fast_yaml, "_plans", {})
-    monkeypatch.setattr(fast_yaml, "_built", lambda *lines, made=fast_yaml._built: built.append(lines) or made(*lines))
+    monkeypatch.setattr(fast_yaml, "built", lambda *lines, made=fast_yaml.built: built.append(lines) or made(*lines))
     number = fast_yaml._REPEATED + 5
     texts = [f"---\na: {{}}\n# {each}\nb:\n- c: {each}\n  d: [u, w]\n- e\nf: v{each}\n" for each in range(number)]
     read = [fast_yaml.mapping(text) for text in texts]

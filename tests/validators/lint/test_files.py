@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from validators.lint import discovery, documents, file_content, files, segments
+from validators.lint import discovery, documents, file_content, files, large_files
 from validators.lint.documents import Document, Manifest, Unreadable
 
 POD = "apiVersion: v1\nkind: Pod\n"
@@ -127,7 +127,7 @@ def test_a_pipe_that_is_named_is_read(tree: Path, read: Callable[..., Iterable[M
 
 @pytest.mark.parametrize("read", [files.manifests, files.read_manifests], ids=["in segments", "whole"])
 def test_a_device_without_end_is_too_large(monkeypatch: pytest.MonkeyPatch, read: Callable[..., Iterable[Manifest]]) -> None:
-    for module in (files, documents, segments):
+    for module in (files, documents, large_files):
         monkeypatch.setattr(module, "LARGEST_FILE", 100_000)
     (result,) = read(["/dev/zero"], io.BytesIO())
 

@@ -16,11 +16,11 @@ from kubeapi.field_path import FieldPath
 from tests.validators.lint.parsing import kinds, parse
 from tests.validators.lint.test_batch import gathered, in_memory, linted
 from validators.field import nearest
-from validators.lint import batch, documents, examination, files, json_text, known_index, limits, object_store, places, segments
-from validators.lint.byte_store import MemoryByteStore
+from validators.lint import batch, documents, examination, files, json_text, large_files, limits, object_index, object_store, places
 from validators.lint.documents import Document, Unreadable
 from validators.lint.examination import findings_of, subject_of
 from validators.lint.finding import LONGEST_NAME, LONGEST_TEXT, Finding
+from validators.lint.object_columns import MemoryByteStore
 from validators.lint.places import LONGEST_EXCERPT, Lines
 from validators.model.objects import Object, decode_kind
 from validators.pipeline import examine
@@ -166,8 +166,8 @@ def test_a_name_that_is_longer_than_any_valid_one_is_compared_with_no_other() ->
 def test_a_large_file_is_read_once_for_the_findings_of_all_its_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Findings that need objects of other files are determined in tasks of a few objects."""
     reads: list[str] = []
-    original = segments.documents_of
-    monkeypatch.setattr(segments, "documents_of", lambda name, *rest: reads.append(name) or original(name, *rest))  # type: ignore[func-returns-value]
+    original = large_files.documents_of
+    monkeypatch.setattr(large_files, "documents_of", lambda name, *rest: reads.append(name) or original(name, *rest))  # type: ignore[func-returns-value]
     items = [group(f"g{number}", workloadRef={"workloadName": "w", "templateName": "absent"}) for number in range(40)]
     (tmp_path / "a.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     (tmp_path / "b.json").write_text("\n".join(map(json.dumps, items[:20])))
@@ -186,7 +186,7 @@ def test_a_large_file_is_read_once_for_the_findings_of_all_its_objects(tmp_path:
 def test_many_objects_of_one_name_that_are_no_groups_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, split: bool) -> None:
     """A composite of the wrong shape is looked up by its name, but is in no tree: each group that refers to it is by itself."""
     looked_at = 0
-    original = known_index.groups_among
+    original = object_index.groups_among
 
     def counted(objects: object) -> Iterator[object]:
         nonlocal looked_at
@@ -194,7 +194,7 @@ def test_many_objects_of_one_name_that_are_no_groups_are_read_once(tmp_path: Pat
         looked_at += len(listed)
         return original(listed)
 
-    monkeypatch.setattr(known_index, "groups_among", counted)
+    monkeypatch.setattr(object_index, "groups_among", counted)
 
     def objects_looked_at(count: int) -> int:
         nonlocal looked_at
@@ -214,12 +214,12 @@ def test_many_objects_of_one_name_that_are_no_groups_are_read_once(tmp_path: Pat
     assert growth(objects_looked_at, 2 * object_store.MANY) < LINEAR
 
 
-class CountedEntries(list[tuple[known_index.Place, Object]]):
+class CountedEntries(list[tuple[object_index.Place, Object]]):
     """Entries that count those that are read."""
 
     touched = 0
 
-    def __iter__(self) -> Iterator[tuple[known_index.Place, Object]]:
+    def __iter__(self) -> Iterator[tuple[object_index.Place, Object]]:
         for each in super().__iter__():
             self.touched += 1
             yield each
@@ -227,12 +227,12 @@ class CountedEntries(list[tuple[known_index.Place, Object]]):
 
 def test_of_many_pods_of_a_group_only_those_are_read_that_are_used() -> None:
     spec = {"schedulingGroup": {"podGroupName": "g"}, "containers": [{"name": "main", "image": "train"}]}
-    index = known_index.ObjectIndex()
+    index = object_index.ObjectIndex()
     for number in range(9):
         index.append((b"", number), decode_kind("Pod", {"metadata": {"name": f"p{number}"}, "spec": spec}))
     key = ("children", "Pod", "default", "g")
     index._objects[key] = entries = CountedEntries(index._objects[key])
-    pods = known_index.RecordingLookup(index).children(*key[1:])
+    pods = object_index.RecordingLookup(index).children(*key[1:])
 
     assert (9, ["p0", "p8"], ["p7", "p8"]) == (
         len(pods),
@@ -294,9 +294,9 @@ def test_aliases_of_all_documents_of_a_file_count_together(monkeypatch: pytest.M
 
 def test_aliases_of_all_segments_of_a_file_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("validators.lint.yaml_events.MOST_REPEATED", 3 * REPEATED)
-    monkeypatch.setattr(segments, "BLOCK", len(BOMB) + 10)
+    monkeypatch.setattr(large_files, "BLOCK", len(BOMB) + 10)
     content = "---\n".join([BOMB] * 6).encode()
-    parts = [part for _, manifest in segments.read("a.yaml", io.BytesIO(content)) for part in manifest.parts]
+    parts = [part for _, manifest in large_files.read("a.yaml", io.BytesIO(content)) for part in manifest.parts]
 
     assert [type(each).__name__ for each in parts] == ["Document"] * 3 + ["Unreadable"] * 3
     assert parts[3:] == [*parse(content).parts[3:]]

@@ -1,4 +1,4 @@
-"""Files in segments: a large YAML file is read and parsed a part at a time, so that only a part is in memory.
+"""Large files: a large YAML file is read and parsed a segment at a time, so that only a part of it is in memory.
 
 A segment ends where ``yaml_stream.split`` ends a document.  A file of JSON, and a file of one block, is one segment.
 """

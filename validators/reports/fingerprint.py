@@ -1,4 +1,4 @@
-"""Fingerprints of findings that stay when lines move: for code scanning services and baselines."""
+"""Fingerprints of findings that stay when lines move: for code scanning services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Index of the objects of many files that can change, as a lookup that records what is read.
+"""Index of objects by the keys by which rules look them up, and lookups in an index; one records what is read.
 
 The lookups have the results of ``lookup.KnownObjects`` for the same objects in the same order.
 """
@@ -6,11 +6,13 @@ The lookups have the results of ``lookup.KnownObjects`` for the same objects in 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar, overload
+import dataclasses
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar, overload
 
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.priority import SYSTEM_CLASSES
+from validators.hierarchy.tree import GroupTree
 from validators.lookup import references_to_groups
 from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
 
@@ -23,18 +25,19 @@ The last one is whether the index has any object of that kind.
 """
 
 
-P = TypeVar("P", Place, int)
+P = TypeVar("P", bound=Any)
+"""Place of an object: a ``Place`` or a number, by which objects are in order."""
 
 
-class ObjectIndex:
+class ObjectIndex(Generic[P]):
     """Objects with their places, in order of place."""
 
     def __init__(self) -> None:
-        self._objects: dict[Key, list[tuple[Place, Object]]] = {}
-        self._groups: dict[Key, list[tuple[Place, Group]]] = {}
+        self._objects: dict[Key, list[tuple[P, Object]]] = {}
+        self._groups: dict[Key, list[tuple[P, Group]]] = {}
         """Cache: the groups among the objects of a key."""
 
-    def add(self, place: Place, item: Object) -> set[Key]:
+    def add(self, place: P, item: Object) -> set[Key]:
         """Add an object; return the keys whose objects are changed by that."""
         keys = {*_keys(item)}
         if not self._objects.get(("kind", item.kind)):
@@ -44,13 +47,13 @@ class ObjectIndex:
             bisect.insort(self._objects.setdefault(key, []), (place, item), key=_place)
         return keys
 
-    def append(self, place: Place, item: Object) -> None:
+    def append(self, place: P, item: Object) -> None:
         """Add an object after all others."""
         for key in _keys(item):
             self._groups.pop(key, None)
             self._objects.setdefault(key, []).append((place, item))
 
-    def remove(self, place: Place, item: Object) -> set[Key]:
+    def remove(self, place: P, item: Object) -> set[Key]:
         """Remove an object that was added at *place*; return the keys whose objects are changed by that."""
         keys = {*_keys(item)}
         for key in _keys(item):
@@ -63,11 +66,11 @@ class ObjectIndex:
             keys.add(("known", item.kind))
         return keys
 
-    def objects(self, key: Key) -> list[tuple[Place, Object]]:
+    def objects(self, key: Key) -> list[tuple[P, Object]]:
         """Return the objects of a key with their places."""
         return self._objects.get(key, [])
 
-    def groups(self, key: Key) -> list[tuple[Place, Group]]:
+    def groups(self, key: Key) -> list[tuple[P, Group]]:
         """Return the groups among the objects of a key with their places: many objects of one name can be unreadable as groups."""
         groups = self._groups.get(key)
         if groups is None:
@@ -75,12 +78,13 @@ class ObjectIndex:
         return groups
 
 
-class RecordingLookup:
-    """Lookup in an index; *reads* has the keys on which its results depend."""
+class IndexLookup(Generic[P]):
+    """Lookup in an index.  Of the kinds *listed*, no other objects exist."""
 
-    def __init__(self, index: ObjectIndex) -> None:
+    def __init__(self, index: ObjectIndex[P], listed: Container[str] = ()) -> None:
         self._index = index
-        self.reads: set[Key] = set()
+        self._listed = listed
+        self._widths: dict[tuple[str, str], bool] = {}
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """See Lookup."""
@@ -95,19 +99,45 @@ class RecordingLookup:
         return _Objects(lambda: listed)
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
-        """See Lookup.  The result depends on the objects of the kind only if it is read."""
-        self.reads.add(("known", kind))
-        return _Objects(lambda: self.read(("kind", kind))) if self._index.objects(("kind", kind)) else None
+        """See Lookup."""
+        if not self._index.objects(("kind", kind)):
+            return () if kind in self._listed else None
+        return _Objects(lambda: self.read(("kind", kind)))
 
-    def read(self, key: Key) -> list[tuple[Place, Object]]:
-        """Return the objects of a key with their places, and record the key."""
-        self.reads.add(key)
+    def connected(self, place: P, group: Group) -> Connected[P]:  # noqa: ARG002 - the group has the keys of its place
+        """Return the groups that are connected with *group*."""
+        return connected_groups(group, self.read_groups, self._widths)
+
+    def read(self, key: Key) -> list[tuple[P, Object]]:
+        """Return the objects of a key with their places."""
         return self._index.objects(key)
 
-    def read_groups(self, key: Key) -> list[tuple[Place, Group]]:
+    def read_groups(self, key: Key) -> list[tuple[P, Group]]:
+        """Return the groups of a key with their places."""
+        return self._index.groups(key)
+
+
+class RecordingLookup(IndexLookup[P]):
+    """Lookup in an index; *reads* has the keys on which its results depend."""
+
+    def __init__(self, index: ObjectIndex[P]) -> None:
+        super().__init__(index)
+        self.reads: set[Key] = set()
+
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
+        """See Lookup.  The result depends on the objects of the kind only if it is read."""
+        self.reads.add(("known", kind))
+        return super().list_kind(kind)
+
+    def read(self, key: Key) -> list[tuple[P, Object]]:
+        """Return the objects of a key with their places, and record the key."""
+        self.reads.add(key)
+        return super().read(key)
+
+    def read_groups(self, key: Key) -> list[tuple[P, Group]]:
         """Return the groups of a key with their places, and record the key."""
         self.reads.add(key)
-        return self._index.groups(key)
+        return super().read_groups(key)
 
 
 def groups_among(objects: Iterable[tuple[P, Object]]) -> Iterator[tuple[P, Group]]:
@@ -115,10 +145,23 @@ def groups_among(objects: Iterable[tuple[P, Object]]) -> Iterator[tuple[P, Group
     return ((place, item) for place, item in objects if isinstance(item, (PodGroup, CompositePodGroup)))
 
 
-def related_groups(group: Group, read: Callable[[Key], Iterable[tuple[P, Group]]]) -> list[tuple[P, Group]]:
-    """Return all groups that are connected with *group* by references to parents, with their places, in order of place.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Connected(Generic[P]):
+    """Groups that are connected by references to parents, by place, and their tree."""
 
-    *read* returns the groups of a key with their places.
+    groups: Mapping[P, Group]
+    tree: GroupTree
+
+    def among(self, places: Mapping[P, None]) -> list[P]:
+        """Return those of *places* that have one of the groups."""
+        fewer, others = sorted((self.groups, places), key=len)
+        return [each for each in fewer if each in others]
+
+
+def connected_groups(group: Group, read: Callable[[Key], Iterable[tuple[P, Group]]], widths: dict[tuple[str, str], bool]) -> Connected[P]:
+    """Return all groups that are connected with *group*, in order of place.
+
+    *read* returns the groups of a key with their places.  *widths* is the cache of ``GroupTree``, which depends on nodes only.
     """
     related: dict[P, Group] = {}
     seen: set[Key] = set()
@@ -132,7 +175,10 @@ def related_groups(group: Group, read: Callable[[Key], Iterable[tuple[P, Group]]
             if place not in related:
                 related[place] = item
                 waiting += _neighbours(item)
-    return sorted(related.items(), key=lambda each: each[0])
+    groups = dict(sorted(related.items(), key=lambda each: each[0]))
+    tree = GroupTree.build(groups.values())
+    tree.widths = widths
+    return Connected(groups, tree)
 
 
 def _neighbours(group: Group) -> Iterator[Key]:
@@ -148,7 +194,7 @@ def _neighbours(group: Group) -> Iterator[Key]:
 class _Objects(Sequence[Object]):
     """Objects of a key, read when they are used, and not copied: each of many pods looks up all pods of its group."""
 
-    def __init__(self, read: Callable[[], list[tuple[Place, Object]]]) -> None:
+    def __init__(self, read: Callable[[], Sequence[tuple[Any, Object]]]) -> None:
         self._read = read
 
     @overload
@@ -156,8 +202,9 @@ class _Objects(Sequence[Object]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Object]: ...
     def __getitem__(self, index: int | slice) -> Object | Sequence[Object]:
-        entries = self._read()[index]
-        return [item for _, item in entries] if isinstance(entries, list) else entries[1]
+        if isinstance(index, slice):
+            return [item for _, item in self._read()[index]]
+        return self._read()[index][1]
 
     def __iter__(self) -> Iterator[Object]:
         return (item for _, item in self._read())
@@ -166,7 +213,7 @@ class _Objects(Sequence[Object]):
         return len(self._read())
 
 
-def _place(entry: tuple[Place, Object]) -> Place:
+def _place(entry: tuple[P, Object]) -> P:
     return entry[0]
 
 
