@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from scheduler_core.model.nodes import Bools, Ints, Nodes
-from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.nodes import Bools, Ints
+from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Division
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
@@ -80,7 +80,7 @@ class DeviceBound:
         nodes = np.unique(members[there])
         most: Ints = np.zeros(len(rows), dtype=np.int64)
         for serial, count in self._waiting.items():
-            bounds = _most_pods(self._examples[serial], nodes, state)
+            bounds = state.stateful.most_pods(self._examples[serial], nodes)
             if bounds is None:
                 most += count
             else:
@@ -88,11 +88,6 @@ class DeviceBound:
                 most += np.minimum(sums, count)
         few: Bools = most < self._pods
         return few
-
-
-def _most_pods(pod: PodRecord, nodes: Nodes, state: PlacementState) -> Ints | None:
-    bounds = (each.most_pods(pod, nodes) for each in state.stateful.plugins)
-    return next((each for each in bounds if each is not None), None)
 
 
 def countable(request: PlacementRequest) -> bool:

@@ -2,10 +2,10 @@
 
 base                    the kinds of plugin: static, node-local, ledger, stateful
 declared_values         values that a plugin keeps of each node and pod, and the fields that it reads for them
+claim_allocation        mixin of the stateful plugins that give claims a volume or devices
 registry                the modelled plugins; a new plugin is added here
 profile                 the enabled plugins over the nodes of a snapshot, compiled for each pod shape
 stateful_plugins        the stateful plugins over the pods of a snapshot, with assume and rewind
-active_plugins          the stateful plugins in use
 unmodelled_fields       refuses pods with fields that are not modelled
 node_unschedulable      NodeUnschedulable
 taint_toleration        TaintToleration

@@ -7,7 +7,7 @@ device that an earlier pod has taken is not free for later pods.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin, StaticPlugin, normalised
+from scheduler_core.plugins.claim_allocation import ClaimAllocation
 from scheduler_core.plugins.pod_counts import PodCounts
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class DynamicResources(StaticPlugin):
         return [(reason, np.logical_and.reduce(each)) for reason, each in filters if each]
 
 
-class DeviceAllocation(StatefulPlugin):
+class DeviceAllocation(ClaimAllocation):
     """Devices for claims that are not allocated.
 
     kube-scheduler does not free a device when it tries the eviction of a pod.  If *sparing*, a claim is free when all its users are evicted.
@@ -70,9 +71,7 @@ class DeviceAllocation(StatefulPlugin):
     weight = WEIGHT
     events = frozenset({ClusterEvent.NODE, ClusterEvent.DEVICE})
     about_pods = False
-    searched = True
     narrows = True
-    freeing = True
 
     def __init__(self, counts: PodCounts) -> None:
         super().__init__(counts)
@@ -167,6 +166,11 @@ class DeviceAllocation(StatefulPlugin):
                 bounds[number] = most
         return bounds
 
+    @property
+    def evictions_help(self) -> bool:
+        """Return whether evictions free devices."""
+        return self.sparing
+
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
         """Return whether the devices of *pod* can be missing for *other*."""
         if not self.touches(other):
@@ -244,3 +248,8 @@ class DeviceAllocation(StatefulPlugin):
         """Return the claims of *pod*, which is assumed, that are allocated."""
         self._allocate_postponed()
         return () if self.claims is None or not pod.device_claims else self.claims.allocations(pod)
+
+
+def device_allocation(plugins: Iterable[StatefulPlugin]) -> DeviceAllocation | None:
+    """Return the plugin of *plugins* that allocates devices; None if it is not among them."""
+    return next((each for each in plugins if isinstance(each, DeviceAllocation)), None)

@@ -11,7 +11,8 @@ from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import BIND_CONFLICT, ClaimName
-from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
+from scheduler_core.plugins.base import ClusterEvent, Filters
+from scheduler_core.plugins.claim_allocation import ClaimAllocation
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE, PROVISIONED, Picks, VolumePicks
 
@@ -19,13 +20,12 @@ _REASONS = (BIND_CONFLICT, NOT_ENOUGH_SPACE)
 _FITS, _UNKNOWN = -1, -2
 
 
-class VolumeMatching(StatefulPlugin):
+class VolumeMatching(ClaimAllocation):
     """Static matching of free volumes, pod by pod.  A volume that a pod has taken is not free again when the pod is evicted."""
 
     name = "VolumeBinding"
     weight = 1
     events = frozenset({ClusterEvent.NODE, ClusterEvent.VOLUME})
-    searched = True
     about_pods = False
 
     def __init__(self, counts: PodCounts) -> None:
