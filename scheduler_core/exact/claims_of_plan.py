@@ -16,7 +16,7 @@ from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.dynamic_resources import device_allocation
-from scheduler_core.plugins.volume_matching import VolumeMatching
+from scheduler_core.plugins.volume_binding import VolumeMatching
 
 PlannedLeaf = tuple[PlacementRequest, PlacementOutcome]
 

@@ -106,7 +106,7 @@ class DeviceAllocation(ClaimAllocation):
             return []
         reasons = self.claims.reasons(pod, nodes)
         found = dict.fromkeys(filter(None, reasons))
-        return [(reason, np.array([each != reason for each in reasons], dtype=bool)) for reason in found]
+        return [(reason, np.array([other != reason for other in reasons], dtype=bool)) for reason in found]
 
     def failure(self, pod: PodRecord) -> FilterFailed | None:
         """Return the error that ends the attempt to place *pod* on the nodes filtered last; None if there is none."""
@@ -132,15 +132,15 @@ class DeviceAllocation(ClaimAllocation):
             return
         for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
             extended = need.extended.requests if need.extended is not None else ()
-            requests = need.spec.requests if need.spec is not None else [each for _, of_name in extended for each in of_name]
-            for each in (each for request in requests for each in request.alternatives):
-                if (found := self.claims.found.unevaluated(each, claim.named)) is not None:
-                    yield found
+            requests = need.spec.requests if need.spec is not None else [request for _, of_name in extended for request in of_name]
+            for alternative in (alternative for request in requests for alternative in request.alternatives):
+                if (selector := self.claims.found.unevaluated(alternative, claim.named)) is not None:
+                    yield selector
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - as in ``filters``
         """Return the preference of the alternatives that the pod gets on *nodes*."""
         specs = [need.spec for need in pod.shape.devices if need.spec is not None]
-        if self.claims is None or not any(each.name for spec in specs for request in spec.requests for each in request.alternatives):
+        if self.claims is None or not any(wanted.name for spec in specs for request in spec.requests for wanted in request.alternatives):
             return np.zeros(len(nodes), dtype=np.int64)
         return np.array([self.claims.score(pod, node) for node in nodes.tolist()], dtype=np.int64)
 

@@ -18,15 +18,14 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.model.selectors import admits
+from scheduler_core.plugins.affinity_terms import PodTerms
 from scheduler_core.plugins.base import ClusterEvent, Filters
-from scheduler_core.plugins.default_spread import NO_DEFAULTS, SYSTEM_DEFAULTS, DefaultSpread, SpreadTerms
 from scheduler_core.plugins.node_affinity import selected_nodes
-from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.pod_kinds import PodKind
-from scheduler_core.plugins.pod_tally import Ids, PodTally
-from scheduler_core.plugins.pod_terms import PodTerms, SpreadTerm, is_hard
+from scheduler_core.plugins.pod_counts import PodCounts, PodKind
+from scheduler_core.plugins.spread_constraints import NO_DEFAULTS, SYSTEM_DEFAULTS, DefaultSpread, SpreadTerm, SpreadTerms, is_hard
 from scheduler_core.plugins.spread_score import IGNORED, DomainMembers, SoftRule, SoftSpread, SpreadScoring, normalise
 from scheduler_core.plugins.taint_toleration import HARD, Tolerations
+from scheduler_core.plugins.topology_counts import Ids, PodTally
 
 SPREAD = "node(s) didn't match pod topology spread constraints"
 LACKS_TOPOLOGY = "node(s) didn't match pod topology spread constraints (missing required label)"

@@ -17,10 +17,9 @@ import numpy as np
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.plugins.base import StatefulPlugin
-from scheduler_core.plugins.default_spread import NO_DEFAULTS, DefaultSpread
 from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.pod_tally import Ids, NodeTally
-from scheduler_core.plugins.pod_terms import SpreadTerm
+from scheduler_core.plugins.spread_constraints import NO_DEFAULTS, DefaultSpread, SpreadTerm
+from scheduler_core.plugins.topology_counts import Ids, NodeTally
 
 WORST, BEST = 0, 100
 """Bounds of a normalised score."""

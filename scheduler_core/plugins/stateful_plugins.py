@@ -22,11 +22,11 @@ from scheduler_core.model.volumes import ClaimName
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, StatefulPlugin
 from scheduler_core.plugins.claim_allocation import ClaimAllocation, requests_count
-from scheduler_core.plugins.default_spread import NO_TERMS, SYSTEM_DEFAULTS, DefaultSpread, SpreadDefaults
+from scheduler_core.plugins.equally_spread_pods import SpreadKinds
 from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.pod_tally import NodeTally
-from scheduler_core.plugins.spread_kinds import SpreadKinds
+from scheduler_core.plugins.spread_constraints import NO_TERMS, SYSTEM_DEFAULTS, DefaultSpread, SpreadDefaults
 from scheduler_core.plugins.spread_score import SoftSpread, SpreadKind, SpreadScoring
+from scheduler_core.plugins.topology_counts import NodeTally
 
 
 @dataclasses.dataclass(slots=True, eq=False)

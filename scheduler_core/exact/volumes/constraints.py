@@ -22,11 +22,11 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volume_users import Disk, VolumeKey
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.assumed_volumes import PROVISIONED
 from scheduler_core.plugins.claim_allocation import requests_count
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation
+from scheduler_core.plugins.volume_binding import VolumeMatching
 from scheduler_core.plugins.volume_counts import VolumeCounts
-from scheduler_core.plugins.volume_matching import VolumeMatching
-from scheduler_core.plugins.volume_picks import PROVISIONED
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
