@@ -119,7 +119,7 @@ def test_every_entry_of_the_tables_is_used(tree):
     names = {module.name.rpartition(".")[2] for module in tree}
     plugins = {part_of(module.name, "scheduler_core.plugins") for module in tree}
     naming = {
-        module.name.rpartition(".")[2]
+        part_of(module.name, "scheduler_core.placement")
         for module in tree
         if module.name.startswith("scheduler_core.placement.")
         and {part_of(each.target, "scheduler_core.plugins") for each in module.imports} - {""} - FOR_ALL_PLUGINS

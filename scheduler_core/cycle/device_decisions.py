@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from scheduler_core.causes.claims import (
     BindingConditionsAwaited,
@@ -29,7 +29,7 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.base import StatefulPlugin
-from scheduler_core.plugins.dynamic_resources import DeviceAllocation
+from scheduler_core.plugins.dynamic_resources import device_allocation
 
 Assigned = tuple[PodRecord, int]
 _LISTED = 3
@@ -58,7 +58,8 @@ def with_devices(
 
 def attempt_ended(plugins: Sequence[StatefulPlugin]) -> AttemptEnded | None:
     """Return what the error that ended an attempt means; None if it is not about devices."""
-    return next((plugin.attempt_ended() for plugin in plugins if isinstance(plugin, DeviceAllocation)), None)
+    allocation = device_allocation(plugins)
+    return None if allocation is None else allocation.attempt_ended()
 
 
 def with_waiting_pods_placed(decision: Decision) -> Decision:
@@ -101,8 +102,8 @@ def chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) 
 
 def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> BoundOtherwise | None:
     """Return the claims of the placed *pods* that kube-scheduler 1.37.1 does not bind as decided; None without any."""
-    with_claims = [pod for pod, _ in pods if pod.device_claims]
-    exchanged = [DevicesExchanged(pod.key) for pod in with_claims if any(plugin.exchanged(pod) for plugin in plugins)]
+    with_claims, allocation = [pod for pod, _ in pods if pod.device_claims], device_allocation(plugins)
+    exchanged = [DevicesExchanged(pod.key) for pod in with_claims if allocation is not None and allocation.exchanged(pod)]
     users = Counter(claim for pod in with_claims for claim, _ in _taken(pod, plugins))
     shared = tuple(claim.named for claim, count in users.items() if count > 1)
     faults = (*exchanged, *((SharedClaims(shared),) if shared else ()))
@@ -112,11 +113,10 @@ def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) 
 def _left_out(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> SelectorsNotEvaluated | None:
     """Return the selectors of the placed *pods* that could not be evaluated for some device; None without any."""
     found: dict[tuple[DeviceNeed, ...], list[SelectorNotEvaluated]] = {}
-    for plugin in plugins:
-        if isinstance(plugin, DeviceAllocation):
-            for pod, _ in pods:
-                if pod.shape.picks_devices and pod.shape.devices not in found:
-                    found[pod.shape.devices] = [*plugin.unevaluated(pod)]
+    if (allocation := device_allocation(plugins)) is not None:
+        for pod, _ in pods:
+            if pod.shape.picks_devices and pod.shape.devices not in found:
+                found[pod.shape.devices] = [*allocation.unevaluated(pod)]
     selectors = dict.fromkeys(selector for each in found.values() for selector in each)
     return SelectorsNotEvaluated(tuple(selectors)[:_LISTED]) if selectors else None
 
@@ -168,5 +168,6 @@ def _words_order(refused: ReservationRefused) -> tuple[str, bool]:
     return f"{refused.claim.full_name}:", not refused.too_many
 
 
-def _taken(pod: PodRecord, plugins: Iterable[StatefulPlugin]) -> Iterator[tuple[DeviceClaim, Allocation]]:
-    return (each for plugin in plugins for each in plugin.allocations(pod))
+def _taken(pod: PodRecord, plugins: Iterable[StatefulPlugin]) -> Sequence[tuple[DeviceClaim, Allocation]]:
+    allocation = device_allocation(plugins)
+    return () if allocation is None else allocation.allocations(pod)

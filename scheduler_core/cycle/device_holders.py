@@ -11,7 +11,7 @@ from kubeapi.meta import replaced
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.base import StatefulPlugin
-from scheduler_core.plugins.dynamic_resources import DeviceAllocation
+from scheduler_core.plugins.dynamic_resources import device_allocation
 
 _FIRST_SERIAL = 2**41
 """Above the serials of all shapes of pods."""
@@ -24,9 +24,8 @@ def named_claims(pods: Iterable[PodRecord]) -> frozenset[str]:
 
 def keep_claims(plugins: Iterable[StatefulPlugin], claims: frozenset[str]) -> None:
     """Let *claims*, by key, keep their devices when their users are evicted, because pods that stay are to use them."""
-    for plugin in plugins:
-        if isinstance(plugin, DeviceAllocation):
-            plugin.keep_claims(claims)
+    if (allocation := device_allocation(plugins)) is not None:
+        allocation.keep_claims(claims)
 
 
 class DeviceHolders:

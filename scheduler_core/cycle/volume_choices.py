@@ -8,7 +8,7 @@ from scheduler_core.model.decision import VolumeChoice
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.volume_picks import PROVISIONED, Pick, VolumePicks, volumes_beyond_requests
+from scheduler_core.plugins.assumed_volumes import PROVISIONED, Pick, VolumePicks, volumes_beyond_requests
 
 
 class VolumeChoices:

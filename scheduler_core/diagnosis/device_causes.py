@@ -15,7 +15,7 @@ from scheduler_core.model.devices import Request
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.state import PlacementState, free_of
-from scheduler_core.plugins.dynamic_resources import DeviceAllocation
+from scheduler_core.plugins.dynamic_resources import DeviceAllocation, device_allocation
 
 _Request = tuple[str, str]
 """Claim and request."""
@@ -65,7 +65,7 @@ def _name(short: DeviceShortage) -> _Request:
 
 def device_plugin(state: PlacementState) -> DeviceAllocation | None:
     """Return the plugin that allocates devices; None if no pod or object needs it."""
-    return next((each for each in state.stateful.plugins if isinstance(each, DeviceAllocation)), None)
+    return device_allocation(state.stateful.plugins)
 
 
 def free_devices(state: PlacementState, pod: PodRecord, short: DeviceShortage, nodes: Nodes) -> int:

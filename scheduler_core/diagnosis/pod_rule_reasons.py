@@ -24,8 +24,8 @@ from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
 from scheduler_core.plugins.node_ports import PORTS
-from scheduler_core.plugins.pod_terms import SpreadTerm
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD, PodTopologySpread
+from scheduler_core.plugins.spread_constraints import SpreadTerm
 
 REASONS = (PORTS, AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, LACKS_TOPOLOGY, SPREAD)
 _RULES = {

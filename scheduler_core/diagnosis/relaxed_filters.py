@@ -20,6 +20,7 @@ from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import NamedFilter
+from scheduler_core.plugins.claim_allocation import requests_count
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
 from scheduler_core.plugins.node_affinity import NODE_AFFINITY, required_affinity, unmet_requirements
 from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE
@@ -94,7 +95,7 @@ def _without(
 ) -> DroppedFilter | None:
     if reason in _BETWEEN_PODS:
         others = (each for each in state.stateful.plugins if not isinstance(each, InterPodAffinity | PodTopologySpread))
-        if any(each.touches(refusals.pod) and not each.counted(refusals.pod) for each in others):
+        if any(each.touches(refusals.pod) and not requests_count(each, refusals.pod) for each in others):
             # The count would leave out the volumes or devices that the pods compete for as well.
             return None
         refused = {reason, *(each for each, _ in state.stateful.filter(refusals.pod, refusals.nodes))}

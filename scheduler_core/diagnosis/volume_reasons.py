@@ -38,8 +38,8 @@ from scheduler_core.model.topology import Placement
 from scheduler_core.model.volumes import BIND_CONFLICT, BoundClaim, ClaimState
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.assumed_volumes import NOT_ENOUGH_SPACE
 from scheduler_core.plugins.volume_binding import NODE_CONFLICT, UNBOUND, VolumeBinding
-from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE
 from scheduler_core.plugins.volume_zone import ZONE_CONFLICT, VolumeZone
 
 _BOUND_CONFLICTS = (NODE_CONFLICT, ZONE_CONFLICT)

@@ -15,7 +15,8 @@ from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.volume_matching import VolumeMatching
+from scheduler_core.plugins.dynamic_resources import device_allocation
+from scheduler_core.plugins.volume_binding import VolumeMatching
 
 PlannedLeaf = tuple[PlacementRequest, PlacementOutcome]
 
@@ -54,8 +55,8 @@ class ClaimsOfPlan:
             if isinstance(plugin, VolumeMatching):
                 volumes |= {(pod.namespace, pick.claim): pick.volume for pod, _ in pods for pick in plugin.picked(pod)}
         devices: dict[str, Allocation] = {}
-        for plugin in plugins if self._capacity.devices is not None else ():
-            devices |= {claim.key: each for pod, _ in pods for claim, each in plugin.allocations(pod)}
+        if self._capacity.devices is not None and (allocating := device_allocation(plugins)) is not None:
+            devices = {claim.key: allocation for pod, _ in pods for claim, allocation in allocating.allocations(pod)}
         return dataclasses.replace(outcome, volumes=volumes, devices=devices)
 
     def with_counted_devices(self, request: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:

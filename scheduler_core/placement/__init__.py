@@ -3,9 +3,7 @@
 greedy                 places a tree: evaluates every candidate placement, never moves a sibling
 pod_group              places the pods of one group on one placement
 candidate_placements   TopologyAware: candidate placements of a group
-sibling_volumes        existing volumes of the children of a tree, as kube-scheduler holds them
 feasibility            PlacementFeasible: decides whether the minimum of a group can still be met
-composite_progress     scheduled and failed children of a composite group
 placement_score        selection among feasible placements
 state                  placement state: nodes, ledger, plugins, nominations
 placement_request      an entity prepared for placement, with its signature
@@ -14,16 +12,11 @@ outcome                result of one group on one placement
 equal_pods             places equal pods in one step
 equal_pods_by_domain   the same for all domains of a topology level in one step
 equal_pods_normalized  the same with scores that are normalised over the feasible nodes
-equal_pods_spread      the same with topology spread constraints that score nodes
-spread_classes         feasible nodes by their raw topology spread score
-spread_codes           feasible nodes in the order of all other scores
-spread_first_pods      a few equal pods with such constraints, the first that these count
-spread_forecast        many equal pods with such constraints in one step, while their order can be foreseen
+soft_spread            the same with topology spread constraints that score nodes
 interleaved_shapes     places pods of few shapes in many short runs
 pod_by_pod             places any pods one by one
 domain_cache           results of a group in every domain, updated on change
-reachable_domains      rules out domains that static filters close to a group's minimum
-lower_bound            rules out domains that cannot hold a group's minimum
+infeasible_domains     rules out domains that cannot hold a group's minimum, without a trial
 counters               counts of evaluated candidate placements
 extension_points       interfaces for placement plugins of other packages
 """

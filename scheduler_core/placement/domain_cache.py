@@ -10,12 +10,11 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import equal_pods_by_domain, placement_score
-from scheduler_core.placement.lower_bound import DeviceBound, LowerBound, countable
+from scheduler_core.placement.infeasible_domains import DeviceBound, LowerBound, countable, reachable
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.placement_score import PlacementScore, amounts_of_pod, proposed_amounts
 from scheduler_core.placement.pod_group import succeeded
-from scheduler_core.placement.reachable_domains import reachable
 from scheduler_core.placement.state import PlacementState
 
 _AT_ONCE = 8

@@ -138,7 +138,7 @@ def _location(plugin: object, error: Exception) -> tuple[str, int | None]:
     ]
     others = [each for each in frames if each[0] not in _OURS]
     package = type(plugin).__module__.partition(".")[0]
-    for _, frame, line in ([each for each in others if each[0] == package] or others)[-1:]:
+    for _, frame, line in ([other for other in others if other[0] == package] or others)[-1:]:
         return frame.f_code.co_filename, line
     return "", None
 

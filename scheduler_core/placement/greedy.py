@@ -15,17 +15,18 @@ import numpy as np
 from scheduler_core.causes.attempts import AttemptReason, AttemptResult, PlacementsUnavailable, PluginReason
 from scheduler_core.model.decision import Search
 from scheduler_core.model.entity import Entity
+from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.pods import PodRecord, only_rows
 from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import candidate_placements
-from scheduler_core.placement.composite_progress import CompositeProgress, inadmissible
 from scheduler_core.placement.domain_cache import DomainCache, is_counted
+from scheduler_core.placement.feasibility import CompositeProgress, inadmissible
 from scheduler_core.placement.outcome import AssignedLeaf, PlacementOutcome, assigned, assigned_by_leaf
 from scheduler_core.placement.placement_request import PlacementRequest, Signatures
 from scheduler_core.placement.placement_score import PlacementScore, proposed_amounts
 from scheduler_core.placement.pod_group import try_leaf
-from scheduler_core.placement.sibling_volumes import free_volumes
 from scheduler_core.placement.state import PlacementState
 
 _CACHED_RESULTS = 100_000
@@ -58,15 +59,13 @@ class Greedy:
     def assume(self, request: PlacementRequest, outcome: PlacementOutcome, placed: Iterable[AssignedLeaf] | None = None) -> None:
         """Assume the pods that *outcome*, a success of *request*, places; *placed* are these pods if they are known already."""
         self.state.ledger.assume(outcome.loads, outcome.cause)
-        for plugin in self.state.stateful.plugins:
-            plugin.plan_claims(outcome.volumes, outcome.devices)
+        self.state.stateful.plan_claims(outcome.volumes, outcome.devices)
         if self.state.stateful.active or self.state.ledger.holding:
             for cause, pods in assigned_by_leaf(request, outcome) if placed is None else placed:
                 self.state.stateful.assume_all(pods, cause)
                 self.state.nominations.release_all_until_rewind(pods)
-        for plugin in self.state.stateful.plugins:
-            # Other placements of these pods do not follow the plan.
-            plugin.plan_claims({}, {})
+        # Other placements of these pods do not follow the plan.
+        self.state.stateful.plan_claims({}, {})
 
     def evaluate(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
         """Return the best result of *request* inside *placement*."""
@@ -246,7 +245,7 @@ class Greedy:
                 # The last child need not be assumed: no child follows.
                 self.assume(child, outcome)
                 if self.state.nodes.storage is not None and not self.state.options.sparing:
-                    free_volumes(self.state, outcome, (pod for pod, _ in assigned(child, outcome)))
+                    _free_volumes(self.state, outcome, (pod for pod, _ in assigned(child, outcome)))
         ledger.rewind(mark)
         stateful.rewind(counted)
         return self._composite_outcome(placement, outcomes, progress, error)
@@ -287,3 +286,18 @@ def _signatures(state: PlacementState) -> Signatures:
 def _infeasible_outcome(tried: int, first: PlacementOutcome) -> PlacementOutcome:
     """Return the result without a feasible placement, with the reason of *first*."""
     return dataclasses.replace(first, reason=PlacementsUnavailable(tried, first.reason), tried=tried)
+
+
+def _free_volumes(state: PlacementState, outcome: PlacementOutcome, pods: Iterable[PodRecord]) -> None:
+    """Free the existing volumes of *pods*, which *outcome* places and which are assumed already.
+
+    kube-scheduler 1.37.1 reserves the pods of a child a second time before it places the next children, and the second time it does not hold
+    their volumes: the next children can take the same volumes.
+    """
+    rows = state.nodes.volume_rows
+    loads = [PodLoad(volumes, load.nodes) for load in outcome.loads if (volumes := only_rows(load.shape, rows)) is not None]
+    if loads:
+        state.ledger.release(tuple(loads), outcome.cause)
+    if state.stateful.active:
+        for pod in pods:
+            state.stateful.free_volumes(pod)

@@ -83,4 +83,4 @@ def pods_with_nodes(request: PlacementRequest, outcome: PlacementOutcome) -> lis
         nodes = [] if outcome.nodes is None else outcome.nodes.tolist()
         return [(pod, node) for pod, node in zip(request.entity.waiting, nodes, strict=False) if node >= 0]
     below = zip(request.children, outcome.children, strict=False)
-    return [pair for child, each in below if each is not None for pair in pods_with_nodes(child, each)]
+    return [pair for child, result in below if result is not None for pair in pods_with_nodes(child, result)]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.pod_tally import NodeTally
 from scheduler_core.plugins.spread_score import SoftSpread, SpreadKind
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
+from scheduler_core.plugins.topology_counts import NodeTally
 
 SpreadKinds = Mapping[PodRecord, SpreadKind]
 

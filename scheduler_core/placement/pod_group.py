@@ -11,15 +11,15 @@ from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.equal_pods import fill, slots_of
 from scheduler_core.placement.equal_pods_normalized import fill_soft
-from scheduler_core.placement.equal_pods_spread import fill_spread, with_pods
 from scheduler_core.placement.feasibility import judge, judge_by_document
 from scheduler_core.placement.interleaved_shapes import InterleavedShapes, worth_while
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.pod_by_pod import PodByPod
-from scheduler_core.placement.spread_codes import NodesInUse
+from scheduler_core.placement.soft_spread.fill_spread import fill_spread, with_pods
+from scheduler_core.placement.soft_spread.node_codes import NodesInUse
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.pod_tally import NodeTally
+from scheduler_core.plugins.topology_counts import NodeTally
 
 
 def try_leaf(request: PlacementRequest, placement: Placement, state: PlacementState) -> PlacementOutcome:

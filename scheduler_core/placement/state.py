@@ -16,10 +16,10 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.topology import Topology
 from scheduler_core.placement.counters import Counters
 from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.plugins.assumed_volumes import picks_of_running, provisioned_storage, volumes_beyond_requests
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
-from scheduler_core.plugins.volume_picks import picks_of_running, provisioned_storage, volumes_beyond_requests
 
 NO_PLUGINS = Plugins()
 

@@ -14,23 +14,17 @@ from __future__ import annotations
 import abc
 import dataclasses
 import enum
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_core.causes.plugin_failures import FilterFailed
-from scheduler_core.model.device_claims import DeviceClaim
-from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import CPU_AND_MEMORY_ROWS, Bools, Ints, Nodes, NodeTable, ScoredRows
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.volumes import ClaimName
 from scheduler_core.plugins.declared_values import NodeValue, PodValue
-from scheduler_core.plugins.default_spread import DefaultSpread
 from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.spread_score import SoftSpread
 
 Floats = NDArray[np.float64]
 Filters = list[tuple[str, Bools]]
@@ -201,24 +195,15 @@ class StatefulPlugin(Plugin):
     """Plugin whose verdict depends on pods on any node; pods that it touches are placed one by one, and results are not cached.
 
     *counts* holds the running and assumed pods.  StatefulPlugins rewinds by calling ``add_pod`` and ``remove_pod`` in reverse.
+    ``claim_allocation.ClaimAllocation`` has more for plugins that give claims a volume or devices, ``spread_score.SpreadScoring`` for one
+    whose scores are known for equal pods.
     """
 
-    freeing: ClassVar[bool] = False
-    """True if evictions can resolve its refusals, but only if it is *sparing*."""
-    sparing: bool = False
-    """True if a pod takes what fewest other pods can use, where kube-scheduler's choice can be worse."""
     searched: ClassVar[bool] = False
     """True if complete search models it."""
-    narrows: ClassVar[bool] = False
-    """True if only nodes that the plugins before it accept are filtered: a node can fail."""
 
     def __init__(self, counts: PodCounts) -> None:
         self.counts = counts
-
-    @classmethod
-    def over(cls, counts: PodCounts, defaults: DefaultSpread) -> Self:  # noqa: ARG003 - for PodTopologySpread
-        """Return the plugin; *defaults* are the default spread constraints of pods."""
-        return cls(counts)
 
     @classmethod
     @abc.abstractmethod
@@ -227,14 +212,7 @@ class StatefulPlugin(Plugin):
 
     @abc.abstractmethod
     def touches(self, pod: PodRecord) -> bool:
-        """Return whether *pod* is placed one by one for it: by the terms of *pod* or by those of a known pod that select it.
-
-        Pods that it only scores by ``SoftSpread`` are not.
-        """
-
-    def scores(self, pod: PodRecord) -> bool:
-        """Return whether it can score nodes for *pod*."""
-        return self.touches(pod)
+        """Return whether *pod* is placed one by one for it: by the terms of *pod* or by those of a known pod that select it."""
 
     @abc.abstractmethod
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
@@ -242,10 +220,6 @@ class StatefulPlugin(Plugin):
 
         *within* are the nodes (ascending) whose pods and domains are counted; None for all nodes, as kube-scheduler.
         """
-
-    def failure(self, pod: PodRecord) -> FilterFailed | None:  # noqa: ARG002 - for DynamicResources
-        """Return the error that ends the attempt to place *pod* on the nodes filtered last; None if there is none."""
-        return None
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - if it only filters
         """Return the raw scores of *nodes*; called only if the plugin has a weight.  Arguments as for ``filters``."""
@@ -255,10 +229,6 @@ class StatefulPlugin(Plugin):
         """Return the raw scores of all feasible nodes normalised to 0-100."""
         return raw
 
-    def soft(self, pod: PodRecord) -> SoftSpread | None:  # noqa: ARG002 - for PodTopologySpread
-        """Return the constraints by which ``score`` scores nodes for *pod*; None if it does not, or in another way."""
-        return None
-
     def skips(self, pod: PodRecord) -> bool:  # noqa: ARG002 - by default it does not depend on other pods
         """Return whether kube-scheduler's PreFilter skips *pod*: it filters no node now, and is not called when pods are added."""
         return False
@@ -267,10 +237,6 @@ class StatefulPlugin(Plugin):
         """Return whether the node of *pod* can change the verdict for *other*."""
         return True
 
-    def counted(self, pod: PodRecord) -> bool:  # noqa: ARG002 - by default assume that they do not
-        """Return whether the requests of *pod* say all that this plugin demands."""
-        return False
-
     @property
     def keeps_state(self) -> bool:
         """Return whether it has state beyond the counts, so that every running pod must be added."""
@@ -278,26 +244,6 @@ class StatefulPlugin(Plugin):
 
     def add_pod(self, pod: PodRecord, node: int) -> None:
         """Record that *pod* runs or is assumed on *node* (PreFilterExtensions.AddPod)."""
-
-    def plan_claims(self, volumes: Mapping[ClaimName, int], devices: Mapping[str, Allocation]) -> None:
-        """Let claims take their volume, by namespace and name, or their devices, by key, when their pods are added."""
-
-    def free_volumes(self, pod: PodRecord) -> None:
-        """Free the existing volumes of *pod*, as kube-scheduler 1.37.1 does when it reserves a pod again."""
-
-    def settle(self) -> None:
-        """Make the claims of assumed pods available to all pods: the decision on their root is made."""
-
-    def allocations(self, pod: PodRecord) -> Sequence[tuple[DeviceClaim, Allocation]]:  # noqa: ARG002 - for DynamicResources
-        """Return the claims of *pod*, which is assumed, with their devices."""
-        return ()
-
-    def most_pods(self, pod: PodRecord, nodes: Nodes) -> Ints | None:
-        """Return an upper bound of the pods like *pod* for each of *nodes*; None if there is none."""
-
-    def exchanged(self, pod: PodRecord) -> bool:  # noqa: ARG002 - for DynamicResources
-        """Return whether claims of *pod*, which is assumed, have the devices of other claims."""
-        return False
 
     def remove_pod(self, pod: PodRecord, node: int) -> None:
         """Record that *pod* is no longer on *node* (PreFilterExtensions.RemovePod)."""

@@ -74,8 +74,8 @@ class DeclaredValues:
         """Return the values; raises ValueError if two have one name."""
         of_nodes, of_pods = tuple(of_nodes), tuple(of_pods)
         for values in (of_nodes, of_pods):
-            if len({each.name for each in values}) < len(values):
-                raise ValueError(f"two plugins declare a value of one name: {', '.join(each.name for each in values)}")
+            if len({value.name for value in values}) < len(values):
+                raise ValueError(f"two plugins declare a value of one name: {', '.join(value.name for value in values)}")
         return cls(of_nodes, of_pods, tuple(each for each in of_pods if not each.of_requests))
 
     def kept_of_node(self, node: Node) -> tuple[Hashable, ...]:

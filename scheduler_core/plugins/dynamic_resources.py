@@ -7,7 +7,7 @@ device that an earlier pod has taken is not free for later pods.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin, StaticPlugin, normalised
+from scheduler_core.plugins.claim_allocation import ClaimAllocation
 from scheduler_core.plugins.pod_counts import PodCounts
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class DynamicResources(StaticPlugin):
         return [(reason, np.logical_and.reduce(each)) for reason, each in filters if each]
 
 
-class DeviceAllocation(StatefulPlugin):
+class DeviceAllocation(ClaimAllocation):
     """Devices for claims that are not allocated.
 
     kube-scheduler does not free a device when it tries the eviction of a pod.  If *sparing*, a claim is free when all its users are evicted.
@@ -70,9 +71,7 @@ class DeviceAllocation(StatefulPlugin):
     weight = WEIGHT
     events = frozenset({ClusterEvent.NODE, ClusterEvent.DEVICE})
     about_pods = False
-    searched = True
     narrows = True
-    freeing = True
 
     def __init__(self, counts: PodCounts) -> None:
         super().__init__(counts)
@@ -107,7 +106,7 @@ class DeviceAllocation(StatefulPlugin):
             return []
         reasons = self.claims.reasons(pod, nodes)
         found = dict.fromkeys(filter(None, reasons))
-        return [(reason, np.array([each != reason for each in reasons], dtype=bool)) for reason in found]
+        return [(reason, np.array([other != reason for other in reasons], dtype=bool)) for reason in found]
 
     def failure(self, pod: PodRecord) -> FilterFailed | None:
         """Return the error that ends the attempt to place *pod* on the nodes filtered last; None if there is none."""
@@ -133,15 +132,15 @@ class DeviceAllocation(StatefulPlugin):
             return
         for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
             extended = need.extended.requests if need.extended is not None else ()
-            requests = need.spec.requests if need.spec is not None else [each for _, of_name in extended for each in of_name]
-            for each in (each for request in requests for each in request.alternatives):
-                if (found := self.claims.found.unevaluated(each, claim.named)) is not None:
-                    yield found
+            requests = need.spec.requests if need.spec is not None else [request for _, of_name in extended for request in of_name]
+            for alternative in (alternative for request in requests for alternative in request.alternatives):
+                if (selector := self.claims.found.unevaluated(alternative, claim.named)) is not None:
+                    yield selector
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - as in ``filters``
         """Return the preference of the alternatives that the pod gets on *nodes*."""
         specs = [need.spec for need in pod.shape.devices if need.spec is not None]
-        if self.claims is None or not any(each.name for spec in specs for request in spec.requests for each in request.alternatives):
+        if self.claims is None or not any(wanted.name for spec in specs for request in spec.requests for wanted in request.alternatives):
             return np.zeros(len(nodes), dtype=np.int64)
         return np.array([self.claims.score(pod, node) for node in nodes.tolist()], dtype=np.int64)
 
@@ -166,6 +165,11 @@ class DeviceAllocation(StatefulPlugin):
             if (most := known[state]) is not None:
                 bounds[number] = most
         return bounds
+
+    @property
+    def evictions_help(self) -> bool:
+        """Return whether evictions free devices."""
+        return self.sparing
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
         """Return whether the devices of *pod* can be missing for *other*."""
@@ -244,3 +248,8 @@ class DeviceAllocation(StatefulPlugin):
         """Return the claims of *pod*, which is assumed, that are allocated."""
         self._allocate_postponed()
         return () if self.claims is None or not pod.device_claims else self.claims.allocations(pod)
+
+
+def device_allocation(plugins: Iterable[StatefulPlugin]) -> DeviceAllocation | None:
+    """Return the plugin of *plugins* that allocates devices; None if it is not among them."""
+    return next((each for each in plugins if isinstance(each, DeviceAllocation)), None)

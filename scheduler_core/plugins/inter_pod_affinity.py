@@ -20,11 +20,10 @@ import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.plugins.affinity_terms import Term, has_affinity
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
-from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.pod_kinds import PodKind
-from scheduler_core.plugins.pod_tally import PodTally
-from scheduler_core.plugins.pod_terms import Term, has_affinity
+from scheduler_core.plugins.pod_counts import PodCounts, PodKind
+from scheduler_core.plugins.topology_counts import PodTally
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"

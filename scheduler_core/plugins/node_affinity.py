@@ -32,7 +32,7 @@ class NodeAffinity(StaticPlugin):
         """Return the sum of the weights of matching preferred terms."""
         own = shape.affinity.node_affinity if shape.affinity else None
         both = (shape.profile.added_affinity, own)
-        terms = [term for each in both if each for term in each.preferred_during_scheduling_ignored_during_execution or ()]
+        terms = [term for side in both if side for term in side.preferred_during_scheduling_ignored_during_execution or ()]
         return StaticScore(selectors.preferred_scores(terms, self.nodes), self.weight) if terms else None
 
 
@@ -77,7 +77,7 @@ def own_node(shape: PodShape, nodes: NodeTable) -> int:
     """Return the index of the node that the fields of all required terms name, as in a pod of a DaemonSet; -1 if there is none."""
     required = required_affinity(shape)
     terms = (required and required.node_selector_terms) or ()
-    names = {each.values for term in terms for each in term.match_fields or () if each.operator == "In"}
+    names = {field.values for term in terms for field in term.match_fields or () if field.operator == "In"}
     if not all(term.match_fields for term in terms) or len(names) != 1 or len(values := names.pop() or ()) != 1:
         return -1
     return nodes.index.get(values[0], -1)

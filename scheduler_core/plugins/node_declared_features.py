@@ -35,12 +35,12 @@ def _required(pod: Pod) -> tuple[str, ...]:
 def _required_features(spec: PodSpec) -> Iterator[str]:
     """Return the features that a node must declare, sorted (Kubernetes 1.37.1, component-helpers/nodedeclaredfeatures)."""
     containers = (*(spec.init_containers or ()), *(spec.containers or ()))
-    if any(rule.action == "RestartAllContainers" for each in containers for rule in each.restart_policy_rules or ()):
+    if any(rule.action == "RestartAllContainers" for container in containers for rule in container.restart_policy_rules or ()):
         yield "RestartAllContainersOnContainerExits"
     if spec.host_network and spec.host_users is False:
         yield "UserNamespacesHostNetworkSupport"
     mounts = (*(each.volume_mounts for each in containers), *(each.volume_mounts for each in spec.ephemeral_containers or ()))
-    if any(mount.bind_mount_options for each in mounts for mount in each or ()):
+    if any(mount.bind_mount_options for several in mounts for mount in several or ()):
         yield "VolumeBindMountOptions"
 
 

@@ -1,13 +1,16 @@
 """Counts of running and assumed pods by topology domain, for each selector in use.
 
-A count ("pods of this set in each zone") is computed when it is first requested, and then updated pod by pod.
+A count ("pods of this set in each zone") is computed when it is first requested, and then updated pod by pod.  Pods with the same labels are
+counted together.  Equal pods that are assumed together are counted by their labels only when a new selector is registered that can select
+them: nothing reads the counts by labels before.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 import numpy as np
@@ -17,11 +20,132 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.selector_index import SelectorIndex
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES
-from scheduler_core.plugins.pod_kinds import LabelIndex, PodCrowd, PodKind, TermClaim, Watch, join
-from scheduler_core.plugins.pod_tally import NodeTally, PodTally, bump
-from scheduler_core.plugins.pod_terms import NO_NAMESPACES, REQUIRED_AFFINITY_WEIGHT, Namespaces, PodSet, PodTerms, Term, own_keys, terms
-from scheduler_core.plugins.postponed_pods import Assigned, PostponedPods
+from scheduler_core.plugins.affinity_terms import NO_NAMESPACES, REQUIRED_AFFINITY_WEIGHT, Namespaces, PodTerms, Term, own_keys, terms
+from scheduler_core.plugins.topology_counts import NodeTally, PodSet, PodTally, bump
 from scheduler_core.plugins.volume_counts import VolumeCounts
+
+
+class PodCrowd:
+    """Pods of one namespace with the same labels: no selector distinguishes them."""
+
+    __slots__ = ("asked", "labels", "leaving", "living", "namespace", "selected_by", "watched_by")
+
+    def __init__(self, namespace: str, labels: dict[str, str]) -> None:
+        self.namespace = namespace
+        self.labels = labels
+        self.living: dict[int, int] = {}
+        self.leaving: dict[int, int] = {}
+        """Terminating pods by node."""
+        self.watched_by: list[tuple[PodTally, bool]] = []
+        """(tally that counts these pods, True if it leaves terminating pods out)."""
+        self.selected_by: list[TermClaim] = []
+        self.asked = 0
+        """Number of known claims already matched against these pods."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class TermClaim:
+    """Affinity term of known pods, seen from the pods it selects; its owners are counted."""
+
+    term: Term
+    forbids: bool
+    """True for required anti-affinity; otherwise the term's weight is a score."""
+    owners: PodTally
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PodKind:
+    """Pods of one shape, namespace and labels: their terms are the same, and the same terms select them."""
+
+    shape: PodShape
+    crowd: PodCrowd
+    terms: PodTerms
+    claims: tuple[TermClaim, ...]
+
+    def is_in(self, pods: PodSet) -> bool:
+        """Return whether these pods belong to *pods*."""
+        return pods.has(self.crowd.namespace, self.crowd.labels)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Watch:
+    """Selector of pods with their count, without terminating pods if ``living``."""
+
+    tally: PodTally
+    sets: tuple[PodSet, ...]
+    living: bool
+
+    def has(self, crowd: PodCrowd) -> bool:
+        """Return whether the pods of *crowd* belong to all sets."""
+        return all(each.has(crowd.namespace, crowd.labels) for each in self.sets)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class LabelIndex:
+    """Crowds of one namespace by the value of one label, and watches that require this value."""
+
+    crowds: defaultdict[str, list[PodCrowd]] = dataclasses.field(default_factory=lambda: defaultdict(list))
+    watches: defaultdict[str, list[Watch]] = dataclasses.field(default_factory=lambda: defaultdict(list))
+
+
+def join(watch: Watch, crowd: PodCrowd) -> None:
+    """Count the pods of *crowd* in *watch* from now on."""
+    crowd.watched_by.append((watch.tally, watch.living))
+    for node, count in crowd.living.items():
+        watch.tally.add(node, count)
+    if not watch.living:
+        for node, count in crowd.leaving.items():
+            watch.tally.add(node, count)
+
+
+Assigned = Sequence[tuple[PodRecord, int]]
+"""Pods with their nodes."""
+
+
+class PostponedPods:
+    """Batches of assigned pods by number."""
+
+    def __init__(self) -> None:
+        self._batches: dict[int, Assigned] = {}
+        self._numbers = itertools.count()
+        self._by_label: dict[str, dict[str | None, set[int]]] = {}
+
+    def add(self, pods: Assigned) -> int:
+        """Add a batch and return its number."""
+        number = next(self._numbers)
+        self._batches[number] = pods
+        for key in self._by_label:
+            self._index(key, number)
+        return number
+
+    def remove(self, number: int) -> Assigned:
+        """Remove the batch *number* and return its pods; nothing if it was removed before."""
+        pods = self._batches.pop(number, ())
+        for key, index in self._by_label.items() if pods else ():
+            for value in {pod.labels.get(key) for pod, _ in pods}:
+                index[value].discard(number)
+                if not index[value]:
+                    del index[value]
+        return pods
+
+    def remove_labelled(self, key: str = "", value: str = "") -> Iterator[Assigned]:
+        """Remove and yield the batches that have a pod with the label *key*: *value*; without a key, all."""
+        if not key:
+            numbers = set(self._batches)
+        elif key in self._by_label:
+            numbers = set(self._by_label[key].get(value, ()))
+        else:
+            self._by_label[key] = {}
+            for number in self._batches:
+                self._index(key, number)
+            numbers = set(self._by_label[key].get(value, ()))
+        for number in sorted(numbers):
+            yield self.remove(number)
+
+    def _index(self, key: str, number: int) -> None:
+        index = self._by_label[key]
+        for value in {pod.labels.get(key) for pod, _ in self._batches[number]}:
+            index.setdefault(value, set()).add(number)
 
 
 class PodCounts:
@@ -193,7 +317,7 @@ class PodCounts:
             self._settle()
             return list(self._crowds.values()), False
         namespaces = frozenset.intersection(*listed)
-        equal = [(clause.key, value) for each in watch.sets for clause in each.clauses or () if (value := clause.only_value) is not None]
+        equal = [(clause.key, value) for pods in watch.sets for clause in pods.clauses or () if (value := clause.only_value) is not None]
         if len(namespaces) != 1 or not equal:
             self._unindexed.append(watch)
             self._settle()

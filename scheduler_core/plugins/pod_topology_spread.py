@@ -10,7 +10,6 @@ there are fewer than minDomains domains.
 from __future__ import annotations
 
 import dataclasses
-from typing import Self
 
 import numpy as np
 
@@ -19,15 +18,14 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.model.selectors import admits
-from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
-from scheduler_core.plugins.default_spread import NO_DEFAULTS, SYSTEM_DEFAULTS, DefaultSpread, SpreadTerms
+from scheduler_core.plugins.affinity_terms import PodTerms
+from scheduler_core.plugins.base import ClusterEvent, Filters
 from scheduler_core.plugins.node_affinity import selected_nodes
-from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.pod_kinds import PodKind
-from scheduler_core.plugins.pod_tally import Ids, PodTally
-from scheduler_core.plugins.pod_terms import PodTerms, SpreadTerm, is_hard
-from scheduler_core.plugins.spread_score import IGNORED, DomainMembers, SoftRule, SoftSpread, normalise
+from scheduler_core.plugins.pod_counts import PodCounts, PodKind
+from scheduler_core.plugins.spread_constraints import NO_DEFAULTS, SYSTEM_DEFAULTS, DefaultSpread, SpreadTerm, SpreadTerms, is_hard
+from scheduler_core.plugins.spread_score import IGNORED, DomainMembers, SoftRule, SoftSpread, SpreadScoring, normalise
 from scheduler_core.plugins.taint_toleration import HARD, Tolerations
+from scheduler_core.plugins.topology_counts import Ids, PodTally
 
 SPREAD = "node(s) didn't match pod topology spread constraints"
 LACKS_TOPOLOGY = "node(s) didn't match pod topology spread constraints (missing required label)"
@@ -47,7 +45,7 @@ class SpreadRule:
     tally: PodTally
 
 
-class PodTopologySpread(StatefulPlugin):
+class PodTopologySpread(SpreadScoring):
     """Spread constraints of an incoming pod, over the counted pods."""
 
     name = "PodTopologySpread"
@@ -56,18 +54,12 @@ class PodTopologySpread(StatefulPlugin):
     unresolvable = frozenset({LACKS_TOPOLOGY})
 
     def __init__(self, counts: PodCounts, defaults: DefaultSpread = NO_DEFAULTS) -> None:
-        super().__init__(counts)
-        self._defaults = defaults
+        super().__init__(counts, defaults)
         self._own: dict[PodTerms, SpreadTerms] = {}
         self._rules: dict[tuple[PodKind, SpreadTerms], tuple[SpreadRule, ...]] = {}
         self._soft: dict[tuple[PodShape, SpreadTerms], SoftSpread | None] = {}
         self._geometry: dict[tuple[PodShape, str, bool, bool, int], tuple[Ids, int, Bools | None, Bools | None, DomainMembers]] = {}
         self._eligible: dict[tuple[PodShape, bool, bool, bool], Bools] = {}
-
-    @classmethod
-    def over(cls, counts: PodCounts, defaults: DefaultSpread) -> Self:
-        """Return the plugin with the default constraints of the snapshot."""
-        return cls(counts, defaults)
 
     @classmethod
     def used_by(cls, shape: PodShape) -> bool:
@@ -76,11 +68,7 @@ class PodTopologySpread(StatefulPlugin):
 
     def touches(self, pod: PodRecord) -> bool:
         """Return whether *pod* has a constraint with DoNotSchedule."""
-        return bool(pod.shape.spread or self._defaults.filters(pod)) and bool(self._terms_of(pod).hard)
-
-    def scores(self, pod: PodRecord) -> bool:
-        """Return whether *pod* has a constraint with ScheduleAnyway."""
-        return self._weight_of(pod.shape) > 0 and bool(self._terms_of(pod).soft)
+        return bool(pod.shape.spread or self.defaults.filters(pod)) and bool(self._terms_of(pod).hard)
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
         """Return whether a constraint of *other* with DoNotSchedule counts *pod*."""
@@ -142,7 +130,7 @@ class PodTopologySpread(StatefulPlugin):
 
     def _terms_of(self, pod: PodRecord) -> SpreadTerms:
         if not pod.shape.spread:
-            return self._defaults.terms(pod)
+            return self.defaults.terms(pod)
         own = self.counts.kind(pod).terms
         if (terms := self._own.get(own)) is None:
             terms = self._own[own] = SpreadTerms(own.spread, own.soft_spread)

@@ -119,7 +119,7 @@ class Profile:
             return [] if last else [(self._fields.name, reason, np.zeros(len(self.nodes), dtype=bool))]
         shape = self._fields.without_ignored(shape)
         enabled = self._filtering(shape)
-        return [(plugin.name, *each) for plugin in enabled if last in (None, plugin.last) for each in plugin.filters(shape)]
+        return [(plugin.name, *named) for plugin in enabled if last in (None, plugin.last) for named in plugin.filters(shape)]
 
     def _filtering(self, shape: PodShape) -> Sequence[StaticPlugin]:
         plugins = self._concerning(shape)

@@ -22,8 +22,7 @@ from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits, SharedVo
 from scheduler_core.plugins.noderesources import NodeResources
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.taint_toleration import TaintToleration
-from scheduler_core.plugins.volume_binding import VolumeBinding
-from scheduler_core.plugins.volume_matching import VolumeMatching
+from scheduler_core.plugins.volume_binding import VolumeBinding, VolumeMatching
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
 from scheduler_core.plugins.volume_zone import VolumeZone
 

@@ -7,6 +7,7 @@ others count the pods of all nodes of the cluster that the constraint's policies
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import functools
 import math
@@ -14,8 +15,11 @@ import math
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
-from scheduler_core.plugins.pod_tally import Ids, NodeTally
-from scheduler_core.plugins.pod_terms import SpreadTerm
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.plugins.base import StatefulPlugin
+from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.spread_constraints import NO_DEFAULTS, DefaultSpread, SpreadTerm
+from scheduler_core.plugins.topology_counts import Ids, NodeTally
 
 WORST, BEST = 0, 100
 """Bounds of a normalised score."""
@@ -110,6 +114,19 @@ class SoftSpread:
         raw = (whole + (total - whole >= 0.5)).astype(np.int64)
         raw[~scored] = IGNORED
         return raw
+
+
+class SpreadScoring(StatefulPlugin):
+    """Mixin of a stateful plugin that scores nodes only by ``SoftSpread``: pods that it only scores are not placed one by one."""
+
+    def __init__(self, counts: PodCounts, defaults: DefaultSpread = NO_DEFAULTS) -> None:
+        """Prepare; *defaults* are the default spread constraints of pods."""
+        super().__init__(counts)
+        self.defaults = defaults
+
+    @abc.abstractmethod
+    def soft(self, pod: PodRecord) -> SoftSpread | None:
+        """Return the constraints by which ``score`` scores nodes for *pod*, the same object for equal ones; None if it does not."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -7,24 +7,39 @@ only those nodes.  Pods that are only nominated are not counted: the caller assu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import dataclasses
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from scheduler_core.causes.plugin_failures import FilterFailed
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.volumes import ClaimName
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.active_plugins import ActivePlugins, Batch, filtering
 from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, StatefulPlugin
-from scheduler_core.plugins.default_spread import NO_TERMS, SYSTEM_DEFAULTS, DefaultSpread, SpreadDefaults
+from scheduler_core.plugins.claim_allocation import ClaimAllocation, requests_count
+from scheduler_core.plugins.equally_spread_pods import SpreadKinds
 from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.spread_kinds import SpreadKinds
-from scheduler_core.plugins.spread_score import SpreadKind
+from scheduler_core.plugins.spread_constraints import NO_TERMS, SYSTEM_DEFAULTS, DefaultSpread, SpreadDefaults
+from scheduler_core.plugins.spread_score import SoftSpread, SpreadKind, SpreadScoring
+from scheduler_core.plugins.topology_counts import NodeTally
 
-_Entry = tuple[PodRecord, int, int] | Batch
+
+@dataclasses.dataclass(slots=True, eq=False)
+class _Batch:
+    """Pods that are assumed together, and versions of counts before."""
+
+    pods: Sequence[tuple[PodRecord, int]]
+    versions: list[tuple[NodeTally, int]]
+    postponed: int | None = None
+    """Number as from ``PodCounts.count_alike``."""
+
+
+_Entry = tuple[PodRecord, int, int] | _Batch
 """Pod, node and amount of a move; or a batch."""
 
 
@@ -59,7 +74,7 @@ class StatefulPlugins:
         self._settled: list[_Entry] = []
         self._journal: list[_Entry] = []
         self._next_versions: dict[tuple[int, int], int] = {}
-        self._used: dict[PodShape, bool] = {}
+        self._used_by: dict[PodShape, bool] = {}
         self._kinds = SpreadKinds(self._defaults)
         self._unmodelled: dict[PodShape, tuple[str, ...]] = {}
         self._known_namespaces: bool | None = None
@@ -87,10 +102,20 @@ class StatefulPlugins:
         """Assume *pod* on *node*."""
         self._move(pod, node, 1)
 
+    def plan_claims(self, volumes: Mapping[ClaimName, int], devices: Mapping[str, Allocation]) -> None:
+        """Let claims take their volume, by namespace and name, or their devices, by key, when their pods are assumed."""
+        for plugin in self._allocating:
+            plugin.plan_claims(volumes, devices)
+
     def free_volumes(self, pod: PodRecord) -> None:
         """Free the existing volumes that *pod*, which is assumed, takes."""
-        for plugin in self.plugins:
+        for plugin in self._allocating:
             plugin.free_volumes(pod)
+
+    def most_pods(self, pod: PodRecord, nodes: Nodes) -> Ints | None:
+        """Return an upper bound of the pods like *pod* for each of *nodes*, by what claims can still get; None if there is none."""
+        bounds = (plugin.most_pods(pod, nodes) for plugin in self._allocating)
+        return next((bound for bound in bounds if bound is not None), None)
 
     def assume_all(self, pods: Sequence[tuple[PodRecord, int]], cause: int) -> None:
         """Assume pods of one leaf on their nodes; *cause* as for ``Ledger.assume``.
@@ -102,7 +127,7 @@ class StatefulPlugins:
                 self.assume(pod, node)
             return
         counted = self._kinds.counted([pod for pod, _ in pods], self._active.counts)
-        batch = Batch(pods, [(tally, tally.version) for tally in counted])
+        batch = _Batch(pods, [(tally, tally.version) for tally in counted])
         self._journal.append(batch)
         self._active.add_batch(batch, counted)
         for tally, version in batch.versions:
@@ -120,7 +145,7 @@ class StatefulPlugins:
         del self._journal[mark:]
         if self._active is not None:
             for entry in reversed(undone):
-                if isinstance(entry, Batch):
+                if isinstance(entry, _Batch):
                     self._active.remove_batch(entry)
                 else:
                     self._active.move(entry[0], entry[1], -entry[2])
@@ -129,7 +154,7 @@ class StatefulPlugins:
         """Make everything assumed and removed permanent: later marks start here."""
         self._settled += self._journal
         self._journal.clear()
-        for plugin in self.plugins:
+        for plugin in self._allocating:
             plugin.settle()
 
     def give_back(self) -> None:
@@ -142,23 +167,17 @@ class StatefulPlugins:
 
     def touches(self, pod: PodRecord) -> bool:
         """Return whether *pod* must be placed one by one: a plugin can filter or score nodes for it, other than by ``SoftSpread``."""
-        if not self._active and not self._is_used_by(pod):
-            return False
-        active = self._activated()
-        active.counts.kind(pod)
-        return any(plugin.touches(pod) for plugin in active.plugins)
+        active = self._plugins_for(pod)
+        return active is not None and any(plugin.touches(pod) for plugin in active.plugins)
 
     def counted(self, pod: PodRecord) -> bool:
         """Return whether the requests of *pod* say all that the plugins that apply to it demand."""
-        return self._active is not None and all(plugin.counted(pod) for plugin in self._active.plugins if plugin.touches(pod))
+        return self._active is not None and all(requests_count(plugin, pod) for plugin in self._active.plugins if plugin.touches(pod))
 
     def scores(self, pod: PodRecord) -> bool:
         """Return whether any plugin can score nodes for *pod*."""
-        if not self._active and not self._is_used_by(pod):
-            return False
-        active = self._activated()
-        active.counts.kind(pod)
-        return any(plugin.scores(pod) for plugin in active.plugins if plugin.weight)
+        active = self._plugins_for(pod)
+        return active is not None and any(_scores(plugin, pod) for plugin in active.plugins if plugin.weight)
 
     def touched(self, pods: Sequence[PodRecord]) -> list[PodRecord]:
         """Return those of *pods* for which ``touches`` is true."""
@@ -182,7 +201,7 @@ class StatefulPlugins:
         """Return the events that can make a node pass that a plugin has refused to *pod*; empty if none applies to it."""
         if not self.touches(pod):
             return frozenset()
-        return frozenset().union(*(plugin.events for plugin in filtering(self.plugins, pod) if plugin.touches(pod)))
+        return frozenset().union(*(plugin.events for plugin in _filtering(self.plugins, pod) if plugin.touches(pod)))
 
     def filter(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
         """Return the filters for *pod* in kube-scheduler's order; masks have the shape of *nodes*.
@@ -193,19 +212,13 @@ class StatefulPlugins:
 
     def filters_by_plugin(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> list[NamedFilter]:
         """Return the same with the name of each filter's plugin."""
-        if not self._active and not self._is_used_by(pod):
-            return []
-        active = self._activated()
-        active.counts.kind(pod)
-        return active.filters(pod, nodes, within)
+        active = self._plugins_for(pod)
+        return [] if active is None else active.filters(pod, nodes, within)
 
     def passing(self, pod: PodRecord, nodes: Nodes) -> tuple[Bools, FilterFailed | None]:
         """Return those of *nodes* that pass all filters for *pod*, as a mask; and the error that ends the attempt, None if none."""
-        if not self.touches(pod):
-            return np.ones(len(nodes), dtype=bool), None
-        active = self._activated()
-        active.counts.kind(pod)
-        return active.passing(pod, nodes)
+        active = self._plugins_for(pod)
+        return (np.ones(len(nodes), dtype=bool), None) if active is None else active.passing(pod, nodes)
 
     def skipped(self, pod: PodRecord) -> frozenset[str]:
         """Return the plugins whose PreFilter in kube-scheduler skips *pod* in the present state."""
@@ -214,21 +227,22 @@ class StatefulPlugins:
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
         """Return the weighted sum of the normalised scores of *nodes*, all feasible nodes.  Arguments as for ``filter``."""
         total: Ints = np.zeros(len(nodes), dtype=np.int64)
-        if self._active or self._is_used_by(pod):
-            for plugin in self._activated().plugins:
+        if (active := self._plugins_for(pod)) is not None:
+            for plugin in active.plugins:
                 if weight := pod.shape.profile.weight(plugin.name, plugin.weight):
                     total += weight * plugin.normalise(plugin.score(pod, nodes, within))
         return total
 
     def resolvable(self, pod: PodRecord, nodes: Nodes) -> Nodes:
         """Return those of *nodes* that no plugin refuses to *pod* for a reason that preemption cannot resolve."""
-        if not self._active and not self._is_used_by(pod):
+        if (active := self._plugins_for(pod)) is None:
             return nodes
         able: Bools = np.ones(len(nodes), dtype=bool)
-        for plugin in filtering(self._activated().plugins, pod):
-            for reason, passing in plugin.filters(pod, nodes):
-                if not plugin.resolvable(reason) and not (plugin.freeing and plugin.sparing):
-                    able &= passing
+        for plugin in _filtering(active.plugins, pod):
+            if not (isinstance(plugin, ClaimAllocation) and plugin.evictions_help):
+                for reason, passing in plugin.filters(pod, nodes):
+                    if not plugin.resolvable(reason):
+                        able &= passing
         return nodes[able]
 
     def unmodelled(self, pod: PodRecord) -> tuple[str, ...]:
@@ -238,14 +252,14 @@ class StatefulPlugins:
         """
         if self._knows_namespaces():
             return ()
-        if (found := self._unmodelled.get(pod.shape)) is None:
-            found = self._unmodelled[pod.shape] = needing_labels(pod.shape.affinity)
-        return found
+        if (paths := self._unmodelled.get(pod.shape)) is None:
+            paths = self._unmodelled[pod.shape] = needing_labels(pod.shape.affinity)
+        return paths
 
     def _knows_namespaces(self) -> bool:
         if self._known_namespaces is None:
             known = self._snapshot.namespaces
-            self._known_namespaces = known is not None and all(each.namespace in known for each in self._snapshot.pods)
+            self._known_namespaces = known is not None and all(pod.namespace in known for pod in self._snapshot.pods)
         return self._known_namespaces
 
     def selection(self, pod: PodRecord) -> Hashable:
@@ -261,20 +275,32 @@ class StatefulPlugins:
             self._activated().move(pod, node, amount)
         self._journal.append((pod, node, amount))
 
+    @property
+    def _allocating(self) -> Iterator[ClaimAllocation]:
+        return (plugin for plugin in self.plugins if isinstance(plugin, ClaimAllocation))
+
+    def _plugins_for(self, pod: PodRecord) -> _ActivePlugins | None:
+        """Return the plugins, which know *pod* from now on; None if no pod so far, nor this one, can affect a verdict."""
+        if not self._active and not self._is_used_by(pod):
+            return None
+        active = self._activated()
+        active.counts.kind(pod)
+        return active
+
     def _is_used_by(self, pod: PodRecord) -> bool:
-        if (used := self._used.get(pod.shape)) is None:
-            used = self._used[pod.shape] = registry.used_by(pod.shape)
+        if (used := self._used_by.get(pod.shape)) is None:
+            used = self._used_by[pod.shape] = registry.used_by(pod.shape)
         # Default constraints are read only of a pod that is to be placed.
         return used or (self._defaults.possible and pod.node < 0 and self._defaults.terms(pod) is not NO_TERMS)
 
-    def _activated(self) -> ActivePlugins:
+    def _activated(self) -> _ActivePlugins:
         """Return the plugins, after counting all pods so far at the first call."""
         if self._active is None:
             counts = self._later() if self._later is not None else self._new_counts()
             self._met = counts.mark()
             active = self._over(counts)
             for entry in (*self._settled, *self._journal):
-                if not isinstance(entry, Batch):
+                if not isinstance(entry, _Batch):
                     active.move(*entry)
             self._active = active
         return self._active
@@ -288,14 +314,103 @@ class StatefulPlugins:
                 counts.kind(pod)
         return counts
 
-    def _over(self, counts: PodCounts) -> ActivePlugins:
+    def _over(self, counts: PodCounts) -> _ActivePlugins:
         """Return the plugins over *counts*; running pods are added to plugins with further state."""
-        plugins = tuple(plugin.over(counts, self._defaults) for plugin in registry.STATEFUL)
-        for plugin in plugins:
-            plugin.sparing = self._sparing
+        plugins = tuple(
+            plugin(counts, self._defaults) if issubclass(plugin, SpreadScoring) else plugin(counts) for plugin in registry.STATEFUL
+        )
+        for allocating in plugins:
+            if isinstance(allocating, ClaimAllocation):
+                allocating.sparing = self._sparing
         with_state = tuple(plugin for plugin in plugins if plugin.keeps_state)
         for pod in self._running() if with_state else ():
             if pod.node >= 0:
                 for plugin in with_state:
                     plugin.add_pod(pod, pod.node)
-        return ActivePlugins(counts, plugins, with_state)
+        return _ActivePlugins(counts, plugins, with_state)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _ActivePlugins:
+    """Stateful plugins over counts of pods."""
+
+    counts: PodCounts
+    plugins: tuple[StatefulPlugin, ...]
+    with_state: tuple[StatefulPlugin, ...]
+    """Plugins with state beyond the counts."""
+
+    def soft(self, pod: PodRecord) -> SoftSpread | None:
+        """Return the topology spread constraints of *pod* with ScheduleAnyway; None if it has none."""
+        scoring = (plugin.soft(pod) for plugin in self.plugins if isinstance(plugin, SpreadScoring))
+        return next((soft for soft in scoring if soft is not None), None)
+
+    def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None) -> list[NamedFilter]:
+        """Return the filters for *pod* as ``StatefulPlugins.filters_by_plugin``."""
+        filters: list[NamedFilter] = []
+        for plugin in _filtering(self.plugins, pod):
+            before = [mask for _, _, mask in filters]
+            filters += [(plugin.name, reason, mask) for reason, mask in _filters(plugin, pod, nodes, before, within)]
+        return filters
+
+    def passing(self, pod: PodRecord, nodes: Nodes) -> tuple[Bools, FilterFailed | None]:
+        """Return the same as ``StatefulPlugins.passing``."""
+        able: Bools = np.ones(len(nodes), dtype=bool)
+        for plugin in _filtering(self.plugins, pod):
+            for _, mask in _filters(plugin, pod, nodes, [able]):
+                able = able & mask
+            if isinstance(plugin, ClaimAllocation) and (failure := plugin.failure(pod)) is not None:
+                return able, failure
+        return able, None
+
+    def move(self, pod: PodRecord, node: int, amount: int) -> None:
+        """Add *pod* on *node*, or (*amount* -1) remove it."""
+        self.counts.count(pod, node, amount)
+        for plugin in self.with_state:
+            (plugin.add_pod if amount > 0 else plugin.remove_pod)(pod, node)
+
+    def add_batch(self, batch: _Batch, counted: Mapping[NodeTally, int]) -> None:
+        """Add the pods of *batch* on their nodes; *counted* as from ``SpreadKinds.counted``."""
+        pods = batch.pods
+        if pods and all(number == len(pods) for number in counted.values()):
+            batch.postponed = self.counts.count_alike(pods, counted)
+        if batch.postponed is None:
+            self.counts.count_all(pods, 1)
+        self._change_state(pods, 1)
+
+    def remove_batch(self, batch: _Batch) -> None:
+        """Remove the pods of *batch*, the last first, and restore the versions of counts."""
+        pods = batch.pods[::-1]
+        if batch.postponed is None or not self.counts.discount_alike(batch.postponed):
+            self.counts.count_all(pods, -1)
+        self._change_state(pods, -1)
+        for tally, version in batch.versions:
+            tally.version = version
+
+    def _change_state(self, pods: Sequence[tuple[PodRecord, int]], amount: int) -> None:
+        for plugin in self.with_state:
+            if any(plugin.used_by(shape) for shape in {pod.shape for pod, _ in pods}):
+                for pod, node in pods:
+                    (plugin.add_pod if amount > 0 else plugin.remove_pod)(pod, node)
+
+
+def _filtering(plugins: Iterable[StatefulPlugin], pod: PodRecord) -> Iterator[StatefulPlugin]:
+    """Return the plugins whose filter is enabled for *pod*."""
+    return (plugin for plugin in plugins if pod.shape.profile.filters(plugin.name))
+
+
+def _scores(plugin: StatefulPlugin, pod: PodRecord) -> bool:
+    """Return whether *plugin* can score nodes for *pod*."""
+    return plugin.soft(pod) is not None if isinstance(plugin, SpreadScoring) else plugin.touches(pod)
+
+
+def _filters(plugin: StatefulPlugin, pod: PodRecord, nodes: Nodes, before: Sequence[Bools], within: Nodes | None = None) -> Filters:
+    """Return the filters of *plugin*; *before* are masks of the plugins before it."""
+    if not before or not (isinstance(plugin, ClaimAllocation) and plugin.narrows):
+        return plugin.filters(pod, nodes, within)
+    able = np.logical_and.reduce(before)
+    filters: Filters = []
+    for reason, mask in plugin.filters(pod, nodes[able], within):
+        whole: Bools = np.ones(len(nodes), dtype=bool)
+        whole[able] = mask
+        filters.append((reason, whole))
+    return filters

@@ -65,7 +65,7 @@ class VolumeCounts:
 
     def nodes_in_conflict(self, disks: Iterable[Disk]) -> list[int]:
         """Return the nodes with a pod that uses a disk in conflict with one of *disks*."""
-        return [node for node, there in self.disks.items() if any(disk.conflicts(each) for disk in disks for each in there)]
+        return [node for node, there in self.disks.items() if any(disk.conflicts(other) for disk in disks for other in there)]
 
     def attached(self, row: int) -> Ints:
         """Return the volumes of the driver of *row* on each node that have no VolumeAttachment; shape (all nodes,)."""

@@ -53,4 +53,4 @@ class VolumeRestrictions(StatefulPlugin):
         one, two = pod.named_volumes, other.named_volumes
         if pod.namespace == other.namespace and not set(one.claims).isdisjoint(two.claims):
             return True
-        return any(disk.conflicts(each) for disk in one.disks for each in two.disks)
+        return any(disk.conflicts(other) for disk in one.disks for other in two.disks)

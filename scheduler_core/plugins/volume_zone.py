@@ -25,7 +25,7 @@ class VolumeZone(StaticPlugin):
 
     def filters(self, shape: PodShape) -> Filters:
         """Return one filter if a bound volume has a zone."""
-        zones = [each for need in shape.volumes for each in need.zones]
+        zones = [zone for need in shape.volumes for zone in need.zones]
         if not zones:
             return []
         passing: Bools = np.ones(len(self.nodes), dtype=bool)

@@ -52,14 +52,11 @@ SHARED_MODULES: dict[str, str] = {
 REGISTRIES = ("validators/rules", "muster/doctor/checks")
 """Packages whose docstring does not list their modules: each has one rule or check, which its name tells."""
 
-FOR_ALL_PLUGINS = frozenset({"base", "pod_tally", "profile", "registry", "stateful_plugins"})
+FOR_ALL_PLUGINS = frozenset({"base", "topology_counts", "profile", "registry", "stateful_plugins"})
 """Modules of ``scheduler_core.plugins`` that serve all plugins."""
 NAMES_A_PLUGIN: dict[str, str] = {
-    "equal_pods_spread": "soft topology spread places equal pods in one step",
     "placement_request": "soft topology spread places equal pods in one step",
-    "spread_classes": "soft topology spread places equal pods in one step",
-    "spread_first_pods": "soft topology spread places equal pods in one step",
-    "spread_forecast": "soft topology spread places equal pods in one step",
+    "soft_spread": "soft topology spread places equal pods in one step",
     "state": "storage that is provisioned for running pods",
 }
 """Modules of ``scheduler_core.placement`` that name a plugin, each with the reason.  All others read the profile of a shape only."""

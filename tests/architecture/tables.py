@@ -152,6 +152,7 @@ WITH_TEXT: dict[str, str] = {
     "scheduler_core.plugins.pod_topology_spread": _OF_KUBE_SCHEDULER,
     "scheduler_core.plugins.taint_toleration": _OF_KUBE_SCHEDULER,
     "scheduler_core.plugins.volume_*": _OF_KUBE_SCHEDULER,
+    "scheduler_core.plugins.assumed_volumes": _OF_KUBE_SCHEDULER,
     "scheduler_core.preemption.victims.*": _OF_KUBE_SCHEDULER,
     "scheduler_core.cluster.device_store": "names of claims in errors of kube-scheduler",
     "scheduler_core.placement.extension_points": "exceptions of plugins",

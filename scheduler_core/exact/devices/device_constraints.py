@@ -17,7 +17,7 @@ from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.devices.assumed_claims import AssumedClaims, PodAllocations
-from scheduler_core.plugins.dynamic_resources import DeviceAllocation
+from scheduler_core.plugins.dynamic_resources import device_allocation
 
 _MOST_COUNTED, _MOST_STATES = 16, 64
 """Number of pods of a node, and of states of its devices, up to which it is examined how many pods have devices there together."""
@@ -151,4 +151,5 @@ def device_constraints(state: PlacementState, pods: Iterable[PodRecord]) -> Devi
 
 def claims_of(state: PlacementState) -> AssumedClaims | None:
     """Return the claims to devices; None if no pod has any."""
-    return next((each.claims for each in state.stateful.plugins if isinstance(each, DeviceAllocation)), None)
+    allocation = device_allocation(state.stateful.plugins)
+    return None if allocation is None else allocation.claims

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from scheduler_core.exact.packing.capacity import Capacity, Demand
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.composite_progress import inadmissible
+from scheduler_core.placement.feasibility import inadmissible
 from scheduler_core.placement.placement_request import PlacementRequest
 
 

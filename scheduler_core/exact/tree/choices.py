@@ -10,7 +10,7 @@ from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.domain_tree import DomainTree
 from scheduler_core.exact.tree.measures import Measures
 from scheduler_core.exact.tree.subproblem import Counts, GroupInCell, GroupTask
-from scheduler_core.placement.composite_progress import inadmissible
+from scheduler_core.placement.feasibility import inadmissible
 from scheduler_core.placement.placement_request import PlacementRequest
 
 

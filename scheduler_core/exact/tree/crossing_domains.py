@@ -22,7 +22,7 @@ from scheduler_core.exact.tree.symmetry import Symmetry
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement import candidate_placements
-from scheduler_core.placement.composite_progress import inadmissible
+from scheduler_core.placement.feasibility import inadmissible
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 

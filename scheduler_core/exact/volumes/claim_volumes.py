@@ -10,7 +10,7 @@ import numpy as np
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.model.storage import ClaimOptions, Storage
-from scheduler_core.plugins.volume_matching import VolumeMatching
+from scheduler_core.plugins.volume_binding import VolumeMatching
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -22,10 +22,11 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volume_users import Disk, VolumeKey
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.assumed_volumes import PROVISIONED
+from scheduler_core.plugins.claim_allocation import requests_count
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation
+from scheduler_core.plugins.volume_binding import VolumeMatching
 from scheduler_core.plugins.volume_counts import VolumeCounts
-from scheduler_core.plugins.volume_matching import VolumeMatching
-from scheduler_core.plugins.volume_picks import PROVISIONED
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -258,7 +259,7 @@ def volume_constraints(
     """Return the constraints on *pods*, one for each shape; None if requests count all volumes."""
     pods, storage = [*pods], state.nodes.storage
     plugins = [plugin for plugin in state.stateful.plugins if plugin.searched and not isinstance(plugin, DeviceAllocation)]
-    related = any(not plugin.counted(pod) for plugin in plugins for pod in pods if plugin.touches(pod))
+    related = any(not requests_count(plugin, pod) for plugin in plugins for pod in pods if plugin.touches(pod))
     requests = (need.request for pod in pods for need in pod.shape.volumes if need.request is not None)
     if related or (storage is not None and any(storage.options(each).segments for each in requests)):
         constraints = VolumeConstraints(state, pods, members)

@@ -83,9 +83,9 @@ class Allocator:
             return True
         used: Counter[Hashable] = Counter()
         for claim, choices in enumerate(self._chosen.of_claim):
-            for each in choices:
-                kind = self._kinds(each.device) if self._kinds is not None and claim not in self._named else each.device.id
-                used[claim if claim in self._named else -1, kind, each.admin, each.consumed] += 1
+            for choice in choices:
+                kind = self._kinds(choice.device) if self._kinds is not None and claim not in self._named else choice.device.id
+                used[claim if claim in self._named else -1, kind, choice.admin, choice.consumed] += 1
         self._solutions.setdefault(frozenset(used.items()), tuple(map(tuple, self._chosen.of_claim)))
         return len(self._solutions) >= self._most
 
@@ -143,12 +143,12 @@ class Allocator:
         named, least = self._claims[claim], 0
         for request in named.spec.requests:
             counts = []
-            for each in request.alternatives:
+            for wanted in request.alternatives:
                 if self._kinds is not None:
-                    self._selection.check(each, claim)
-                if each.every:
-                    self._every[claim, each] = self.every_device(Wanted(claim, request, each))
-                counts.append(len(self._every[claim, each]) if each.every else each.count)
+                    self._selection.check(wanted, claim)
+                if wanted.every:
+                    self._every[claim, wanted] = self.every_device(Wanted(claim, request, wanted))
+                counts.append(len(self._every[claim, wanted]) if wanted.every else wanted.count)
             if (needed := min(counts)) > MOST_DEVICES - least:
                 message = f"adding {needed} devices exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for"
                 raise AllocationError(f", request {request.name}: {message}", claim, DeviceAdvice.FEWER_DEVICES)

@@ -112,7 +112,7 @@ class AssumedClaims:
         total = 0
         for position, allocation in self._allocations_on(pod, node):
             spec = pod.shape.devices[position].spec
-            total += preference(spec, {each.request for each in allocation.devices}) if spec is not None else 0
+            total += preference(spec, {device.request for device in allocation.devices}) if spec is not None else 0
         return total
 
     def ways(self, pod: PodRecord, node: int, most: int) -> tuple[list[PodAllocations], bool]:

@@ -15,8 +15,8 @@ class AttributesRead:
     """Attributes that claims with *specs*, and the *classes* of extended resources with their selectors, read."""
 
     def __init__(self, specs: Iterable[ClaimSpec | str], classes: Iterable[tuple[str, tuple[str, ...]]]) -> None:
-        paths = {path for each in {*specs} if isinstance(each, ClaimSpec) for path in _paths(each)}
-        paths |= {path for _, expressions in classes for each in expressions for path in _read(each)}
+        paths = {path for spec in {*specs} if isinstance(spec, ClaimSpec) for path in _paths(spec)}
+        paths |= {path for _, expressions in classes for expression in expressions for path in _read(expression)}
         self._paths = {path[1:] for path in paths if path[:1] in ((), (_ATTRIBUTES,))}
         self._known: dict[tuple[str, str], bool] = {}
 
@@ -41,8 +41,8 @@ class AttributesRead:
 
 def _paths(spec: ClaimSpec) -> Iterator[tuple[str, ...]]:
     for request in spec.requests:
-        for each in request.alternatives:
-            for expression in (*each.class_selectors, *each.selectors):
+        for wanted in request.alternatives:
+            for expression in (*wanted.class_selectors, *wanted.selectors):
                 yield from _read(expression)
     for constraint in spec.constraints:
         domain, _, own = constraint.attribute.partition("/")

@@ -64,7 +64,7 @@ class ChosenDevices:
 
     def __init__(self, claims: Sequence[NamedSpec], usage: DeviceUsage) -> None:
         self._usage = usage
-        self._constraints = [[ConstraintState(each) for each in claim.spec.constraints] for claim in claims]
+        self._constraints = [[ConstraintState(constraint) for constraint in claim.spec.constraints] for claim in claims]
         self.of_claim: list[list[Choice]] = [[] for _ in claims]
         self._taken: defaultdict[DeviceId, Counter[int]] = defaultdict(Counter)
         self._shares: Counter[DeviceId] = Counter()
@@ -197,6 +197,6 @@ def preference(spec: ClaimSpec, requests: set[str]) -> int:
 
 def _preferences(spec: ClaimSpec, requests: set[str]) -> Iterator[int]:
     for request in spec.requests:
-        for index, each in enumerate(request.alternatives):
-            if each.name and request.written(each) in requests:
+        for index, wanted in enumerate(request.alternatives):
+            if wanted.name and request.written(wanted) in requests:
                 yield MOST_ALTERNATIVES - index

@@ -46,7 +46,7 @@ class _Pool:
     def of_device(self) -> Mapping[str, tuple[str, int]]:
         """Node and kind by name of the device."""
         pairs = zip(self.slices, self.kinds, strict=True)
-        return {device.name: (each.node, kind) for each, kinds in pairs for device, kind in zip(each.devices, kinds, strict=True)}
+        return {device.name: (piece.node, kind) for piece, kinds in pairs for device, kind in zip(piece.devices, kinds, strict=True)}
 
 
 class DeviceKinds:
@@ -85,21 +85,21 @@ class DeviceKinds:
             self._count(before, -1)
         if slices:
             local, usable = _usable(slices)
-            kinds = [[self._kind(each, device.name, device.content, local=local) for device in each.devices] for each in usable]
+            kinds = [[self._kind(piece, device.name, device.content, local=local) for device in piece.devices] for piece in usable]
             pool = self._pools[name] = _Pool(slices[0].name, local, usable, kinds)
             self._count(pool, 1)
 
     def _count(self, pool: _Pool, amount: int) -> None:
         self._incomplete += 0 if pool.slices else amount
-        for each, kinds in zip(pool.slices, pool.kinds, strict=True):
+        for piece, kinds in zip(pool.slices, pool.kinds, strict=True):
             for kind, number in Counter(kinds).items():
                 _add(self._devices, kind, amount * number)
                 if pool.local:
-                    _add(self._by_node[kind], each.node, amount * number)
+                    _add(self._by_node[kind], piece.node, amount * number)
                 elif amount > 0:
-                    self._common.setdefault(kind, []).append(each)
+                    self._common.setdefault(kind, []).append(piece)
                 else:
-                    self._common[kind].remove(each)
+                    self._common[kind].remove(piece)
 
     @property
     def unused(self) -> int:
@@ -147,13 +147,13 @@ class DeviceKinds:
         mask: Bools = np.zeros(len(table), dtype=bool)
         for kind in kinds:
             slices = self._common.get(kind, ())
-            names = (*self._by_node[kind], *(each.node for each in slices))
+            names = (*self._by_node[kind], *(piece.node for piece in slices))
             mask[[table.index[name] for name in names if name in table.index]] = True
-            for each in slices:
-                if each.everywhere or each.by_device:
+            for piece in slices:
+                if piece.everywhere or piece.by_device:
                     mask[:] = True
-                elif each.selector is not None:
-                    mask |= selectors.node_mask(each.selector, table)
+                elif piece.selector is not None:
+                    mask |= selectors.node_mask(piece.selector, table)
         return mask
 
     def local(self, device: DeviceId) -> tuple[str, int] | None:
@@ -247,7 +247,7 @@ def _usable(pool: Sequence[DeviceSlice]) -> tuple[bool, Sequence[DeviceSlice]]:
         return False, pool
     generation = max(each.generation for each in pool)
     newest = [each for each in pool if each.generation == generation]
-    names = [device.name for each in newest for device in each.devices]
+    names = [device.name for piece in newest for device in piece.devices]
     if len(newest) != newest[0].count or len(set(names)) < len(names):
         # kube-scheduler allocates no device of an incomplete or invalid pool.
         return True, []

@@ -38,7 +38,7 @@ def count_devices(
 
     *reused* are the keys of allocated claims that more pods can use than they are reserved for.
     """
-    wishes = {each for pod in pods for each in wishes_of(pod)}
+    wishes = {wish for pod in pods for wish in wishes_of(pod)}
     if not wishes:
         return
     kinds = DeviceKinds.of_slices(objects.slices, AttributesRead.of_objects(objects))
@@ -128,7 +128,7 @@ class Counting:
             alike = _alike([*amounts.values()])
             name_of = {own: new_name(f"device of class {classes[own]}", names) for own in pool}
             for own in pool:
-                rows = name_of[own], *(name_of[each] for each in pool if own < each)
+                rows = name_of[own], *(name_of[larger] for larger in pool if own < larger)
                 counted[own] = CountedSet(rows, alike, amounts[own])
         return counted
 
@@ -136,9 +136,9 @@ class Counting:
         """Return the rows for the sets *counted*."""
         claims = {spec: found for spec in self._requests if (found := self._claim(spec, counted)) is not None}
         rows_of: dict[int, set[str]] = {}
-        for own, each in counted.items():
+        for own, counted_set in counted.items():
             for kind in own:
-                rows_of.setdefault(kind, set()).update(each.rows)
+                rows_of.setdefault(kind, set()).update(counted_set.rows)
         devices = _Devices(self._kinds, {kind: tuple(sorted(rows)) for kind, rows in rows_of.items()})
 
         def numbers() -> dict[str, Mapping[str, int]]:
@@ -163,15 +163,15 @@ class Counting:
 
     def _reach(self, spec: ClaimSpec) -> Bools:
         mask: Bools = np.ones(len(self._table), dtype=bool)
-        alternatives = [each for request in spec.requests for each in request.alternatives]
-        least = sum(min(each.count for each in request.alternatives) for request in spec.requests)
+        alternatives = [wanted for request in spec.requests for wanted in request.alternatives]
+        least = sum(min(wanted.count for wanted in request.alternatives) for request in spec.requests)
         several = any(each.every for each in alternatives) and len(spec.requests) > 1
         certain = all(self._kinds.selected(each)[1] for each in alternatives)
         if self._kinds.unusable or several or least > MOST_DEVICES or not certain:
             return mask
         for request in spec.requests:
-            kinds = (self._kinds.selected(each)[0] for each in request.alternatives)
-            mask &= np.logical_or.reduce([self._kinds.reached(each, self._table) for each in kinds])
+            kinds = (self._kinds.selected(wanted)[0] for wanted in request.alternatives)
+            mask &= np.logical_or.reduce([self._kinds.reached(selected, self._table) for selected in kinds])
         return mask
 
     def _add(self, written: _Spec, *, countable: bool) -> None:
@@ -180,7 +180,7 @@ class Counting:
             self._specs[spec] = None
         requests = spec.requests if spec is not None else _all_requests(extended)
         # With admin access a claim takes no device from others.
-        alternatives = [each for request in requests for each in request.alternatives if not each.admin]
+        alternatives = [wanted for request in requests for wanted in request.alternatives if not wanted.admin]
         certain = [self._is_certain(each) for each in alternatives]
         if countable and _is_countable(spec, requests) and self._is_backed(extended) and all(certain):
             self._requests[written] = tuple(requests)
@@ -244,9 +244,9 @@ def _contended(objects: DeviceObjects, reused: Container[str]) -> Iterator[Devic
     for (namespace, name), claim in objects.claims.items():
         key = f"{namespace}/{name}"
         if (len(claim.consumers) > 1 or key in reused) and (allocation := objects.allocated.get(key)) is not None:
-            yield from (each.id for each in allocation.devices)
+            yield from (device.id for device in allocation.devices)
     for allocation in objects.allocated.values():
-        yield from (each.id for each in allocation.devices if usage.users(each.id) > 1)
+        yield from (device.id for device in allocation.devices if usage.users(device.id) > 1)
 
 
 def _exchanges(pod: Sequence[DeviceNeed]) -> bool:
@@ -258,17 +258,17 @@ def _exchanges(pod: Sequence[DeviceNeed]) -> bool:
 def _devices_of(need: DeviceNeed) -> int:
     """Return the most devices that a claim requests by number."""
     requests = need.spec.requests if need.spec is not None else _all_requests(need.extended)
-    return sum(max(each.count for each in request.alternatives) for request in requests)
+    return sum(max(wanted.count for wanted in request.alternatives) for request in requests)
 
 
 def _all_requests(extended: ExtendedSpec | None) -> list[Request]:
-    found = [] if extended is None else [each for _, of_name in extended.requests for each in of_name]
+    found = [] if extended is None else [request for _, of_name in extended.requests for request in of_name]
     return sorted(found, key=lambda each: each.name)
 
 
 def _is_countable(spec: ClaimSpec | None, requests: Sequence[Request]) -> bool:
     """Return whether numbers of devices are all that a claim demands."""
-    alternatives = [each for request in requests for each in request.alternatives]
+    alternatives = [wanted for request in requests for wanted in request.alternatives]
     if (spec is not None and spec.constraints) or len(alternatives) != len(requests):
         return False
     plain = not any(each.name or each.every or each.admin for each in alternatives)

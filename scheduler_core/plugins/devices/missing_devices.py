@@ -60,7 +60,7 @@ class MissingDevices:
         """Return the number of devices of *nodes* that are free for the request of *short*; -1 if that is no limit for pods."""
         devices: set[DeviceId] = set()
         for claims, node in nodes:
-            claim = next((each for each in claims if each.name == short.claim), None)
+            claim = next((candidate for candidate in claims if candidate.name == short.claim), None)
             if claim is None or (free := self._limit(short, claim, node)) is None:
                 return -1
             devices |= free
@@ -101,10 +101,10 @@ class MissingDevices:
                     continue
                 seen |= {demand} if single else set()
                 found = [
-                    self._shortage(claims, number, request, each, max(needed[_demand(each)] if single else 0, each.count), node)
-                    for each in request.alternatives
+                    self._shortage(claims, number, request, wanted, max(needed[_demand(wanted)] if single else 0, wanted.count), node)
+                    for wanted in request.alternatives
                 ]
-                if found[-1] is not None and all(each is not None for each in found):
+                if found[-1] is not None and None not in found:
                     yield found[-1]
 
     def _shortage(
@@ -144,7 +144,7 @@ class MissingDevices:
         """Return the claim and the constraint without which *node* has devices for *claims*; None if no single constraint is the reason."""
         for at, claim in enumerate(claims):
             for constraint in claim.spec.constraints:
-                others = tuple(each for each in claim.spec.constraints if each is not constraint)
+                others = tuple(other for other in claim.spec.constraints if other is not constraint)
                 changed = NamedSpec(claim.name, ClaimSpec(claim.spec.requests, others))
                 if not isinstance(self._found.search([*claims[:at], changed, *claims[at + 1 :]], node), str | Failed):
                     return claim.name, constraint

@@ -106,8 +106,10 @@ class NodeAllocations:
         bound: int | None = None
         for claim, named in enumerate(specs):
             for request in named.spec.requests:
-                numbers = [allocator.most(Wanted(claim, request, each), 1 if each.every else each.count) for each in request.alternatives]
-                known = [each for each in numbers if each is not None]
+                numbers = [
+                    allocator.most(Wanted(claim, request, wanted), 1 if wanted.every else wanted.count) for wanted in request.alternatives
+                ]
+                known = [most for most in numbers if most is not None]
                 if len(known) == len(numbers):
                     bound = sum(known) if bound is None else min(bound, sum(known))
         return bound
@@ -143,7 +145,7 @@ class NodeAllocations:
         if isinstance(result, str | Failed):
             return None
         pools = self.pools.on(node)
-        return [self.allocation([(each.choice, pools[each.pool].devices[each.device]) for each in placed], node) for placed in result]
+        return [self.allocation([(at.choice, pools[at.pool].devices[at.device]) for at in placed], node) for placed in result]
 
     def unevaluated(self, alternative: Alternative, claim: NamedClaim) -> SelectorNotEvaluated | None:
         """Return the first selector of *alternative* of *claim* because of which a device was left out; None if there was none."""
@@ -160,10 +162,8 @@ class NodeAllocations:
         if (known := self._ways.get(at)) is None:
             known = self._ways[at] = self._search_all(claims.specs, node, named, most)
         pools, (solutions, finished) = self.pools.on(node), known
-        chosen = [
-            [[(each.choice, pools[each.pool].devices[each.device]) for each in placed] for placed in solution] for solution in solutions
-        ]
-        return [[self.allocation(each, node) for each in solution] for solution in chosen], finished
+        chosen = [[[(at.choice, pools[at.pool].devices[at.device]) for at in placed] for placed in solution] for solution in solutions]
+        return [[self.allocation(placed, node) for placed in solution] for solution in chosen], finished
 
     def _search_all(self, claims: Sequence[NamedSpec], node: int, named: frozenset[int], most: int) -> tuple[tuple[_Solution, ...], bool]:
         allocator = Allocator(claims, self.pools, node, self.usage, self._selection, self.states.kind)
@@ -180,7 +180,7 @@ class NodeAllocations:
 
     def _by_position(self, solution: Solution, node: int) -> _Solution:
         positions = _positions(self.pools.on(node))
-        return tuple(tuple(_Placed(*positions[each.device.id], each) for each in choices) for choices in solution)
+        return tuple(tuple(_Placed(*positions[choice.device.id], choice) for choice in choices) for choices in solution)
 
     def allocator(self, claims: Sequence[NamedSpec], node: int) -> Allocator:
         """Return a new search for *claims* on *node*."""
@@ -245,8 +245,8 @@ def _node_selector(devices: Iterable[PoolDevice], node: str) -> NodeSelector | N
             return NodeSelector((NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", (node,)),)),))
         selector = source.node_selector if source is not None else device.published.selector
         for term in (selector.node_selector_terms or ())[:1] if selector is not None else ():
-            fields += [each for each in term.match_fields or () if each not in fields]
-            expressions += [each for each in term.match_expressions or () if each not in expressions]
+            fields += [field for field in term.match_fields or () if field not in fields]
+            expressions += [expression for expression in term.match_expressions or () if expression not in expressions]
     if not fields and not expressions:
         return None
     return NodeSelector((NodeSelectorTerm(tuple(expressions) or None, tuple(fields) or None),))

@@ -19,10 +19,10 @@ from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.model.topology import Topology
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState, new_ledger
+from scheduler_core.plugins.assumed_volumes import picks_of_running, provisioned_storage, volumes_beyond_requests
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
-from scheduler_core.plugins.volume_picks import picks_of_running, provisioned_storage, volumes_beyond_requests
 
 MAX_PENDING_CHANGES = 10_000
 """Maximum number of changes before the sums are updated: pods are added and removed even while no cycle reads the sums."""

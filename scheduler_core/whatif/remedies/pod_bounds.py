@@ -13,8 +13,8 @@ from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.pod_terms import SpreadTerm
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, SpreadRule
+from scheduler_core.plugins.spread_constraints import SpreadTerm
 from scheduler_core.preemption.units.preemption_units import lowest_priority
 
 _Alike = tuple[PodShape, tuple[SpreadTerm, ...]]

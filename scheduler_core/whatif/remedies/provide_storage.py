@@ -16,7 +16,7 @@ from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.storage import ClaimOptions, Storage
 from scheduler_core.model.volumes import ClaimName, ClaimState
-from scheduler_core.plugins.volume_picks import provisioned_storage
+from scheduler_core.plugins.assumed_volumes import provisioned_storage
 from scheduler_core.whatif.edits import storage_edits
 from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.node_templates import section

@@ -10,8 +10,8 @@ import numpy as np
 
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.nodes import Ints
-from scheduler_core.plugins.pod_tally import Ids
 from scheduler_core.plugins.pod_topology_spread import SpreadRule
+from scheduler_core.plugins.topology_counts import Ids
 from scheduler_core.whatif.edits.edits import Edit
 from scheduler_core.whatif.edits.node_edits import NodesInDomains
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds_by_labels

@@ -7,7 +7,7 @@ import pytest
 
 from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.composite_progress import CompositeProgress, inadmissible
+from scheduler_core.placement.feasibility import CompositeProgress, inadmissible
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest

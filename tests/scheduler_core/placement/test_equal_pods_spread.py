@@ -8,9 +8,10 @@ from collections import Counter
 import pytest
 
 from scheduler_core.cluster.load import load
-from scheduler_core.placement import domain_cache, equal_pods_by_domain, equal_pods_spread, spread_forecast
+from scheduler_core.placement import domain_cache, equal_pods_by_domain
 from scheduler_core.placement.placement_request import Signatures
-from scheduler_core.placement.spread_forecast import Forecast
+from scheduler_core.placement.soft_spread import fill_spread, forecast
+from scheduler_core.placement.soft_spread.forecast import Forecast
 from tests.cluster.scheduler_configs import configuration
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, leaf, node, pod
@@ -50,7 +51,7 @@ def gang(count: int, **more) -> list[Json]:
 
 
 def test_few_pods_of_random_clusters(monkeypatch, foreseen):
-    for module in (spread_forecast, equal_pods_spread):
+    for module in (forecast, fill_spread):
         monkeypatch.setattr(module, "LEAST", 2)
     for seed in range(sampled(1000, share=10)):
         objects = cluster(random.Random(seed))
@@ -131,7 +132,7 @@ def counted_calls(monkeypatch, *places) -> Counter[str]:
 
 def test_the_first_pods_of_a_service_are_placed_as_pod_by_pod(monkeypatch):
     """How many pods fit in a rack often follows from the last gang there."""
-    places = (equal_pods_spread, "first_pods"), (domain_cache.DomainCache, "_count_again"), (equal_pods_by_domain, "count_in_domain")
+    places = (fill_spread, "first_pods"), (domain_cache.DomainCache, "_count_again"), (equal_pods_by_domain, "count_in_domain")
     used = counted_calls(monkeypatch, *places)
     seeds = range(sampled(700, share=10))
     for seed in seeds:
@@ -144,7 +145,7 @@ def test_the_first_pods_of_a_service_are_placed_as_pod_by_pod(monkeypatch):
 
 
 def test_the_first_pods_of_a_service_are_placed_as_pod_by_pod_with_any_weights(monkeypatch):
-    used = counted_calls(monkeypatch, (equal_pods_spread, "first_pods"))
+    used = counted_calls(monkeypatch, (fill_spread, "first_pods"))
     resources = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
     seeds = range(sampled(2000, share=20))
     for seed in seeds:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.lower_bound import DeviceBound, LowerBound, countable
+from scheduler_core.placement.infeasible_domains import DeviceBound, LowerBound, countable
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState

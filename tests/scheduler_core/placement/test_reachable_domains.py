@@ -14,9 +14,9 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.infeasible_domains import reachable
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
-from scheduler_core.placement.reachable_domains import reachable
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.wording.kube_scheduler import attempt_words
 from tests.sampling import sampled

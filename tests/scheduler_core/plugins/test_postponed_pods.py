@@ -6,9 +6,9 @@ import random
 
 from scheduler_core.cluster.load import load
 from scheduler_core.model.workload_selectors import equalities
-from scheduler_core.plugins.pod_terms import PodSet
-from scheduler_core.plugins.postponed_pods import PostponedPods
+from scheduler_core.plugins.pod_counts import PostponedPods
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
+from scheduler_core.plugins.topology_counts import PodSet
 from tests.sampling import sampled
 from tests.scheduler_core.builders import node, pod
 from tests.scheduler_core.plugins.test_spread_score import service

@@ -10,8 +10,8 @@ import pytest
 from kubeapi.pods import TopologySpreadConstraint
 from scheduler_core.cluster.load import load
 from scheduler_core.model.names import HOSTNAME
-from scheduler_core.plugins.default_spread import SYSTEM_DEFAULTS, SpreadDefaults
 from scheduler_core.plugins.pod_topology_spread import SPREAD, PodTopologySpread
+from scheduler_core.plugins.spread_constraints import SYSTEM_DEFAULTS, SpreadDefaults
 from scheduler_core.plugins.spread_score import IGNORED, normalise, weight_of
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from tests.scheduler_core.builders import decided, leaf, node, placed, pod

@@ -1,19 +1,43 @@
-"""Number of pods of one set, by node and by topology domain."""
+"""Set of pods that a term selects, and the number of its pods by node and by topology domain."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kubeapi.selectors import Requirement
 from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.selectors import Clauses, admits
 
 Ids = NDArray[np.int32]
 """Shape (nodes,): the domain of each node, -1 for none."""
 FRESH = itertools.count(1)
 """Unused versions."""
+
+
+class PodSet(NamedTuple):
+    """Pods by namespace and labels.
+
+    Attributes:
+        namespaces: allowed namespaces.
+        others: clauses about the names of further allowed namespaces; None for no further ones, no clauses for all.
+        clauses: clauses about the labels; None selects no pod.
+
+    """
+
+    namespaces: frozenset[str]
+    others: Clauses | None
+    clauses: Clauses | None
+
+    def has(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Return whether a pod of *namespace* with *labels* is selected."""
+        if namespace not in self.namespaces and (self.others is None or not all(clause.admits(namespace) for clause in self.others)):
+            return False
+        return admits(self.clauses, labels)
 
 
 class PodTally:
@@ -82,6 +106,11 @@ class NodeTally(PodTally):
 
     def __init__(self, ids: Ids) -> None:
         super().__init__(ids, len(ids))
+
+
+def own_values(keys: tuple[str, ...] | None, operator: str, labels: Mapping[str, str]) -> list[Requirement]:
+    """Return requirements with the pod's own label values; keys that the pod lacks are skipped."""
+    return [Requirement(key, operator, (labels[key],)) for key in keys or () if key in labels]
 
 
 def bump(counts: dict[int, int], node: int, amount: int) -> None:

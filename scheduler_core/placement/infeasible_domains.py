@@ -1,4 +1,12 @@
-"""Lower bounds on the resources and devices of a leaf whose placement takes long: rule out domains without placing anything."""
+"""Domains that cannot hold the minimum of a group, known before anything is tried there.
+
+``reachable`` asks the static filters.  Bound volumes are the usual reason: a claim whose volume is in one zone excludes all racks of other
+zones.  A claim to devices excludes the domains that do not reach its allocated devices, or any devices for it.  The verdict of a static
+filter is independent of other pods, so these domains are computed once for a group.
+
+A leaf of many runs takes long to place: ``LowerBound`` and ``DeviceBound`` compare the free resources and devices with what its minimum
+requests at least.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +15,39 @@ from collections import Counter
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
-from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Division
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.profile import Profile
+
+
+def reachable(request: PlacementRequest, members: Nodes, profile: Profile) -> Bools | None:
+    """Return the domains where enough members of *request* pass the static filters on some node; None if that excludes no domain.
+
+    *members* has the shape (domains, widest): nodes of each domain, padded with -1.  The result has the shape (domains,).  A group whose
+    pods run already is not for this function: its trial can end in an error, and an error must not be missed.
+    """
+    able = _reachable(request, members, profile)
+    return None if able is None or able.all() else able
+
+
+def _reachable(request: PlacementRequest, members: Nodes, profile: Profile) -> Bools | None:
+    if not request.leaf:
+        parts = [_reachable(child, members, profile) for child in request.children]
+        excluding = [part for part in parts if part is not None]
+        if not excluding:
+            return None
+        return np.asarray(np.sum(excluding, axis=0) + len(parts) - len(excluding) >= request.entity.minimum)
+    masks = [(profile.compile(run.shape).mask, run.count) for run in request.runs]
+    if all(mask is None for mask, _ in masks):
+        return None
+    there = members >= 0
+    pods: Ints = np.zeros(len(members), dtype=np.int64)
+    for mask, count in masks:
+        pods += count if mask is None else count * (mask[members] & there).any(axis=1)
+    return np.asarray(pods >= request.entity.minimum)
+
 
 _RUNS = 8
 """Number of runs, or of pods that are placed one by one, from which a bound is cheaper than placing the leaf."""
@@ -80,7 +117,7 @@ class DeviceBound:
         nodes = np.unique(members[there])
         most: Ints = np.zeros(len(rows), dtype=np.int64)
         for serial, count in self._waiting.items():
-            bounds = _most_pods(self._examples[serial], nodes, state)
+            bounds = state.stateful.most_pods(self._examples[serial], nodes)
             if bounds is None:
                 most += count
             else:
@@ -88,11 +125,6 @@ class DeviceBound:
                 most += np.minimum(sums, count)
         few: Bools = most < self._pods
         return few
-
-
-def _most_pods(pod: PodRecord, nodes: Nodes, state: PlacementState) -> Ints | None:
-    bounds = (each.most_pods(pod, nodes) for each in state.stateful.plugins)
-    return next((each for each in bounds if each is not None), None)
 
 
 def countable(request: PlacementRequest) -> bool:

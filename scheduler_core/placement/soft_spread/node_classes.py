@@ -181,13 +181,13 @@ class NodeClasses:
     def score(self, classes: Iterable[NodeClass]) -> None:
         """Compute the raw scores of *classes*, which have nodes."""
         raws = self.raws
-        for each in classes:
-            if each.scored:
+        for changed in classes:
+            if changed.scored:
                 total = 0.0
-                for parts, index in each.terms:
+                for parts, index in changed.terms:
                     total += parts[index]
                 # The sum is 0 or at least 1, so that this rounds exactly.
-                raws[each.number] = int(total + 0.5)
+                raws[changed.number] = int(total + 0.5)
 
     def rescore(self) -> None:
         """Compute the raw scores of all classes with nodes, after a weight changed."""

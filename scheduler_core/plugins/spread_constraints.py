@@ -1,19 +1,74 @@
-"""Default topology spread constraints of pods without constraints (PodTopologySpreadArgs.defaultConstraints)."""
+"""Topology spread constraints, compiled: those of a pod, and the default constraints (PodTopologySpreadArgs.defaultConstraints) of others."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import itertools
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from kubeapi.pods import TopologySpreadConstraint
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.selectors import Clauses
+from scheduler_core.model.selectors import Clauses, compiled
 from scheduler_core.model.workload_selectors import DefaultSelectors, WorkloadSelectors
-from scheduler_core.plugins.pod_terms import PodSet, SpreadTerm, is_hard, spread_of
+from scheduler_core.plugins.topology_counts import PodSet, own_values
 
 _ZONE = "topology.kubernetes.io/zone"
+
+
+class SpreadTerm(NamedTuple):
+    """Topology spread constraint.
+
+    Attributes:
+        key: topology key.
+        pods: counted pods.
+        own: clauses about the pod's own labels; if they match, the pod counts towards its own domain.
+        skew: maxSkew.
+        least: minDomains, read only with DoNotSchedule.
+        affinity: nodeAffinityPolicy Honor: only nodes that nodeSelector and node affinity allow form domains.
+        taints: nodeTaintsPolicy Honor: only nodes whose taints the pod tolerates form domains.
+
+    """
+
+    key: str
+    pods: PodSet
+    own: Clauses | None
+    skew: int
+    least: int
+    affinity: bool
+    taints: bool
+
+
+def is_hard(constraint: TopologySpreadConstraint) -> bool:
+    """Return whether *constraint* filters nodes."""
+    return constraint.when_unsatisfiable == "DoNotSchedule"
+
+
+def is_soft(constraint: TopologySpreadConstraint) -> bool:
+    """Return whether *constraint* scores nodes."""
+    return constraint.when_unsatisfiable == "ScheduleAnyway"
+
+
+def spread_term(constraint: TopologySpreadConstraint, namespace: str, labels: Mapping[str, str]) -> SpreadTerm:
+    """Return *constraint* of a pod of *namespace* with *labels*."""
+    clauses = compiled(constraint.label_selector, own_values(constraint.match_label_keys, "In", labels))
+    # In kube-scheduler an empty selector counts no pod, but it matches the pod itself.
+    return spread_of(constraint, PodSet(frozenset({namespace}), None, clauses or None), clauses)
+
+
+def spread_of(constraint: TopologySpreadConstraint, pods: PodSet, own: Clauses | None) -> SpreadTerm:
+    """Return *constraint* that counts *pods*, for a pod that counts if *own* matches it."""
+    return SpreadTerm(
+        key=constraint.topology_key,
+        pods=pods,
+        own=own,
+        skew=constraint.max_skew,
+        least=1 if constraint.min_domains is None else constraint.min_domains,
+        affinity=(constraint.node_affinity_policy or "Honor") == "Honor",
+        taints=constraint.node_taints_policy == "Honor",
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """A few equal pods that are the first that their topology spread constraints count: each gets a node of its own, as a rule.
 
 Before such pods only the domains distinguish the nodes.  So it is enough to know the best nodes of each domain.  If a node is the best for
-a second pod, or becomes full, the pods are placed by ``equal_pods_spread``.
+a second pod, or becomes full, the pods are placed by ``fill_spread``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.placement.placement_request import Run
-from scheduler_core.placement.spread_codes import NodeCodes, smallest
-from scheduler_core.plugins.pod_tally import NodeTally
+from scheduler_core.placement.soft_spread.node_codes import NodeCodes, smallest
 from scheduler_core.plugins.spread_score import BEST, SoftRule, SoftSpread, weight_of
+from scheduler_core.plugins.topology_counts import NodeTally
 
 MOST_PODS = 32
 """Number of pods up to which this is used."""
@@ -92,7 +92,7 @@ def _lanes(codes: NodeCodes, members: Sequence[Ints], count: int) -> list[_Lane]
     again = (found[together] if both else codes.for_pods(together, 2))[:, 1].tolist()
     first, full = heads[together].tolist(), (codes.at.slots[together] == 1).tolist()
     lanes, start = [], 0
-    for end in np.cumsum([len(each) for each in chosen]).tolist() if members else (len(first),):
+    for end in np.cumsum([len(positions) for positions in chosen]).tolist() if members else (len(first),):
         lanes.append(_Lane(first[start:end], again[start:end], full[start:end]))
         start = end
     return lanes

@@ -12,20 +12,18 @@ import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.placement.placement_request import Run
-from scheduler_core.placement.spread_classes import UNLABELLED, NodeClass, NodeClasses, RuleState
-from scheduler_core.placement.spread_codes import NodeCodes, NodesInUse, smallest
-from scheduler_core.placement.spread_first_pods import first_pods
-from scheduler_core.placement.spread_forecast import LEAST, Forecast
-from scheduler_core.plugins.pod_tally import Ids, NodeTally
+from scheduler_core.placement.soft_spread.first_pods import first_pods
+from scheduler_core.placement.soft_spread.forecast import LEAST, Forecast
+from scheduler_core.placement.soft_spread.node_classes import UNLABELLED, NodeClass, NodeClasses, RuleState
+from scheduler_core.placement.soft_spread.node_codes import NodeCodes, NodesInUse, smallest
 from scheduler_core.plugins.profile import ShapeProfile
 from scheduler_core.plugins.spread_score import SoftSpread
+from scheduler_core.plugins.topology_counts import Ids, NodeTally
 
 _CELLS = 4_000
 """Number of scores up to which those of several pods on each node are computed at once."""
 _DENSE = 2**16
 """Number of combinations up to which they are counted in an array."""
-_LOOPS = 16
-"""Number of classes up to which a loop over them is cheaper than sorting all nodes."""
 _AHEAD = 64
 """Number of nodes for which the scores of further pods are computed together."""
 Earlier = dict[NodeTally, Ints]
@@ -152,7 +150,7 @@ class _Fill:
     def _look_ahead(self, node: int, depth: int) -> list[int]:
         """Return the codes of *node* for the first pods on it; those of the best nodes of all classes are computed in the same step."""
         share = min(self._count, 1 + _AHEAD // len(self._classes.live))
-        near = {node, *(code % self._size for each in self._classes.live for code in each.heap[:share])}
+        near = {node, *(code % self._size for live in self._classes.live for code in live.heap[:share])}
         nodes = np.array([*near], dtype=np.int64)
         self._codes.update(zip(near, self._codes_of.for_pods(nodes, depth).tolist(), strict=True))
         return self._codes[node]
@@ -226,15 +224,9 @@ def _grouped(number: Ints | None, codes: Ints, count: int) -> Iterator[tuple[Int
     if number is None:
         yield smallest(codes, count), len(codes)
         return
-    classes = int(number.max()) + 1
-    if classes > _LOOPS:
-        order = np.lexsort((codes, number))
-        for members in np.split(order, np.cumsum(np.bincount(number))[:-1]):
-            yield members[:count], len(members)
-        return
-    for each in range(classes):
-        members = (number == each).nonzero()[0]
-        yield members[smallest(codes[members], count)], len(members)
+    order = np.lexsort((codes, number))
+    for members in np.split(order, np.cumsum(np.bincount(number))[:-1]):
+        yield members[:count], len(members)
 
 
 def _largest(raw: Ints) -> set[int]:

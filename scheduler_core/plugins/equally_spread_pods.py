@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.plugins.default_spread import DefaultSpread
+from scheduler_core.plugins.affinity_terms import own_keys
 from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.pod_tally import NodeTally
-from scheduler_core.plugins.pod_terms import own_keys
+from scheduler_core.plugins.spread_constraints import DefaultSpread
 from scheduler_core.plugins.spread_score import SoftSpread, SpreadKind
+from scheduler_core.plugins.topology_counts import NodeTally
 
 _DISTINCT = attrgetter("shape", "controller", "terminating")
 
@@ -38,9 +38,9 @@ class SpreadKinds:
         # The counts that these constraints added can distinguish more pods.
         more = keys if counts.keys_by_node(pods[0].namespace) <= keys else self._distinguishing(pods, counts)
         kinds: dict[PodRecord, SpreadKind] = {}
-        for each, several in found:
+        for constraints, several in found:
             for same in _grouped(several, more) if more != keys else (several,):
-                name = each, frozenset(counts.counting(same[0]))
+                name = constraints, frozenset(counts.counting(same[0]))
                 if (kind := self._kinds.get(name)) is None:
                     kind = self._kinds[name] = SpreadKind(*name)
                 kinds.update(dict.fromkeys(same, kind))

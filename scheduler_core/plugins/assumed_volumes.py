@@ -75,7 +75,7 @@ class VolumePicks:
         chosen: list[Pick] = []
         for pick in matching:
             choice = (planned or {}).get((pod.namespace, pick.claim))
-            volume = self._smallest(pick.request, node, {each.volume for each in chosen}, choice)
+            volume = self._smallest(pick.request, node, {picked.volume for picked in chosen}, choice)
             if volume is None and pick.request.shared in self._shared_volume:
                 # kube-scheduler would select this node for a second volume, although the claim already has one.
                 return BIND_CONFLICT
@@ -122,7 +122,7 @@ class VolumePicks:
         claims = [(pod, node, pick) for pod, node in pods for pick in _unbound(pod) if pick.request in pooled]
         taken = set(self.taken)
         for pod, node, pick in sorted(claims, key=lambda each: -len(pooled[each[2].request].rows)):
-            volume = self._spared(each for each in self.storage.free_on(pick.request, node) if each not in taken)
+            volume = self._spared(free for free in self.storage.free_on(pick.request, node) if free not in taken)
             chosen[pod.namespace, pick.claim] = PROVISIONED if volume is None else volume
             taken.update(() if volume is None else (volume,))
         return chosen

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints
-from scheduler_core.placement.spread_classes import UNLABELLED, NodeClass, NodeClasses, RuleState
+from scheduler_core.placement.soft_spread.node_classes import UNLABELLED, NodeClass, NodeClasses, RuleState
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.spread_score import BEST, weight_of
 
@@ -83,10 +83,10 @@ class Forecast:
     def _guess(self, count: int) -> _Guess | None:
         best: dict[tuple[int, ...], NodeClass] = {}
         keys, fixed = self._classes.keys, [rule.hostname for rule in self._classes.rules]
-        for each in self._classes.live:
-            domains = tuple([-1 if host else domain for host, domain in zip(fixed, each.domains, strict=True)])
-            if domains not in best or keys[each.number] < keys[best[domains].number]:
-                best[domains] = each
+        for live in self._classes.live:
+            domains = tuple([-1 if host else domain for host, domain in zip(fixed, live.domains, strict=True)])
+            if domains not in best or keys[live.number] < keys[best[domains].number]:
+                best[domains] = live
         lanes = list(best.values())
         share = min(count, _MARGIN + 2 * count // len(lanes))
         heaps = [sorted(each.heap) for each in lanes]
@@ -119,7 +119,7 @@ class Forecast:
         end = len(lane)
         for number, rule in enumerate(self._classes.rules):
             if not rule.hostname:
-                domains = np.array([each.domains[number] for each in lanes])[lane]
+                domains = np.array([of_lane.domains[number] for of_lane in lanes])[lane]
                 for domain in set(domains.tolist()):
                     filled = (full & (domains == domain)).nonzero()[0]
                     if len(filled) >= rule.left[domain]:
@@ -164,17 +164,17 @@ class Forecast:
         before: Ints = np.cumsum(guess.full, dtype=np.int64) - guess.full
         filled: list[int] = before.tolist()
         for number, rule in enumerate(self._classes.rules):
-            domains = np.array([each.domains[number] for each in columns])
+            domains = np.array([column.domains[number] for column in columns])
             counts: Ints = np.array([rule.sums[domain] for domain in domains.tolist()], dtype=np.int64)
             weight: Floats | float = rule.weight
             if rule.hostname and guess.full.any():
-                weights = {each: weight_of(rule.size - each) for each in set(filled)}
-                weight = np.array([weights[each] for each in filled])[:, None]
+                weights = {full_nodes: weight_of(rule.size - full_nodes) for full_nodes in set(filled)}
+                weight = np.array([weights[full_nodes] for full_nodes in filled])[:, None]
             elif rule.counted and not rule.hostname:
                 same = domains[: len(guess.lanes), None] == domains
                 counts = counts + guess.before @ same.astype(np.int64)
             part = counts * weight + rule.offset
-            labelled = np.array([each.parts[number] != UNLABELLED for each in columns])
+            labelled = np.array([column.parts[number] != UNLABELLED for column in columns])
             total += np.where(labelled, part, 0.0)
         raw: Ints = (total + 0.5).astype(np.int64)
         return raw
