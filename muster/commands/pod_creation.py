@@ -63,7 +63,7 @@ UNCHANGED = PodCreation()
 
 
 def _labels(_context: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
-    from validators import content
+    from kubeapi import content
 
     labels = {}
     for text in texts:

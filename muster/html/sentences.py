@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi import resource_names
+from kubeapi.problem import Problem
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import bare, natural
-from scheduler_core.model import resource_names
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from scheduler_core.wording import phrases
 from scheduler_core.wording.problem_words import object_words, problem_words

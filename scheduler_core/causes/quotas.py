@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
+from kubeapi.problem import ProblemKind
+from kubeapi.resource_names import unit_of_quota
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem_kind import ProblemKind
-from scheduler_core.model.resource_names import unit_of_quota
 from scheduler_core.model.resource_values import Quantity
 
 

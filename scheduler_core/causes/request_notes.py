@@ -6,9 +6,9 @@ import dataclasses
 import enum
 from typing import ClassVar
 
+from kubeapi.problem import ProblemKind
 from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem_kind import ProblemKind
 
 # Files, and what an API server answers.
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from kubeapi.gather import CONFIGURATION, DEVICE_KINDS, gather, left_out
+from kubeapi.gathered import Given, Objects, Unusable
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.priority import PriorityClass
+from kubeapi.problem import Problem, in_order
 from kubeapi.workloads import Workload
 from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
@@ -13,8 +16,6 @@ from scheduler_core.cluster.volume_store import VolumeStore
 from scheduler_core.loading import label_case, label_suggestions, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
-from scheduler_core.loading.gather import CONFIGURATION, DEVICE_KINDS, gather, left_out
-from scheduler_core.loading.gathered import Given, Objects, Unusable
 from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
@@ -26,7 +27,6 @@ from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import Problem, in_order
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects

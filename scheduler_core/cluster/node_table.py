@@ -8,13 +8,13 @@ from collections.abc import Collection, Container, Iterable, Mapping
 import numpy as np
 
 from kubeapi.nodes import Node, Taint
+from kubeapi.problem import Problem
+from kubeapi.resource_names import BUILT_IN
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.read_nodes import NodeRead
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import CPU, CPU_AND_MEMORY_ROWS, MEMORY, OTHERS, PODS, UNLIMITED, Bools, Image, Ints, NodeTable, ScoredRows
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.plugins import registry
 
 

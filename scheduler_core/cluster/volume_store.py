@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from kubeapi.gather import Name
 from scheduler_core.cluster.store import Store
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.read_volumes import (
     Attachment,
     VolumeClass,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kubeapi.decode import Json
+from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.pods import Pod
 from kubeapi.resource_claims import ResourceClaimTemplate
 from kubeapi.workloads import Workload
 from scheduler_core.loading import read_devices, read_groups, read_nodes, read_volumes
-from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_objects import typed
 
 _READERS: Mapping[str, Callable[[GatheredObjects], object]] = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Hashable, Iterable, Mapping
 
+from kubeapi import pod_requests
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects, Objects, Unusable
 from kubeapi.nodes import ContainerImage, Node
-from scheduler_core.loading import pod_requests
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
+from kubeapi.problem import Problem
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.nodes import Image
-from scheduler_core.model.problem import Problem
 from scheduler_core.plugins import registry
 
 

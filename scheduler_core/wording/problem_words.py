@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from kubeapi.controllers import CONTROLLERS
+from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, ProblemKind, SeveralObjects
 from scheduler_core.causes import input_problems as inputs
 from scheduler_core.causes import request_notes as notes
 from scheduler_core.causes.changes import SearchedRoots
@@ -13,8 +14,6 @@ from scheduler_core.causes.input_problems import Effect, InputProblem, LabelSour
 from scheduler_core.causes.quotas import QuotaCause
 from scheduler_core.causes.request_notes import ObjectNote, RefusedRequest, RequestNote
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.wording.changes import searched_text
 from scheduler_core.wording.nouns import counted
 from scheduler_core.wording.resource_words import quota_words
@@ -91,7 +90,9 @@ def reason_words(problem: Problem) -> str:
         return quota_words(fact)
     if isinstance(fact, InputProblem):
         return _input_words(fact, problem.names)
-    return _note_words(fact, problem.names)
+    if isinstance(fact, RequestNote):
+        return _note_words(fact, problem.names)
+    raise TypeError(fact)
 
 
 def object_words(problem: Problem) -> str:
@@ -113,15 +114,15 @@ def shown_order(problem: Problem) -> tuple[str, str]:
 
 def _input_words(fact: InputProblem, names: tuple[Name, ...]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of problem
     match fact:
-        case inputs.ObjectUnreadable():
+        case ObjectUnreadable():
             return f"{fact.error}; the object is left out"
-        case inputs.ObjectLeftOut():
+        case ObjectLeftOut():
             return f"{f'{fact.field}: ' if fact.field else ''}{fact.error}{_left_out(names)}"
         case inputs.KindNotServed():
             return f"the feature gate {fact.gate} is off: the API server does not serve this kind{_left_out(names)}"
         case inputs.NodeUnknown():
             return f'spec.nodeName is "{fact.node}", which is not among the nodes{_left_out(names)}'
-        case inputs.SeveralObjects():
+        case SeveralObjects():
             return "is defined several times with different content; the one that sorts first as JSON is used"
         case inputs.UnknownValue():
             return f'{fact.field} is "{fact.value}"; allowed: {", ".join(fact.allowed)}; {_EFFECTS[fact.effect]}'

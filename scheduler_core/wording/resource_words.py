@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.quotas import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
 from scheduler_core.causes.resources import (
@@ -16,7 +17,6 @@ from scheduler_core.causes.resources import (
     RequestTooLarge,
     ResourceCause,
 )
-from scheduler_core.model.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
 from scheduler_core.model.resource_values import row_of
 from scheduler_core.wording import phrases
 from scheduler_core.wording.phrases import size_of

@@ -10,19 +10,18 @@ PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "cause
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "kubeapi": (
-        frozenset({"field_path", "record"}),
-        frozenset({"redaction"}),
+        frozenset({"content", "field_path", "names", "record"}),
+        frozenset({"problem", "redaction", "resource_names"}),
         frozenset({"meta", "quantity"}),
         frozenset({"decode", "object_heads", "priority", "selectors", "versions", "view"}),
-        frozenset({"affinity", "controllers", "devices", "disruption", "nodes", "volumes"}),
-        frozenset({"pods", "resource_claims", "storage"}),
-        frozenset({"workloads"}),
+        frozenset({"affinity", "controllers", "devices", "disruption", "gathered", "nodes", "volumes"}),
+        frozenset({"json_values", "pods", "resource_claims", "storage"}),
+        frozenset({"decoders", "gather", "pod_requests", "workloads"}),
         frozenset({"groups", "jobs"}),
         frozenset({"jobset"}),
     ),
     "validators": (
         frozenset({"field", "gates", "cached_attribute"}),
-        frozenset({"content"}),
         frozenset({"model"}),
         frozenset({"lookup", "synonyms"}),
         frozenset({"hierarchy"}),

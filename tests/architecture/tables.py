@@ -27,7 +27,6 @@ EDGES: dict[str, tuple[str, ...]] = {
         "validators/lint/object_columns.py",
         "validators/lint/object_store.py",
         "validators/lint/batch.py",
-        "scheduler_core/model/decoders.py",
         "webhooks/admission/review.py",
         "webhooks/lookup/watched.py",
         "apiserver/*",
@@ -167,7 +166,7 @@ WITH_TEXT: dict[str, str] = {
 }
 """Modules of ``scheduler_core`` that have text with blanks, or read text, each with the reason.  All others have values only, except in
 errors of their callers."""
-HAS_CAUSES = ("scheduler_core.model.decision", "scheduler_core.model.problem")
+HAS_CAUSES = "scheduler_core.model.decision"
 """Only module of ``model`` that imports ``causes``, which import ``model`` themselves."""
 
 METHODS_OF_A_PROTOCOL = 3

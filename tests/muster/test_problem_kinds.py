@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kubeapi.problem import ObjectLeftOut, Problem, SeveralObjects
 from muster import cli
 from muster.commands.fit import verdict
 from muster.commands.simulate import own_objects
@@ -14,16 +15,7 @@ from muster.commands.simulate.expansion import with_free_name
 from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
-from scheduler_core.causes.input_problems import (
-    AttributeUnknown,
-    Effect,
-    InvalidField,
-    LabelSource,
-    LabelUnknown,
-    ObjectLeftOut,
-    SeveralObjects,
-    TopologyKeyUnknown,
-)
+from scheduler_core.causes.input_problems import AttributeUnknown, Effect, InvalidField, LabelSource, LabelUnknown, TopologyKeyUnknown
 from scheduler_core.causes.request_notes import (
     AlsoDefined,
     FileUnreadable,
@@ -36,7 +28,6 @@ from scheduler_core.causes.request_notes import (
 from scheduler_core.cluster.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from scheduler_core.wording.problem_words import object_words
 from scheduler_core.wording.titles import label

@@ -10,9 +10,9 @@ import sys
 import click
 import pytest
 
+from kubeapi import gather
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input
-from scheduler_core.loading import gather
 from tests.muster.simulated import node, pod
 from tests.scheduler_core.worded_problems import worded
 

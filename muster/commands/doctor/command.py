@@ -11,8 +11,8 @@ from muster import extras, standard_output
 from muster.commands import live_input, options
 
 if TYPE_CHECKING:
+    from kubeapi.problem import Problem
     from muster.doctor.world import World
-    from scheduler_core.model.problem import Problem
 
 FORMATS = ("text", "json")
 WELL, WRONG, UNREAD = 0, 1, 2

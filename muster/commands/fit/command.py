@@ -171,7 +171,7 @@ def _inputs(
 
 
 def _gang(*, gang: bool, topology: str | None) -> Gang | None:
-    from validators import content
+    from kubeapi import content
 
     if topology is not None and content.label_key(topology):
         raise click.BadParameter(f"{topology!r} must be the key of a node label", param_hint="--topology")

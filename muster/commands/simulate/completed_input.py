@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from kubeapi.gather import gather, whole_name, written_name
+from kubeapi.gathered import GatheredObjects, Given, NameSearch
+from kubeapi.problem import Problem
 from muster.commands.pod_creation import UNCHANGED, PodCreation
 from muster.commands.simulate import controllers, generated_names
 from muster.commands.simulate.admission import new_values
@@ -15,10 +18,7 @@ from muster.commands.simulate.file_texts import OpenFile
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import OWNED_BY_WORKLOAD, PodOwners
-from scheduler_core.loading.gather import gather, whole_name, written_name
-from scheduler_core.loading.gathered import GatheredObjects, Given, Names
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 
 
 @dataclasses.dataclass(slots=True)
@@ -87,7 +87,7 @@ def complete(
     replaced = _Replaced(
         own_names, expansion, PodOwners(expansion.controllers, cluster.kinds), Rest(cluster.kinds, others=cluster.others), names=names
     )
-    mentioned = Names((*names, *replaced.owners.names))
+    mentioned = NameSearch((*names, *replaced.owners.names))
     remaining = [
         each
         for kind, listed in cluster.kinds.items()

@@ -13,6 +13,9 @@ from typing import Any
 from kubeapi import decode
 from kubeapi.controllers import CONTROLLERS
 from kubeapi.field_path import FieldPath
+from kubeapi.gather import gather, unreadable, written_name
+from kubeapi.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
+from kubeapi.problem import Problem
 from muster.commands.pod_creation import Gang, PodCreation
 from muster.commands.simulate import gangs, not_judged
 from muster.commands.simulate.admission import validation
@@ -30,11 +33,8 @@ from scheduler_core.causes.request_notes import (
     TemplateWithoutContainers,
     WhyNotSimulated,
 )
-from scheduler_core.loading.gather import gather, unreadable, written_name
-from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
 from scheduler_core.loading.read_objects import several
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from kubeapi.gather import gather
+from kubeapi.gathered import Given, ObjectList
+from kubeapi.problem import Problem
 from muster.commands.simulate.pod_owners import Controller
-from scheduler_core.loading.gather import gather
-from scheduler_core.loading.gathered import Given, ObjectList
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 
 Content = dict[str, Any]
 

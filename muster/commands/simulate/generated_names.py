@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from scheduler_core.loading.gathered import GatheredObjects, Given, StoredObjects, Unusable, content_of
+from kubeapi.gathered import GatheredObjects, Given, StoredObjects, Unusable, content_of
 
 _FIELD = b'"generateName"'
 

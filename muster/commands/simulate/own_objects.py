@@ -6,13 +6,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from kubeapi.gather import is_left_out
+from kubeapi.problem import Problem, ProblemKind
 from muster.render.answer import Answer, Share
 from scheduler_core.causes.request_notes import ObjectNote
-from scheduler_core.loading.gather import is_left_out
 from scheduler_core.model.decision import Decision, Step
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.problem_kind import ProblemKind
 from validators.model.objects import namespace_of
 
 if TYPE_CHECKING:

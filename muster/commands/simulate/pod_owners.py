@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from kubeapi import decode
+from kubeapi.decoders import DECODERS
+from kubeapi.gathered import GatheredObjects, Objects, content_of, heads
 from kubeapi.pods import PodMeta
-from scheduler_core.loading.gathered import GatheredObjects, Objects, content_of, heads
-from scheduler_core.model.decoders import DECODERS
 from scheduler_core.model.names import Name
 
 _LABELS: Mapping[str, tuple[str, str]] = {

@@ -105,9 +105,9 @@ def why(
 def _subjects(name: str, namespace: str | None, kubeconfig: str | None, context: str | None) -> tuple[Api, list[Subject]]:
     from apiserver.api import TRANSPORT, ReplyError
     from apiserver.connect import context_namespace
+    from kubeapi import content
     from muster.commands.snapshot.live_cluster import ClusterError, connect
     from muster.commands.why.subject import UnknownSubjectError, parse_name, read_subjects
-    from validators import content
 
     try:
         own = namespace or context_namespace(kubeconfig, context) or "default"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from kubeapi.gather import Name
 from kubeapi.priority import PriorityClass
 from kubeapi.workloads import Workload
-from scheduler_core.loading.gather import Name
 from scheduler_core.model.names import Name as Root
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.group_cache import GROUPS, GroupCache, LiveGroup

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
-from scheduler_core.loading.gather import Name
+from kubeapi.gather import Name
 
 MAX_REMEMBERED = 10_000
 """Maximum number of remembered deletions; the oldest are removed first.  No watch is late by so many events."""

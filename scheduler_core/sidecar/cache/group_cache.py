@@ -8,18 +8,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import ObjectMeta
 from kubeapi.priority import PriorityClass
+from kubeapi.problem import Problem
 from kubeapi.workloads import Workload
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budget, read_one
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.names import Name as Root
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.sidecar.cache.field_managers import managers_of_condition
 from scheduler_core.sidecar.cache.freshness import Stamp

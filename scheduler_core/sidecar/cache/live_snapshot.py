@@ -6,18 +6,18 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar, overload
 
+from kubeapi.gather import left_out
 from kubeapi.groups import Group
 from kubeapi.meta import replaced
+from kubeapi.problem import Problem, in_order
 from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
 from scheduler_core.loading import label_case, v1alpha1
-from scheduler_core.loading.gather import left_out
 from scheduler_core.loading.pod_records import problems_of
 from scheduler_core.loading.read_groups import completed, group_priorities
 from scheduler_core.loading.read_groups import problems_of as problems_of_budget
 from scheduler_core.loading.read_pods import unknown_node
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.problem import Problem, in_order
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.group_cache import CachedObjects, GroupCache, Key
 from scheduler_core.sidecar.cache.node_usage import NodeUsage

@@ -7,15 +7,15 @@ from collections.abc import Collection, Container
 
 import numpy as np
 
+from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.meta import ObjectMeta
 from kubeapi.nodes import ContainerImage, Node, NodeSpec
+from kubeapi.problem import Problem
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
-from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_nodes import NodeRead, images_among, read_node
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import Problem
 from validators.model import views
 
 Images = tuple[ContainerImage, ...]

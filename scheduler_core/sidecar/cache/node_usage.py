@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator
 
+from kubeapi.gathered import GatheredObjects
 from kubeapi.meta import replaced
-from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.pod_drafts import requested_rows
 from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.loading.pod_records import record_of

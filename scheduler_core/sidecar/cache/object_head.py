@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 
 from kubeapi import decode
+from kubeapi.gather import Name
 from kubeapi.meta import Struct
-from scheduler_core.loading.gather import Name
+from kubeapi.names import CLUSTER_SCOPED
 from scheduler_core.sidecar.cache.freshness import Stamp, number
-from validators.model.objects import CLUSTER_SCOPED
 
 
 class Meta(Struct, frozen=True, gc=False):

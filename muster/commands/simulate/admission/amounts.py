@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kubeapi import quantity
+from kubeapi.problem import Problem
 from scheduler_core.causes.request_notes import FieldsUnreadable
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 
 Content = dict[str, Any]
 Amounts = Mapping[str, Any]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kubeapi import quantity
+from kubeapi.problem import Problem
 from muster.commands.simulate.admission.amounts import (
     AmountError,
     Amounts,
@@ -23,7 +24,6 @@ from muster.commands.simulate.admission.amounts import (
     section,
     unreadable,
 )
-from scheduler_core.model.problem import Problem
 
 _CONTAINERS = ("initContainers", "containers")
 _CLAIM = "PersistentVolumeClaim"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.gather import whole_name
+from kubeapi.problem import Problem
 from muster.commands.simulate.admission.admit import namespace_of, parsed
 from muster.commands.simulate.admission.amounts import items, section
 from muster.commands.simulate.admission.created_objects import ephemeral_claims
@@ -13,9 +15,7 @@ from muster.commands.simulate.admission.quota_charges import Rest, is_new, origi
 from muster.commands.simulate.admission.storage_classes import StorageClasses
 from muster.commands.simulate.expansion import Expansion
 from scheduler_core.causes.request_notes import PlaceUnknown, RefusedByServer
-from scheduler_core.loading.gather import whole_name
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 
 Content = dict[str, Any]
 CLAIM = "PersistentVolumeClaim"

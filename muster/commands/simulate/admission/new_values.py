@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi import decode
 from kubeapi.decode import Json
+from kubeapi.gather import left_out, written_name
+from kubeapi.gathered import GatheredObjects, Given, ObjectList, StoredObjects, Unusable, content_of
+from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.problem import Problem
 from muster.commands.simulate.admission import validation
 from muster.commands.simulate.admission.quota_charges import is_new
-from scheduler_core.loading.gather import left_out, written_name
-from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, StoredObjects, Unusable, content_of
-from scheduler_core.model.problem import Problem
 from validators.field import ErrorType, FieldError
-from validators.model.objects import CLUSTER_SCOPED
 
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup", "Workload", "PriorityClass"})
 _OF_PODS = ("affinity", "preemptionPolicy", "tolerations", "topologySpreadConstraints")

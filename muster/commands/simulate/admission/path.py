@@ -8,6 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kubeapi.field_path import FieldPath
+from kubeapi.gather import whole_name
+from kubeapi.gathered import GatheredObjects
+from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.problem import Problem, ProblemKind
 from muster.commands.simulate.admission import quota_charges, quotas, service_accounts, validation
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed
 from muster.commands.simulate.admission.amounts import items, section
@@ -19,12 +23,7 @@ from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller
 from scheduler_core.causes.request_notes import KueueQuotas, RefusedByServer, TemplateMissing
-from scheduler_core.loading.gather import whole_name
-from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.problem_kind import ProblemKind
-from validators.model.objects import CLUSTER_SCOPED
 from workloadbuilder.adapters.shared.known_objects import group_of, similar_name
 
 Content = dict[str, Any]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PriorityClass
+from kubeapi.problem import Problem
 from muster.commands.simulate.admission.amounts import (
     AmountError,
     Content,
@@ -21,7 +22,6 @@ from muster.commands.simulate.admission.amounts import (
     section,
     unreadable,
 )
-from scheduler_core.model.problem import Problem
 from validators import pipeline
 
 

@@ -9,14 +9,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from kubeapi.gather import whole_name
+from kubeapi.gathered import GatheredObjects, Objects
 from muster.commands.simulate.admission import created_objects
 from muster.commands.simulate.admission.admit import namespace_of, parsed
 from muster.commands.simulate.admission.amounts import items, section
 from muster.commands.simulate.admission.quotas import Charge, Charges
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.pod_owners import Controller
-from scheduler_core.loading.gather import whole_name
-from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.model.names import Name
 from workloadbuilder.adapters.shared.known_objects import group_of
 

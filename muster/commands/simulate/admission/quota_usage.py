@@ -11,20 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubeapi import decode, quantity
+from kubeapi.decoders import DECODERS
+from kubeapi.pod_requests import demand
 from kubeapi.pods import Pod
+from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, QUOTA_STORAGE, REQUESTS, is_extended, without_section
 from muster.commands.simulate.admission.amounts import Content, items, section
-from scheduler_core.loading.pod_requests import demand
-from scheduler_core.model.decoders import DECODERS
-from scheduler_core.model.resource_names import (
-    COUNT,
-    LIMITS,
-    OF_DEVICE_CLASS,
-    OF_STORAGE_CLASS,
-    QUOTA_STORAGE,
-    REQUESTS,
-    is_extended,
-    without_section,
-)
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 PODS = "pods"

@@ -10,14 +10,14 @@ import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from kubeapi.problem import Problem
+from kubeapi.resource_names import COUNT, LIMITS, REQUESTS
 from muster.commands.simulate.admission import quota_scopes, quota_usage
 from muster.commands.simulate.admission.amounts import AmountError, Content, amount_errors, items, object_error, section, unreadable
 from muster.commands.simulate.admission.quota_scopes import Scopes, Traits, UsageByScope
 from muster.commands.simulate.admission.quota_usage import PODS, amount
 from scheduler_core.causes.quotas import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.resource_names import COUNT, LIMITS, REQUESTS
 
 _POD = "Pod"
 

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from kubeapi.gathered import GatheredObjects, Unusable
 from muster.commands.simulate.admission.amounts import Content, section
-from scheduler_core.loading.gathered import GatheredObjects, Unusable
 
 KIND = "ServiceAccount"
 _DEFAULT = "default"

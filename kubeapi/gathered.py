@@ -78,8 +78,8 @@ def content_of(text: decode.Text) -> dict[str, Json]:
     return content
 
 
-class Names:
-    """Names of objects, and texts that begin with one of them and a dash, as they are found in JSON without decoding it."""
+class NameSearch:
+    """NameSearch of objects, and texts that begin with one of them and a dash, as they are found in JSON without decoding it."""
 
     _MOST = 256
     """Number of names up to which a search for all of them is fast."""
@@ -119,7 +119,7 @@ class StoredTexts(abc.ABC):
         """Return an iterator that reads them in order."""
 
     @abc.abstractmethod
-    def with_names(self, names: Names) -> Iterator[int]:
+    def with_names(self, names: NameSearch) -> Iterator[int]:
         """Yield the places of the texts that can have one of *names*, in order."""
 
     @abc.abstractmethod
@@ -189,7 +189,7 @@ class ObjectList:
         """Add stored objects."""
         self._parts.append(stored)
 
-    def given(self, excluded: Callable[[GatheredObjects], bool] | None = None, names: Names | None = None) -> Iterator[Given]:
+    def given(self, excluded: Callable[[GatheredObjects], bool] | None = None, names: NameSearch | None = None) -> Iterator[Given]:
         """Yield the objects for which *excluded* is not true, stored ones together; with *names*, only objects with them can be excluded."""
         for part in self._parts:
             those: Iterable[int] = range(len(part))

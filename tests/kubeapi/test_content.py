@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validators import content
+from kubeapi import content
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import pytest
 
 from kubeapi.decode import ENCODER
+from kubeapi.decoders import DECODERS
+from kubeapi.pod_requests import LARGEST, amounts, counted, demand
 from kubeapi.pods import Pod
-from scheduler_core.loading.pod_requests import LARGEST, amounts, counted, demand
-from scheduler_core.model.decoders import DECODERS
 
 MI = 1024**2
 LEAST = (100, 200 * MI)

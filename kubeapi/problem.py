@@ -1,8 +1,12 @@
-"""Kinds of problems and notes."""
+"""Problems and notes: what is said about objects that are read, by kind; what a problem says is a fact, a value of the package that finds it."""
 
 from __future__ import annotations
 
+import dataclasses
 import enum
+from typing import ClassVar, Protocol
+
+from kubeapi.names import Name
 
 
 class ProblemKind(enum.StrEnum):
@@ -94,3 +98,69 @@ class ProblemKind(enum.StrEnum):
     # The answer.
     REMEDIES_LIMITED = "remedies-limited"
     """Remedies were not searched for all roots."""
+
+
+class Fact(Protocol):
+    """What is wrong, or said: a frozen dataclass, or a member of an enumeration."""
+
+    @property
+    def problem_kind(self) -> ProblemKind:
+        """Return the kind of the problem or note."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Problem:
+    """Problem or note about objects, or about a place.
+
+    Attributes:
+        fact: what is wrong, or said.
+        names: all objects that it is about; cluster-scoped objects have an empty namespace.
+        place: where it is if it is about no object, such as a file with a line, the path of an API, or a part of Kubernetes.
+
+    """
+
+    fact: Fact
+    names: tuple[Name, ...] = ()
+    place: str = ""
+
+    @classmethod
+    def about(cls, name: Name, fact: Fact) -> Problem:
+        """Return the problem of one object."""
+        return cls(fact, (name,))
+
+    @property
+    def kind(self) -> ProblemKind:
+        """Return the kind, by which programs decide."""
+        return self.fact.problem_kind
+
+
+def in_order(problems: set[Problem]) -> tuple[Problem, ...]:
+    """Return *problems* in an order that depends on nothing but their content."""
+    return tuple(sorted(problems, key=lambda each: ([*map(dataclasses.astuple, each.names)], each.place, repr(each.fact))))
+
+
+# Objects that are not used, whatever their kind.
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectUnreadable:
+    """Object that cannot be sorted by its kind, with the error."""
+
+    problem_kind: ClassVar = ProblemKind.UNREADABLE_OBJECT
+    error: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectLeftOut:
+    """Object of a known kind that cannot be used, with the error; *field* is empty if the error names the field, or if it is in none."""
+
+    problem_kind: ClassVar = ProblemKind.OBJECT_LEFT_OUT
+    error: str
+    field: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SeveralObjects:
+    """Objects of one name with different content; the one that sorts first as JSON is used."""
+
+    problem_kind: ClassVar = ProblemKind.SEVERAL_OBJECTS

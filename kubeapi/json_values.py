@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from kubeapi import decode
-from scheduler_core.loading.gathered import DEEP
+from kubeapi.gathered import DEEP
 
 _BOM = b"\xef\xbb\xbf"
 

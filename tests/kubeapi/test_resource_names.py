@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubeapi import quantity
-from scheduler_core.model.resource_names import at_least
+from kubeapi.resource_names import at_least
 
 KI, MI, GI, TI = (2**power for power in (10, 20, 30, 40))
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeapi import decode
-from scheduler_core.loading.gather import gather
-from scheduler_core.loading.json_values import is_doubtful, refusal, split
+from kubeapi.gather import gather
+from kubeapi.json_values import is_doubtful, refusal, split
 from tests.scheduler_core.worded_problems import worded
 
 ONE, TWO = {"a": '}{"\\ \n', "b": [{}, {"c": "}\n{"}]}, {"kind": "List", "items": [{"x": 1}, {"y": "\\\\"}]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from validators import content
+from kubeapi import content
 
 BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
 """Resources of every node, in the order of the rows of resource arrays."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 from kubeapi import quantity
 from kubeapi.pods import Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements
-from scheduler_core.model.resource_names import BUILT_IN, is_extended
+from kubeapi.resource_names import BUILT_IN, is_extended
 
 LARGEST = quantity.LARGEST // 1000
 """Upper limit of an amount, so that thousandths of it, and a hundred times the amount, fit in 64 bits."""

@@ -8,18 +8,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator
 
-from kubeapi import decode
+from kubeapi import decode, json_values
 from kubeapi.controllers import CONTROLLERS
 from kubeapi.decode import Source
+from kubeapi.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
+from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.names import Name as ObjectName
 from kubeapi.object_heads import HEAD, IDENTIFIED, OBJECT_TYPE, Head, ObjectType
+from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, ProblemKind
 from kubeapi.versions import served
-from scheduler_core.causes.input_problems import ObjectLeftOut, ObjectUnreadable
-from scheduler_core.loading import json_values, object_errors
-from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
-from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.problem_kind import ProblemKind
-from validators.model.objects import CLUSTER_SCOPED
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """Kinds about volumes."""
@@ -133,7 +130,7 @@ class _Sorter:
         try:
             head: Head | ObjectType = HEAD.decode(text)
         except (ValueError, RecursionError) as error:
-            head, unnamed = _type_of(text, error), object_errors.shape(str(error))
+            head, unnamed = _type_of(text, error), decode.shape_error(str(error))
         api_version, kind = head.api_version, head.kind
         if api_version is None and kind is None:
             api_version, kind = inside.api_version, inside.kind
