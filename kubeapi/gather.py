@@ -15,7 +15,7 @@ from kubeapi.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObj
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.names import Name as ObjectName
 from kubeapi.object_heads import HEAD, IDENTIFIED, OBJECT_TYPE, Head, ObjectType
-from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, ProblemKind
+from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, ProblemKind, SeveralObjects
 from kubeapi.versions import served
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
@@ -58,6 +58,11 @@ def gather(objects: Iterable[Given], others: ObjectList | None = None) -> tuple[
 def left_out(kind: str, name: Name, why: str) -> Problem:
     """Return the problem of an object that is not used."""
     return Problem.about(ObjectName(kind, *name), ObjectLeftOut(why))
+
+
+def several(name: ObjectName) -> Problem:
+    """Return the problem of different objects of the same name."""
+    return Problem.about(name, SeveralObjects())
 
 
 def unreadable(name: ObjectName, why: str) -> Problem:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import functools
+from typing import Annotated
 
 from kubeapi import content
 
+Quantity = Annotated[int, "quantity"]
+"""Amount of the resource of the same value, or a number of devices: millicores, bytes or a count."""
+Bytes = Annotated[int, "bytes"]
 BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
 """Resources of every node, in the order of the rows of resource arrays."""
 OF_CLASS = "deviceclass.resource.kubernetes.io/"

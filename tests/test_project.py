@@ -21,7 +21,7 @@ from kubeapi.versions import served
 from tests.architecture.modules import modules_of_project
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("kubeapi", "validators", "apiserver", "webhooks", "certs", "workloadbuilder", "scheduler_core", "muster")
+PACKAGES = ("kubeapi", "validators", "apiserver", "webhooks", "certs", "workloadbuilder", "expansion", "scheduler_core", "muster")
 LONGEST_BODY = 40
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -9,10 +9,10 @@ from kubeapi import resource_names
 from kubeapi.problem import Problem
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import bare, natural
+from muster.render.problem_words import object_words, problem_words
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from scheduler_core.wording import phrases
-from scheduler_core.wording.problem_words import object_words, problem_words
 from scheduler_core.wording.sentences import Sentence, ended
 from validators.reports.counts import counted
 

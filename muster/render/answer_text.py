@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from kubeapi.problem import Problem
 from muster.render.answer import Answer
 from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
+from muster.render.problem_words import object_words, problem_words
 from muster.render.root_text import Page, Paint, root_lines
 from muster.render.tree_rows import Kinship
 from scheduler_core.diagnosis.fragmentation import Fragment
@@ -15,7 +16,6 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.phrases import shape_words
-from scheduler_core.wording.problem_words import object_words, problem_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 

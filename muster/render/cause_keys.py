@@ -15,8 +15,11 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from expansion.notes import Note
+from muster.render.file_notes import FileNote
 from scheduler_core.causes.attempts import AttemptResult, Feasibility
 from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.causes.claims import DevicesExchanged, SharedClaims
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter, NodeCause, PodRule
 from scheduler_core.causes.filter_reasons import ReasonValue
@@ -26,14 +29,12 @@ from scheduler_core.causes.live import Awaited, BudgetConflict, EvictionRefused,
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.pre_enqueue import GroupViolations, TreeViolation
-from scheduler_core.causes.quotas import QuotaCause
-from scheduler_core.causes.request_notes import RequestNote
 from scheduler_core.causes.searches import AttemptNote
 from scheduler_core.causes.volume_causes import StorageShortage
 from scheduler_core.model.names import Domain, NamedClaim
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass
 
-ProblemFact = InputProblem | RequestNote | QuotaCause
+ProblemFact = InputProblem | FileNote | Note | SearchedRoots
 """What a problem or note says."""
 OBJECT, CAUSES, MESSAGE = "object", "causes", "message"
 MARKERS = (AttemptResult, AttemptNote, Awaited, PodRule)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubeapi.gather import CONFIGURATION, DEVICE_KINDS, gather, left_out
+from kubeapi.gather import CONFIGURATION, DEVICE_KINDS, gather, left_out, several
 from kubeapi.gathered import Given, Objects, Unusable
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.priority import PriorityClass
@@ -22,7 +22,6 @@ from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_namespaces import missing_namespaces
 from scheduler_core.loading.read_nodes import NodeRead, images_among, read_nodes
-from scheduler_core.loading.read_objects import several
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects

@@ -11,11 +11,11 @@ from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from kubeapi import decode
 from kubeapi.decoders import DECODERS
-from kubeapi.gather import Name, left_out, written_name
+from kubeapi.gather import Name, left_out, several, written_name
 from kubeapi.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
 from kubeapi.meta import Struct
 from kubeapi.names import CLUSTER_SCOPED
-from kubeapi.problem import Problem, SeveralObjects
+from kubeapi.problem import Problem
 from scheduler_core.model.names import Name as ObjectName
 
 T = TypeVar("T")
@@ -155,11 +155,6 @@ def _pair(name: Name | str) -> Name:
         return name
     namespace, _, own = name.rpartition("/")
     return namespace, own
-
-
-def several(name: ObjectName) -> Problem:
-    """Return the problem of different objects of the same name."""
-    return Problem.about(name, SeveralObjects())
 
 
 def attempt(gathered: GatheredObjects, read: Callable[[GatheredObjects], tuple[Name, T]]) -> tuple[Name, T | Unusable]:

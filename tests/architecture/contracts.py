@@ -29,6 +29,7 @@ from tests.architecture.naming import (
 )
 from tests.architecture.tables import (
     EDGES,
+    FACTS,
     FEWEST_LINES,
     HAS_CAUSES,
     IMPURE,
@@ -125,7 +126,7 @@ def is_text(module: Module, expression: str) -> bool:
 
 def text_in_causes(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
-        if part_of(module.name, "scheduler_core") != "causes":
+        if not matches(module.name, FACTS):
             continue
         for node in module.nodes:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id not in TEXTS_IN_CAUSES:
@@ -147,7 +148,7 @@ def causes_in_the_model(modules: Sequence[Module]) -> Iterator[str]:
 
 def words_are_read(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
-        words = any(each.target.startswith("scheduler_core.wording") for each in module.imports)
+        words = any(each.target.startswith(("scheduler_core.wording", "muster.render.problem_words")) for each in module.imports)
         if not words or module.package not in {"muster", "scheduler_core"} or part_of(module.name, "scheduler_core") == "wording":
             continue
         for node in module.nodes:

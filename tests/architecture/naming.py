@@ -81,6 +81,8 @@ CUTS_OTHER_TEXT: dict[tuple[str, str], str] = {
     ("muster.html.sentences", "each"): "a resource",
     ("muster.render.cause_keys", "member.value"): "a word",
     ("muster.render.cause_keys", "name"): "a field",
+    ("muster.render.problem_words", "base"): "a resource in a quota",
+    ("muster.render.problem_words", "quota_resource"): "a resource in a quota",
     ("muster.render.root_text", "label"): "a claim",
     ("muster.render.tree_rows", "pod"): "a pod",
     ("scheduler_core.model.device_claims", "self.label"): "a claim",
@@ -163,7 +165,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "victims": "pods",
     "volume": "a volume",
 }
-"""Fields of ``scheduler_core.causes`` that are texts: names, keys, and text of other programs.  All other fields are values of ``model``, or numbers."""
+"""Fields of facts that are texts: names, keys, and text of other programs.  All other fields are values, or numbers."""
 OF_THE_API = frozenset({"GroupCondition"})
 """Classes of ``scheduler_core.model.decision`` that are the API's, with its texts."""
 TEXTS_IN_DECISIONS: dict[str, str] = {

@@ -12,9 +12,10 @@ PACKAGES: dict[str, frozenset[str]] = {
     "apiserver": frozenset(),
     "webhooks": frozenset({"kubeapi", "validators", "apiserver", "certs"}),
     "workloadbuilder": frozenset({"kubeapi", "validators"}),
+    "expansion": frozenset({"kubeapi", "validators", "workloadbuilder"}),
     "scheduler_core": frozenset({"kubeapi", "validators", "apiserver"}),
     "muster": frozenset(
-        {"kubeapi", "validators", "webhooks", "certs", "apiserver", "workloadbuilder", "scheduler_core", "muster_scheduling"}
+        {"kubeapi", "validators", "webhooks", "certs", "apiserver", "workloadbuilder", "expansion", "scheduler_core", "muster_scheduling"}
     ),
     "muster_scheduling": frozenset({"muster"}),
 }
@@ -122,6 +123,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "wording": ("scheduler_core.model.", "scheduler_core.causes.", "kubeapi."),
 }
 """Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts and packages that it may import."""
+FACTS = ("scheduler_core.causes.*", "expansion.notes", "muster.render.file_notes")
+"""Modules of facts: values that say what is wrong, or why."""
 WORDED_BY = frozenset({"wording", "facade", "sidecar"})
 """Parts of ``scheduler_core`` that may import ``wording``, in addition to ``muster``."""
 _OF_KUBE_SCHEDULER, _OF_A_ROW = "reasons and errors of kube-scheduler, in its words", "names of rows of the node table"

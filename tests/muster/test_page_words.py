@@ -12,7 +12,7 @@ from kubeapi.problem import Problem
 from muster.html import page, sentences
 from muster.html.sentences import CountedSentence
 from muster.render.answer import Answer, Heading, Share
-from scheduler_core.causes.request_notes import DocumentUnreadable
+from muster.render.file_notes import DocumentUnreadable
 from scheduler_core.model.status import Status
 from scheduler_core.wording.sentences import Clause, Sentence
 from tests.muster import paged, simulated

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from expansion.admission import quotas
+from expansion.admission.admit import Rules
+from expansion.admission.limit_ranges import LimitRanges
+from expansion.admission.quotas import Charge, Charges
 from kubeapi.gather import gather
 from muster import cli
-from muster.commands.simulate.admission import quotas
-from muster.commands.simulate.admission.admit import Rules
-from muster.commands.simulate.admission.limit_ranges import LimitRanges
-from muster.commands.simulate.admission.quotas import Charge, Charges
 from scheduler_core.model.names import Name
 from tests.muster.simulated import node, pod
 from tests.muster.test_simulate_controllers import RUN_ONCE, deployment, job, owned

@@ -11,8 +11,8 @@ import pytest
 from kubeapi.problem import Problem
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
+from muster.render.file_notes import DocumentUnreadable
 from scheduler_core.causes.attempts import PluginReason
-from scheduler_core.causes.request_notes import DocumentUnreadable
 from scheduler_core.model.decision import Decision, RankedGroup, RankLevel, VolumeChoice
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation, GivenDevice

@@ -134,7 +134,7 @@ def _read(
 
 
 def _print_problems(problems: list[Problem]) -> None:
-    from scheduler_core.wording.problem_words import object_words, problem_words
+    from muster.render.problem_words import object_words, problem_words
 
     for each in problems:
         standard_output.report(f"muster doctor: {object_words(each)}: {problem_words(each)}")

@@ -11,7 +11,7 @@ import click
 
 from kubeapi.problem import Problem
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen
-from scheduler_core.wording.problem_words import object_words, problem_words
+from muster.render.problem_words import object_words, problem_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 from validators.rules.base import Severity

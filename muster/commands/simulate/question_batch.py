@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 
 import click
 
+from expansion.pod_creation import PodCreation
 from kubeapi import decode, gathered
 from kubeapi.decode import Source
-from muster.commands.pod_creation import PodCreation
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input, completed_input, simulation
 from muster.commands.simulate.cluster_input import LARGEST_JSON

@@ -15,6 +15,7 @@ from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
+from muster.render.problem_words import shown_order
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
@@ -27,7 +28,6 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.queue_order import OrderError
 from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
 from scheduler_core.wording.pre_enqueue_words import order_words
-from scheduler_core.wording.problem_words import shown_order
 
 _MOST_CYCLES = 64
 _EXAMINED = 2_000_000

@@ -12,13 +12,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubeapi.gather import Name, gather, whole_name
+from kubeapi.gather import Name, gather, several, whole_name
 from kubeapi.gathered import GatheredObjects, Given
 from kubeapi.problem import Problem
 from muster.commands import options
 from muster.commands.simulate import drain
 from scheduler_core.loading.accepted import accepted_content
-from scheduler_core.loading.read_objects import several
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion, csi_drivers

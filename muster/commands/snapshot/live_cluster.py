@@ -14,7 +14,7 @@ from kubeapi import decode
 from kubeapi.gather import ADMISSION_KINDS, KINDS
 from kubeapi.problem import Problem
 from kubeapi.versions import served
-from scheduler_core.causes.request_notes import RefusedRequest, RequestRefused
+from muster.render.file_notes import RefusedRequest, RequestRefused
 
 PAGE = 500
 NEEDED = ("Node", "Pod")

@@ -172,7 +172,7 @@ def _unread(inputs: ClusterInput, problems: Sequence[Problem]) -> list[Problem]:
 
 
 def _report(problems: Sequence[Problem]) -> None:
-    from scheduler_core.wording.problem_words import object_words, problem_words
+    from muster.render.problem_words import object_words, problem_words
     from validators.reports.counts import counted
 
     for each in problems[:_PROBLEMS_SHOWN]:

@@ -8,8 +8,8 @@ import pytest
 
 from kubeapi.gather import is_left_out
 from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, ProblemKind
+from muster.render.file_notes import FileUnreadable
 from scheduler_core.causes.input_problems import AttributeUnknown, Effect, InvalidField, SeveralDomains
-from scheduler_core.causes.request_notes import FileUnreadable
 from scheduler_core.cluster.load import load
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.names import Name

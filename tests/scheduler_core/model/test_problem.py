@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 import scheduler_core
+from expansion.notes import JudgedAsGang, NotOneGang, ObjectNote, ObjectsUncounted, QuotaExceeded, RefusedByServer
 from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind, in_order
 from muster.render import answer_json
 from muster.render.cause_keys import ProblemFact, member_word
+from muster.render.problem_words import object_words, problem_words, reason_words
 from scheduler_core.causes.input_problems import AttributeUnknown, FieldDropped
-from scheduler_core.causes.quotas import ObjectsUncounted, QuotaExceeded
-from scheduler_core.causes.request_notes import JudgedAsGang, NotOneGang, ObjectNote, RefusedByServer
 from scheduler_core.model.names import Name
-from scheduler_core.wording.problem_words import object_words, problem_words, reason_words
 from scheduler_core.wording.titles import label
 from tests.scheduler_core.wording.examples import examples
 

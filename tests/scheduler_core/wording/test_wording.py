@@ -12,6 +12,7 @@ import pytest
 
 from kubeapi.problem import Problem
 from muster.render.cause_keys import ProblemFact
+from muster.render.problem_words import problem_words
 from scheduler_core import causes
 from scheduler_core.causes.attempts import PreemptionReason
 from scheduler_core.causes.binding_failures import PreBindAwaited, PreBindFailed
@@ -32,7 +33,6 @@ from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.kube_scheduler import attempt_words, preemption_words
 from scheduler_core.wording.node_words import node_words, unusable_words, without_filter
 from scheduler_core.wording.pre_enqueue_words import order_words
-from scheduler_core.wording.problem_words import problem_words
 from tests.scheduler_core.wording.examples import examples, field_names, members, types_within
 
 WORDED = {

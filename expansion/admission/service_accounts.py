@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from expansion.admission.amounts import Content, section
 from kubeapi.gathered import GatheredObjects, Unusable
-from muster.commands.simulate.admission.amounts import Content, section
 
 KIND = "ServiceAccount"
 _DEFAULT = "default"

@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from muster.commands.simulate.admission import quota_usage
-from muster.commands.simulate.admission.amounts import Content, items, section
-from muster.commands.simulate.admission.quota_usage import CLAIM, amount
+from expansion.admission import quota_usage
+from expansion.admission.amounts import Content, items, section
+from expansion.admission.quota_usage import CLAIM, amount
 
 REQUIRED = ("cpu", "memory")
 """Resources of which a pod with a request or limit is not BestEffort, and that a quota can demand of every container."""

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from expansion.notes import GangsKept, NotOneGang
+from expansion.pod_creation import Content, Gang
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions.served import hub_of
-from muster.commands.pod_creation import Content, Gang
-from scheduler_core.causes.request_notes import GangsKept, NotOneGang
 
 _GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
 _LEVELS = _GROUPS - {"Workload"}

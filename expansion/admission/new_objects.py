@@ -1,4 +1,4 @@
-"""Admission of the new pods at PATH: those of controllers' objects, and Pods that are not in the cluster yet."""
+"""Admission of the new given pods: those of controllers' objects, and Pods that are not in the cluster yet."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from expansion.admission import quota_charges, quotas, service_accounts, validation
+from expansion.admission.admit import Rules, namespace_of, parsed
+from expansion.admission.amounts import items, section
+from expansion.admission.new_claims import CLAIM, NewClaims
+from expansion.admission.pod_defaults import DefaultClasses
+from expansion.admission.quota_charges import Rest, is_new, is_stored, origin_of
+from expansion.admission.quotas import Shortage
+from expansion.created import Expansion, Place
+from expansion.notes import KueueQuotas, RefusedByServer, TemplateMissing
+from expansion.pod_owners import Controller
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import whole_name
 from kubeapi.gathered import GatheredObjects
-from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.names import CLUSTER_SCOPED, Name
 from kubeapi.problem import Problem, ProblemKind
-from muster.commands.simulate.admission import quota_charges, quotas, service_accounts, validation
-from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed
-from muster.commands.simulate.admission.amounts import items, section
-from muster.commands.simulate.admission.new_claims import CLAIM, NewClaims
-from muster.commands.simulate.admission.pod_defaults import DefaultClasses
-from muster.commands.simulate.admission.quota_charges import Rest, is_new, is_stored, origin_of
-from muster.commands.simulate.admission.quotas import Shortage
-from muster.commands.simulate.expansion import Expansion
-from muster.commands.simulate.places import Places
-from muster.commands.simulate.pod_owners import Controller
-from scheduler_core.causes.request_notes import KueueQuotas, RefusedByServer, TemplateMissing
-from scheduler_core.model.names import Name
 from workloadbuilder.adapters.shared.known_objects import group_of, similar_name
 
 Content = dict[str, Any]
@@ -39,7 +37,7 @@ _CLAIMS = frozenset({"ResourceClaim", _TEMPLATE})
 
 @dataclasses.dataclass(slots=True)
 class Admitted:
-    """Objects at PATH that were changed, volumes for new claims, the objects whose pods would be refused, with the reason, and notes.
+    """Given objects that were changed, volumes for new claims, the objects whose pods would be refused, with the reason, and notes.
 
     *unread* are quotas of which a limit cannot be read.
     """
@@ -50,12 +48,12 @@ class Admitted:
     unread: list[Problem] = dataclasses.field(default_factory=list)
 
 
-def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -> Admitted:
-    """Admit the new pods of *expansion*, which are changed in place, and those at PATH.
+def admit_new_objects(expansion: Expansion, rest: Rest, place: Place | None = None) -> Admitted:
+    """Admit the new pods of *expansion*, which are changed in place, and the given ones.
 
-    With *places*, of the objects at PATH, ``Rules`` are strict, and the objects are validated too.
+    With *place*, of the given objects, ``Rules`` are strict, and the objects are validated too.
     """
-    strict = places is not None
+    strict = place is not None
     accounts = service_accounts.known_accounts((*rest.others, *expansion.others)) if strict else {}
     rules = Rules.from_objects((expansion.kinds, rest.kinds), strict=strict, accounts=accounts)
     result = Admitted()
@@ -66,7 +64,7 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
         names = {_name(each) for each in expansion.objects if each["kind"] == "Pod"}
         result.changed += [each for each in _new_objects(expansion.kinds["Pod"]) if _name(each) not in names]
     pods = [*created, *result.changed]
-    reasons = dict.fromkeys(_refusals(rules, expansion, rest, pods, places))
+    reasons = dict.fromkeys(_refusals(rules, expansion, rest, pods, place))
     if strict:
         claims = NewClaims(expansion, rest, pods)
         result.changed += claims.changed()
@@ -84,9 +82,9 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
     return result
 
 
-def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Content], places: Places | None) -> Iterator[Problem]:
-    """Yield the objects at PATH that are refused, or whose pods are, with the reason."""
-    of_manifests = [*_of_manifests(expansion, places)] if places is not None else []
+def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Content], place: Place | None) -> Iterator[Problem]:
+    """Yield the given objects that are refused, or whose pods are, with the reason."""
+    of_manifests = [*_of_manifests(expansion, place)] if place is not None else []
     yield from of_manifests
     invalid = {name for each in of_manifests for name in each.names}
     operators = {
@@ -97,12 +95,12 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
         # The template of these pods has the same errors.
         own = origin.kind == "Pod"
         for reason in rules.admit(pod, created=not own, by_operator=origin in operators) if origin not in invalid else ():
-            at = places.place(pod, FieldPath("spec")) if places is not None and own else ""
+            at = place(pod, FieldPath("spec")) if place is not None and own else ""
             yield _refused(origin, reason, at)
-    for group in _new_groups(expansion) if places is not None else ():
+    for group in _new_groups(expansion) if place is not None else ():
         yield from (_refused(origin_of(group, expansion.origins), reason) for reason in rules.missing(group))
-    if places is not None:
-        yield from _of_other_objects(rules, expansion, rest, places)
+    if place is not None:
+        yield from _of_other_objects(rules, expansion, rest, place)
 
 
 def _refused(name: Name, reason: str, at: str = "") -> Problem:
@@ -141,11 +139,11 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
         yield Problem(KueueQuotas(len(queues)), place=_QUEUE)
 
 
-def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:
-    """Yield the errors of the controllers' objects at PATH, with their positions."""
+def _of_manifests(expansion: Expansion, place: Place) -> Iterator[Problem]:
+    """Yield the errors of the given objects of controllers, with their positions."""
     for controller, manifest in _controllers(expansion):
         for error in validation.errors_of_controller(manifest):
-            at = places.place(manifest, error.path)
+            at = place(manifest, error.path)
             yield _refused(controller.object, validation.described(error), at)
 
 
@@ -153,8 +151,8 @@ def _controllers(expansion: Expansion) -> Iterator[tuple[Controller, Content]]:
     return zip(expansion.controllers, expansion.manifests, strict=True)
 
 
-def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, places: Places) -> Iterator[Problem]:
-    """Yield the errors of the new objects at PATH that are validated besides controllers' objects and pods, with their positions."""
+def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, place: Place) -> Iterator[Problem]:
+    """Yield the errors of the new given objects that are validated besides controllers' objects and pods, with their positions."""
     defaults = DefaultClasses()
     for stored in rest.kinds[_CLASS]:
         defaults.add(parsed(stored) or {})
@@ -163,11 +161,11 @@ def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, places: Pl
         for each in sorted(new, key=_name):
             found = validation.errors_of_claim(each) if kind == CLAIM else validation.errors_of_object(each, defaults.other_than(each))
             if kind == _CLASS:
-                # Of several defaults at PATH, the first one is created.
+                # Of several given defaults, the first one is created.
                 defaults.add(each)
             name = Name(kind, "" if kind in CLUSTER_SCOPED else namespace_of(each), _name(each)[1])
             for error in found:
-                at = places.place(each, error.path)
+                at = place(each, error.path)
                 yield _refused(name, validation.described(error), at)
             if kind in _CLAIMS:
                 yield from (_refused(name, reason) for reason in rules.without_admin_access(each))
@@ -180,7 +178,7 @@ def _new_groups(expansion: Expansion) -> Iterator[Content]:
 
 
 def _new_objects(objects: Iterable[GatheredObjects]) -> Iterator[Content]:
-    """Yield those of the objects at PATH that the cluster does not have yet."""
+    """Yield those of the given objects that the cluster does not have yet."""
     for each in objects:
         if is_new(each) and (content := parsed(each)) is not None:
             yield content if isinstance(content.get("spec"), dict) else {**content, "spec": {}}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from expansion.notes import FieldsUnreadable
 from kubeapi import quantity
+from kubeapi.names import Name
 from kubeapi.problem import Problem
-from scheduler_core.causes.request_notes import FieldsUnreadable
-from scheduler_core.model.names import Name
 
 Content = dict[str, Any]
 Amounts = Mapping[str, Any]

@@ -1,6 +1,6 @@
 """New objects as the API server admits them: what its admission plugins set in pods and claims, and why they would refuse one.
 
-path           new pods of controllers' objects, and objects at PATH that are not in the cluster yet
+new_objects    new pods of controllers' objects, and given objects that are not in the cluster yet
 admit          all plugins for pods, in the order of the API server (Kubernetes 1.37.1)
 amounts        amounts in the objects that admission reads, and their errors
 limit_ranges   LimitRanger: defaults and limits of containers, pods and claims

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from muster.commands.simulate.admission.amounts import items, section
+from expansion.admission.amounts import items, section
 
 Content = dict[str, Any]
 

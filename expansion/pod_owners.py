@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from kubeapi import decode
 from kubeapi.decoders import DECODERS
 from kubeapi.gathered import GatheredObjects, Objects, content_of, heads
+from kubeapi.names import Name
 from kubeapi.pods import PodMeta
-from scheduler_core.model.names import Name
 
 _LABELS: Mapping[str, tuple[str, str]] = {
     "JobSet": ("jobset.sigs.k8s.io/jobset-name", "{}"),

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from expansion.admission.amounts import Content, items, section
 from kubeapi import decode, quantity
 from kubeapi.decoders import DECODERS
 from kubeapi.pod_requests import demand
 from kubeapi.pods import Pod
 from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, QUOTA_STORAGE, REQUESTS, is_extended, without_section
-from muster.commands.simulate.admission.amounts import Content, items, section
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 PODS = "pods"

@@ -1,28 +1,28 @@
-"""New PersistentVolumeClaims: those at PATH, those that controllers create, and those of ephemeral volumes."""
+"""New PersistentVolumeClaims: those given, those that controllers create, and those of ephemeral volumes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from expansion.admission.admit import namespace_of, parsed
+from expansion.admission.amounts import items, section
+from expansion.admission.created_objects import ephemeral_claims
+from expansion.admission.limit_ranges import LimitRanges
+from expansion.admission.quota_charges import Rest, is_new, origin_of
+from expansion.admission.storage_classes import StorageClasses
+from expansion.created import Expansion
+from expansion.notes import PlaceUnknown, RefusedByServer
 from kubeapi.gather import whole_name
+from kubeapi.names import Name
 from kubeapi.problem import Problem
-from muster.commands.simulate.admission.admit import namespace_of, parsed
-from muster.commands.simulate.admission.amounts import items, section
-from muster.commands.simulate.admission.created_objects import ephemeral_claims
-from muster.commands.simulate.admission.limit_ranges import LimitRanges
-from muster.commands.simulate.admission.quota_charges import Rest, is_new, origin_of
-from muster.commands.simulate.admission.storage_classes import StorageClasses
-from muster.commands.simulate.expansion import Expansion
-from scheduler_core.causes.request_notes import PlaceUnknown, RefusedByServer
-from scheduler_core.model.names import Name
 
 Content = dict[str, Any]
 CLAIM = "PersistentVolumeClaim"
 
 
 class NewClaims:
-    """New claims of *expansion* and at PATH, and of the ephemeral volumes of *pods*, with the default StorageClass."""
+    """New claims of *expansion*, created and given, and of the ephemeral volumes of *pods*, with the default StorageClass."""
 
     def __init__(self, expansion: Expansion, rest: Rest, pods: Sequence[Content]) -> None:
         self._origins = expansion.origins
@@ -37,7 +37,7 @@ class NewClaims:
                 self._classes.set_default(each)
 
     def changed(self) -> Iterator[Content]:
-        """Bind the claims of classes that bind at once; yield the volumes, the claims at PATH, and those of ephemeral volumes."""
+        """Bind the claims of classes that bind at once; yield the volumes, the given claims, and those of ephemeral volumes."""
         if self._classes.by_name:
             yield from (bound for each in (*self._created, *self._own) if (bound := self._classes.volume(each)) is not None)
             yield from self._own
@@ -62,7 +62,7 @@ class NewClaims:
                 yield from (Problem.about(origin, RefusedByServer(reason)) for reason in mine.claim_violations(claim))
 
     def _ephemeral(self) -> Iterator[tuple[Content, Name]]:
-        """Yield the claims of ephemeral volumes that do not exist yet, each with the object at PATH."""
+        """Yield the claims of ephemeral volumes that do not exist yet, each with the given object."""
         for pod in self._pods:
             for claim in ephemeral_claims(pod):
                 if _name(claim) not in self._existing:

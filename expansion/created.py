@@ -1,18 +1,21 @@
-"""The objects that controllers create for those at PATH, and what was not created; and the objects to look up."""
+"""The objects that controllers create for given ones, and what was not created; and the objects to look up."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from expansion.pod_owners import Controller
+from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather
 from kubeapi.gathered import Given, ObjectList
+from kubeapi.names import Name
 from kubeapi.problem import Problem
-from muster.commands.simulate.pod_owners import Controller
-from scheduler_core.model.names import Name
 
 Content = dict[str, Any]
+Place = Callable[[Mapping[str, Any], FieldPath], str]
+"""Returns where a field of an object is written, such as a file with a line; empty if that is not known."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -37,12 +40,12 @@ class Expansion:
 
     Attributes:
         objects: the groups and pods.
-        origins: the object at PATH of each created object.
-        controllers: the objects at PATH that were read.
+        origins: the given object of each created object.
+        controllers: the given objects that were read.
         manifests: the same objects.
-        kinds: the objects at PATH of the kinds that are read.
+        kinds: the given objects of the kinds that are read.
         skipped: objects that create pods and could not be read, with the reason.
-        others: the objects at PATH of other kinds.
+        others: the given objects of other kinds.
         notes: what the created objects cannot express, and objects that create no pods.
 
     """

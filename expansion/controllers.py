@@ -1,7 +1,7 @@
-"""Controllers' objects at PATH as the groups and pods that their controllers create.
+"""Given objects of controllers as the groups and pods that their controllers create.
 
-An object whose pods are already at PATH, or that is finished, adds nothing.  An object that creates pods and cannot be read is
-skipped, with the reason; the answer is then not about all of PATH.
+An object whose pods are already given, or that is finished, adds nothing.  An object that creates pods and cannot be read is
+skipped, with the reason; what arises is then not all.
 """
 
 from __future__ import annotations
@@ -10,19 +10,10 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubeapi import decode
-from kubeapi.controllers import CONTROLLERS
-from kubeapi.field_path import FieldPath
-from kubeapi.gather import gather, unreadable, written_name
-from kubeapi.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
-from kubeapi.problem import Problem
-from muster.commands.pod_creation import Gang, PodCreation
-from muster.commands.simulate import gangs, not_judged
-from muster.commands.simulate.admission import validation
-from muster.commands.simulate.expansion import Cluster, Expansion, identity, with_free_name
-from muster.commands.simulate.places import Places
-from muster.commands.simulate.pod_owners import Controller, PodOwners
-from scheduler_core.causes.request_notes import (
+from expansion import gangs, not_judged
+from expansion.admission import validation
+from expansion.created import Cluster, Expansion, Place, identity, with_free_name
+from expansion.notes import (
     ConversionWarning,
     CreatedTwice,
     JudgedAsGang,
@@ -33,8 +24,15 @@ from scheduler_core.causes.request_notes import (
     TemplateWithoutContainers,
     WhyNotSimulated,
 )
-from scheduler_core.loading.read_objects import several
-from scheduler_core.model.names import Name
+from expansion.pod_creation import Gang, PodCreation
+from expansion.pod_owners import Controller, PodOwners
+from kubeapi import decode
+from kubeapi.controllers import CONTROLLERS
+from kubeapi.field_path import FieldPath
+from kubeapi.gather import gather, several, unreadable, written_name
+from kubeapi.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
+from kubeapi.names import Name
+from kubeapi.problem import Problem
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
@@ -47,10 +45,10 @@ _OPTIONS = CompileOptions(groups=True, pods=True)
 _LOOKED_UP = ("Workload",)
 
 
-def expand(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, places: Places | None = None) -> Expansion:
+def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, place: Place | None = None) -> Expansion:
     """Return the objects that controllers create for those of *objects*; *cluster* has further objects to look up.
 
-    With a gang in *creation*, Basic PodGroups among *objects* become gangs too.  With *places*, of *objects*, those with unknown fields
+    With a gang in *creation*, Basic PodGroups among *objects* become gangs too.  With *place*, of *objects*, those with unknown fields
     are skipped too.
     """
     others = ObjectList()
@@ -59,16 +57,16 @@ def expand(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, pl
     result = Expansion(kinds=kinds, skipped=problems, others=others)
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
-        _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, places)
+        _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, place)
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
-    elif places is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
+    elif place is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
         result.notes.append(Problem.about(identity(of_kueue[0]), ObjectNote.KUEUE_GROUP))
     return result
 
 
 def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
-    """Add the groups at PATH as *gang* requests; note pods that it does not concern."""
+    """Add the given groups as *gang* requests; note pods that it does not concern."""
     pods = [*_named(kinds["Pod"])]
     for group, note in gangs.of_groups([*_named((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], pods, gang):
         result.objects.append(group)
@@ -131,7 +129,7 @@ def _named(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
 
 
 def _expand(
-    manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, creation: PodCreation, places: Places | None
+    manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, creation: PodCreation, place: Place | None
 ) -> None:
     manifests = [*_once(manifests, result)]
     read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
@@ -146,10 +144,10 @@ def _expand(
             _add_unread(controller, content, result, creation)
         elif not_judged.has_ended(content):
             result.notes.append(Problem.about(controller.object, ObjectNote.HAS_ENDED))
-        elif reason := _why_not_judged(content, compiled, strict=places is not None):
+        elif reason := _why_not_judged(content, compiled, strict=place is not None):
             result.skipped.append(Problem.about(controller.object, reason))
         elif controller not in present:
-            _add(controller, compiled, result, creation.gang, functools.partial(_misspelt, content, places) if places is not None else None)
+            _add(controller, compiled, result, creation.gang, functools.partial(_misspelt, content, place) if place is not None else None)
             result.controllers.append(controller)
             result.manifests.append(content)
 
@@ -232,11 +230,11 @@ def _add(
     result.notes += [about(ConversionWarning(str(each.path), each.detail or str(each))) for each in warnings]
 
 
-def _misspelt(content: Content, places: Places, compiled: Compiled) -> str:
+def _misspelt(content: Content, place: Place, compiled: Compiled) -> str:
     """Return the misspelt fields of an object that is skipped, or else its errors, with a position; empty if there are none."""
     errors = not_judged.misspelt_fields(content) or compiled.errors
     texts = [validation.described(each) for each in errors]
-    at = places.place(content, errors[0].path) if errors else ""
+    at = place(content, errors[0].path) if errors else ""
     return "; ".join(texts) + (f" ({at})" if at else "")
 
 

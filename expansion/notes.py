@@ -1,4 +1,4 @@
-"""Problems and notes of a request: its files, and what controllers and the API server make of the objects at PATH."""
+"""What is said about the objects that a person writes: what controllers and the API server make of them, as values without text."""
 
 from __future__ import annotations
 
@@ -6,89 +6,9 @@ import dataclasses
 import enum
 from typing import ClassVar
 
+from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
-from scheduler_core.causes.changes import SearchedRoots
-from scheduler_core.model.names import Name
-
-# Files, and what an API server answers.
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NoFile:
-    """Directory without a file that has one of the *suffixes*."""
-
-    problem_kind: ClassVar = ProblemKind.NO_FILE
-    suffixes: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileUnreadable:
-    """File that cannot be read, with the error of the system."""
-
-    problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
-    error: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileTooLarge:
-    """File of more than *most_json* bytes of JSON, or of more than *most_yaml* bytes if it is YAML (None: it is JSON)."""
-
-    problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
-    most_json: int
-    most_yaml: int | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TextNotJson:
-    """Part of a file that is not JSON."""
-
-    problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
-    error: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class KeyRepeated:
-    """JSON object with a key that it has twice."""
-
-    problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
-    error: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class DocumentUnreadable:
-    """Document of a file that is no object; *left_out* if the other documents are used."""
-
-    problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
-    error: str
-    left_out: bool = True
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AlsoDefined:
-    """Object that is also at *first_place*, where it is used."""
-
-    problem_kind: ClassVar = ProblemKind.SEVERAL_OBJECTS
-    duplicate: Name
-    first_place: str
-
-
-class RefusedRequest(enum.StrEnum):
-    """Request that an API server refuses."""
-
-    LIST = "list"
-    READ = "read"
-    DISCOVERY = "discovery"
-    REVIEW_PERMISSIONS = "review-permissions"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class RequestRefused:
-    """Request that the API server refuses, with its text."""
-
-    problem_kind: ClassVar = ProblemKind.UNREADABLE_RESOURCE
-    request_kind: RefusedRequest
-    error: str
-
+from kubeapi.resource_names import Quantity, unit_of_quota
 
 # Objects of controllers.
 
@@ -154,7 +74,7 @@ WhyNotSimulated = NotSimulated | ManagedElsewhere | FieldsUnknown | CreatedTwice
 
 
 class ObjectNote(enum.StrEnum):
-    """What is said about an object at PATH by its kind alone."""
+    """What is said about a given object by its kind alone."""
 
     HAS_ENDED = "has-ended"
     CREATES_NO_PODS = "creates-no-pods"
@@ -272,16 +192,75 @@ class PlaceUnknown:
     ephemeral: bool = False
 
 
-RequestNote = (
-    NoFile
-    | FileUnreadable
-    | FileTooLarge
-    | TextNotJson
-    | KeyRepeated
-    | DocumentUnreadable
-    | AlsoDefined
-    | RequestRefused
-    | WhyNotSimulated
+# ResourceQuotas that refuse new objects, or may refuse them.
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QuotaExceeded:
+    """New objects that need more of a resource than a ResourceQuota leaves.
+
+    Attributes:
+        quota: the ResourceQuota.
+        quota_resource: name of the resource in the ResourceQuota.
+        free: amount that it leaves.
+        needed: amount that the new objects need together.
+        may_exist: True if it may count some of the objects already, so that there would be enough.
+
+    """
+
+    quota: Name
+    quota_resource: str
+    free: Quantity
+    needed: Quantity
+    may_exist: bool = False
+
+    @property
+    def problem_kind(self) -> ProblemKind:
+        """Return whether the quota refuses the objects, or may refuse them."""
+        return ProblemKind.QUOTA_UNKNOWN if self.may_exist else ProblemKind.REFUSED
+
+    @property
+    def resource(self) -> str:
+        """Return the resource in whose units the amounts are."""
+        return unit_of_quota(self.quota_resource)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QuotaRequiresAmounts:
+    """Pods with a container that lacks requests or limits that a ResourceQuota limits.
+
+    Attributes:
+        quota: the ResourceQuota.
+        quota_resources: names of their resources in the ResourceQuota.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.REFUSED
+    quota: Name
+    quota_resources: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectsUncounted:
+    """Objects that a ResourceQuota counts, and that a controller creates in an unknown number.
+
+    Attributes:
+        quota: the ResourceQuota.
+        quota_resource: name of the resource in the ResourceQuota.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.QUOTA_UNKNOWN
+    quota: Name
+    quota_resource: str
+
+
+QuotaCause = QuotaExceeded | QuotaRequiresAmounts | ObjectsUncounted
+"""Why a ResourceQuota refuses new objects; ``ObjectsUncounted`` and, with *may_exist*, ``QuotaExceeded`` say that it may refuse them."""
+
+
+Note = (
+    WhyNotSimulated
     | ObjectNote
     | NotExpressed
     | ConversionWarning
@@ -293,6 +272,6 @@ RequestNote = (
     | FieldsUnreadable
     | KueueQuotas
     | PlaceUnknown
-    | SearchedRoots
+    | QuotaCause
 )
-"""What is said about a request, besides its result."""
+"""What is said about an object, besides the groups and pods that arise."""

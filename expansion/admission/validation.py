@@ -6,9 +6,9 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from expansion.admission.amounts import Content, items, section
 from kubeapi import decode
 from kubeapi.field_path import FieldPath
-from muster.commands.simulate.admission.amounts import Content, items, section
 from validators import lookup, pipeline
 from validators.built_in import names, security, shapes, volumes, whole_objects
 from validators.field import ErrorType, FieldError
@@ -83,7 +83,7 @@ def errors_of_pod(pod: Content, *, created: bool = False) -> Iterator[FieldError
     if (version := str(pod.get("apiVersion"))) != "v1":
         yield _unserved(version, "Pod", ("v1",))
     metadata = section(pod, "metadata")
-    # Pods of an object at PATH that has no uid have incomplete references to it.
+    # Pods of a given object that has no uid have incomplete references to it.
     alone = {key: value for key, value in metadata.items() if key != "ownerReferences"}
     yield from shapes.errors("v1", "Pod", {**pod, "metadata": alone, "spec": {"containers": []}})
     yield from names.metadata(metadata, FieldPath("metadata"))

@@ -9,14 +9,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 
+from expansion.admission import validation
+from expansion.admission.quota_charges import is_new
 from kubeapi import decode
 from kubeapi.decode import Json
 from kubeapi.gather import left_out, written_name
 from kubeapi.gathered import GatheredObjects, Given, ObjectList, StoredObjects, Unusable, content_of
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.problem import Problem
-from muster.commands.simulate.admission import validation
-from muster.commands.simulate.admission.quota_charges import is_new
 from validators.field import ErrorType, FieldError
 
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup", "Workload", "PriorityClass"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muster.commands.simulate.admission import validation
-from scheduler_core.causes.request_notes import FieldsUnknown, ManagedElsewhere, NotSimulated
+from expansion.admission import validation
+from expansion.notes import FieldsUnknown, ManagedElsewhere, NotSimulated
 from validators.built_in import shapes
 from validators.built_in.parts import section, text
 from validators.field import FieldError

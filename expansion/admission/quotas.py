@@ -10,21 +10,21 @@ import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from expansion.admission import quota_scopes, quota_usage
+from expansion.admission.amounts import AmountError, Content, amount_errors, items, object_error, section, unreadable
+from expansion.admission.quota_scopes import Scopes, Traits, UsageByScope
+from expansion.admission.quota_usage import PODS, amount
+from expansion.notes import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
+from kubeapi.names import Name
 from kubeapi.problem import Problem
 from kubeapi.resource_names import COUNT, LIMITS, REQUESTS
-from muster.commands.simulate.admission import quota_scopes, quota_usage
-from muster.commands.simulate.admission.amounts import AmountError, Content, amount_errors, items, object_error, section, unreadable
-from muster.commands.simulate.admission.quota_scopes import Scopes, Traits, UsageByScope
-from muster.commands.simulate.admission.quota_usage import PODS, amount
-from scheduler_core.causes.quotas import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
-from scheduler_core.model.names import Name
 
 _POD = "Pod"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Charge:
-    """Object that quotas count, and the object at PATH to which it belongs."""
+    """Object that quotas count, and the given object to which it belongs."""
 
     content: Content
     origin: Name
@@ -125,7 +125,7 @@ class _Counted:
         return UsageByScope(self._replaced)
 
     def origins(self, scopes: Scopes, resource: str) -> list[Name]:
-        """Return the objects at PATH, in order, of the new objects in *scopes* that use *resource*."""
+        """Return the given objects, in order, of the new objects in *scopes* that use *resource*."""
         if (listed := self._listed.get((scopes, resource))) is None:
             first: dict[Name, int] = {}
             for traits in self.new.selected(scopes):

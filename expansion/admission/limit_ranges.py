@@ -9,9 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kubeapi import quantity
-from kubeapi.problem import Problem
-from muster.commands.simulate.admission.amounts import (
+from expansion.admission.amounts import (
     AmountError,
     Amounts,
     Content,
@@ -24,6 +22,8 @@ from muster.commands.simulate.admission.amounts import (
     section,
     unreadable,
 )
+from kubeapi import quantity
+from kubeapi.problem import Problem
 
 _CONTAINERS = ("initContainers", "containers")
 _CLAIM = "PersistentVolumeClaim"

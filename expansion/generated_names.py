@@ -1,4 +1,4 @@
-"""Names for objects at PATH that have only ``metadata.generateName``: the API server would append random letters."""
+"""Names for given objects that have only ``metadata.generateName``: the API server would append random letters."""
 
 from __future__ import annotations
 

@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from expansion.admission import created_objects
+from expansion.admission.admit import namespace_of, parsed
+from expansion.admission.amounts import items, section
+from expansion.admission.quotas import Charge, Charges
+from expansion.created import Expansion
+from expansion.pod_owners import Controller
 from kubeapi.gather import whole_name
 from kubeapi.gathered import GatheredObjects, Objects
-from muster.commands.simulate.admission import created_objects
-from muster.commands.simulate.admission.admit import namespace_of, parsed
-from muster.commands.simulate.admission.amounts import items, section
-from muster.commands.simulate.admission.quotas import Charge, Charges
-from muster.commands.simulate.expansion import Expansion
-from muster.commands.simulate.pod_owners import Controller
-from scheduler_core.model.names import Name
+from kubeapi.names import Name
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 Content = dict[str, Any]
@@ -35,9 +35,9 @@ class Rest:
 
     Attributes:
         kinds: its objects by kind.
-        replaced: those of its pods that PATH replaces.
+        replaced: those of its pods that given objects replace.
         others: its objects of other kinds.
-        owners: the objects at PATH whose pods are replaced.
+        owners: the given objects whose pods are replaced.
 
     """
 
@@ -48,7 +48,7 @@ class Rest:
 
 
 def charges(expansion: Expansion, rest: Rest, pods: Iterable[Content], namespaces: Collection[str]) -> dict[str, Charges]:
-    """Return what quotas count, by namespace; *pods* are the new pods of *expansion* and at PATH."""
+    """Return what quotas count, by namespace; *pods* are the new pods, created and given."""
     counted = _Counted(expansion, rest, pods, namespaces) if namespaces else None
     return {each: counted.charges(each) for each in sorted(namespaces)} if counted is not None else {}
 
@@ -59,7 +59,7 @@ class _Counted:
     def __init__(self, expansion: Expansion, rest: Rest, pods: Iterable[Content], namespaces: Collection[str]) -> None:
         self._expansion, self._rest, self._namespaces = expansion, rest, namespaces
         self._controllers = frozenset(each.object for each in expansion.controllers)
-        """The controllers' objects at PATH: by its pods it is known of each whether the cluster has it."""
+        """The given objects of controllers: by its pods it is known of each whether the cluster has it."""
         self._pods = self._by_namespace(pods)
         self._pods_of: defaultdict[tuple[str, Name], list[Content]] = defaultdict(list)
         for namespace, listed in self._pods.items():
@@ -100,12 +100,12 @@ class _Counted:
         return found
 
     def _origin(self, content: Content) -> Name:
-        """Return the object at PATH to which an object belongs."""
+        """Return the given object to which an object belongs."""
         return origin_of(content, self._expansion.origins)
 
     @functools.cached_property
     def _own(self) -> Mapping[str, list[tuple[Content, Name]]]:
-        """The new objects at PATH other than pods, each with its name, by namespace."""
+        """The new given objects other than pods, each with its name, by namespace."""
         found: defaultdict[str, list[tuple[Content, Name]]] = defaultdict(list)
         existing = {(each.kind, group_of(each.api_version), whole_name(each)) for each in self._others()}
         running = {each.object for each in self._rest.owners}
@@ -120,7 +120,7 @@ class _Counted:
         return found
 
     def _created(self, manifest: Content, origin: Name, namespace: str) -> Iterator[tuple[Content, created_objects.Number]]:
-        """Yield what the controller of an object at PATH creates besides pods and claims."""
+        """Yield what the controller of a given object creates besides pods and claims."""
         if origin in self._controllers:
             yield from created_objects.of_controller(manifest, self._pods_of.get((namespace, origin), ()))
 
@@ -131,7 +131,7 @@ class _Counted:
         yield from created_objects.ephemeral_claims(user)
 
     def _with_claims(self, pods: Iterable[Content]) -> Iterator[Content]:
-        """Yield the pods that PATH replaces, with their claims."""
+        """Yield the pods that given objects replace, with their claims."""
         for each in pods:
             yield each
             yield from self._claims(each)
@@ -146,7 +146,7 @@ class _Counted:
 
     @functools.cached_property
     def _existing(self) -> Mapping[str, list[tuple[GatheredObjects, str]]]:
-        """The objects of the cluster and the pods at PATH that are not new or replaced, with their names, by namespace."""
+        """The objects of the cluster and the given pods that are not new or replaced, with their names, by namespace."""
         found: defaultdict[str, list[tuple[GatheredObjects, str]]] = defaultdict(list)
         for each in (*self._running(), *self._others()):
             namespace, name = whole_name(each) or ("", "")
@@ -155,7 +155,7 @@ class _Counted:
         return found
 
     def _running(self) -> Iterator[GatheredObjects]:
-        """Yield the pods of the cluster and of PATH that are not new or replaced."""
+        """Yield the pods of the cluster and the given ones that are not new or replaced."""
         replaced = {whole_name(each) for each in self._rest.replaced}
         yield from (each for each in self._rest.kinds["Pod"] if not replaced or whole_name(each) not in replaced)
         yield from (each for each in self._expansion.kinds["Pod"] if not is_new(each))
@@ -174,7 +174,7 @@ def _templates_of(group: Content) -> frozenset[str]:
 
 
 def origin_of(content: Content, origins: Mapping[Name, Name]) -> Name:
-    """Return the object at PATH to which a created object belongs; its own name if it is at PATH."""
+    """Return the given object to which a created object belongs; its own name if it is given itself."""
     name = Name(str(content.get("kind")), namespace_of(content), str(section(content, "metadata").get("name") or _NAMELESS))
     return origins.get(name, name)
 

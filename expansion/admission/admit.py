@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from expansion.admission import limit_ranges, pod_defaults, quotas, validation
+from expansion.admission.amounts import items, section
+from expansion.admission.limit_ranges import LimitRanges
+from expansion.admission.service_accounts import account_refusals
 from kubeapi.gathered import GatheredObjects, Objects, Unusable
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.problem import Problem
-from muster.commands.simulate.admission import limit_ranges, pod_defaults, quotas, validation
-from muster.commands.simulate.admission.amounts import items, section
-from muster.commands.simulate.admission.limit_ranges import LimitRanges
-from muster.commands.simulate.admission.service_accounts import account_refusals
 
 Content = dict[str, Any]
 QUOTAS = "ResourceQuota"

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PriorityClass
-from kubeapi.problem import Problem
-from muster.commands.simulate.admission.amounts import (
+from expansion.admission.amounts import (
     AmountError,
     Content,
     amount_errors,
@@ -22,6 +20,8 @@ from muster.commands.simulate.admission.amounts import (
     section,
     unreadable,
 )
+from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PriorityClass
+from kubeapi.problem import Problem
 from validators import pipeline
 
 
