@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from expansion import controllers, generated_names
 from expansion.admission import new_values
+from expansion.admission.admit import parsed
 from expansion.admission.new_objects import admit_new_objects, queue_notes
 from expansion.admission.quota_charges import Rest
 from expansion.created import Cluster, Expansion, Place
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
+from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather, whole_name, written_name
 from kubeapi.gathered import GatheredObjects, Given, NameSearch
 from kubeapi.names import Name
 from kubeapi.problem import Problem
+
+
+def _nowhere(_content: Mapping[str, Any], _path: FieldPath) -> str:
+    return ""
 
 
 @dataclasses.dataclass(slots=True)
@@ -47,40 +54,53 @@ class Expanded:
     invalid: list[Problem] = dataclasses.field(default_factory=list)
     unread: list[Problem] = dataclasses.field(default_factory=list)
 
+    def manifests(self) -> Iterator[dict[str, Any]]:
+        """Yield ``objects`` as parsed JSON, by kind."""
+        kinds, _ = gather(self.objects)
+        return (content for listed in kinds.values() for each in listed if (content := parsed(each)) is not None)
+
 
 def expand(
-    objects: Iterable[Given], known: Iterable[Given] | None = None, creation: PodCreation = UNCHANGED, place: Place | None = None
+    objects: Iterable[Given],
+    cluster: Iterable[Given] | None = None,
+    creation: PodCreation = UNCHANGED,
+    *,
+    strict: bool = False,
+    place: Place = _nowhere,
 ) -> Expanded:
-    """Return *objects* with what arises from them in a cluster with the objects *known*; of None, nothing is known.
+    """Return *objects* with the groups and pods that arise from them in a cluster.
 
-    Objects replace those of the same name in the cluster, and what their controllers created there.
+    They replace objects of the same name in the cluster, and what their controllers created there.
 
     Args:
-        objects: JSON text or parsed JSON of objects or lists, or gathered objects.
-        known: the objects of the cluster.
+        objects: JSON text or parsed JSON of objects or of lists, or gathered objects.
+        cluster: the same of the objects of the cluster; None if nothing is known of one.
         creation: what is changed about the creation of pods.
-        place: returns where a field of an object is written.  With it, *objects* and *known* are complete: all errors of the objects are
-            reported, and names that are not among them do not exist.  Without it, the objects may lack fields that are required, such as
-            images; what is wrong with those that are there is ``invalid``.
+        strict: *objects* and *cluster* are all that there is.  New objects are validated in full, as the API server does; a name that no
+            object has is an error.  Otherwise new objects may lack fields, such as images, and only the values that decide on placement
+            are validated.
+        place: for a parsed object and the path of a field, returns where the field is written, such as a file with a line, for errors of a
+            strict expansion.
 
     """
-    cluster = Cluster.from_sources(known or ())
-    created = controllers.create_objects(generated_names.named(objects), cluster, creation, place)
+    known = Cluster.from_sources(cluster or ())
+    place_if_strict = place if strict else None
+    created = controllers.create_objects(generated_names.named(objects), known, creation, place_if_strict)
     # Sorted once: a cluster has a great many objects.
     own = _with_created((each for listed in created.kinds.values() for each in listed.given()), created.objects)
     result, rest = Expanded(own, [*created.others], created.origins, created.skipped, created.notes), Rest()
-    if known is not None:
-        replaced = _Replaced(own, created, cluster)
+    if cluster is not None:
+        replaced = _Replaced(own, created, known)
         result.remaining, rest = replaced.remaining(), replaced.rest
         result.names = frozenset(_names(own))
-        result.notes += queue_notes(cluster.others)
-    if place is None:
+        result.notes += queue_notes(known.others)
+    if not strict:
         result.objects = [*new_values.without_invalid(own, result.invalid)]
-    admitted = admit_new_objects(created, rest, place)
+    admitted = admit_new_objects(created, rest, place_if_strict)
     result.objects = _with_created(result.objects, admitted.changed)
     result.refused += admitted.refused
     result.notes += admitted.notes
-    result.unread += [*cluster.problems, *admitted.unread]
+    result.unread += [*known.problems, *admitted.unread]
     return result
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from expansion.created import with_free_name
 from expansion.notes import NotExpressed, NotSimulated, ObjectNote, RefusedByServer, TemplateMissing
 from kubeapi.problem import ObjectLeftOut, Problem, SeveralObjects
 from muster import cli
@@ -245,11 +244,6 @@ def test_a_name_that_looks_like_a_suggestion_is_none():
 )
 def test_why_nothing_is_judged_is_known_by_kind(note, want):
     assert line(notes=note).startswith(f"nothing to judge: {want}")
-
-
-def test_the_object_for_which_a_pod_is_created_is_a_name():
-    made = pod("web-0")
-    assert lone("web-0-of-statefulset") == with_free_name(made, Name("StatefulSet", "Pod of", "a b/c"))
 
 
 @pytest.mark.parametrize(("kind", "want"), [("PodGroup", ["PodGroup default/PodGroup v"]), ("PodGroupSet", [])])

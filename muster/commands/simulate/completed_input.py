@@ -57,7 +57,7 @@ def complete(
     If *known* is not None, the objects that *inputs* had before, and those of their controllers, are the objects that the answer is
     about (``own``).  If *strict*, all objects of the cluster are known, and new pods that the API server refuses are reported.
     """
-    expanded = expand(inputs.objects, known, creation, inputs.places.place if strict else None)
+    expanded = expand(inputs.objects, known, creation, strict=strict, place=inputs.places.place)
     inputs.skipped += expanded.skipped
     inputs.problems += expanded.skipped
     if known is not None:

@@ -21,7 +21,7 @@ from scheduler_core.model.names import Name
 from scheduler_core.wording.titles import label
 from tests.scheduler_core.wording.examples import examples
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PODS = tuple(Name("Pod", "default", f"p{number}") for number in range(5))
 MANY = [
     Problem(fact, PODS[:number], "a/file:1")
