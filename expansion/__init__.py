@@ -7,6 +7,7 @@ Controllers create groups and pods, and the API server sets defaults in them, ap
 It uses no files, clock or network.  It imports ``kubeapi``, ``validators`` and ``workloadbuilder``.
 
 admission        new objects as the API server admits them
+contents         parts of parsed objects
 controllers      given objects of controllers as the groups and pods that their controllers create
 created          these objects, and the objects that are looked up for them
 expanded         objects with what arises from them, and the rest of the cluster

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from expansion import gangs, not_judged
 from expansion.admission import validation
+from expansion.contents import Content, parsed
 from expansion.created import Cluster, Expansion, Place, identity, with_free_name
 from expansion.notes import (
     ConversionWarning,
@@ -39,7 +39,6 @@ from workloadbuilder.adapters.shared.known_objects import Known, group_of
 from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.adapters.skipped_kinds import skip_reason
 
-Content = dict[str, Any]
 Gathered = Mapping[str, Objects]
 _OPTIONS = CompileOptions(groups=True, pods=True)
 _LOOKED_UP = ("Workload",)
@@ -116,11 +115,7 @@ _NEEDED = {
 
 
 def _parsed(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
-    for each in listed:
-        try:
-            yield each.content()
-        except Unusable:
-            continue
+    return (content for each in listed if (content := parsed(each)) is not None)
 
 
 def _named(listed: Iterable[GatheredObjects]) -> Iterator[Content]:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from expansion.contents import Content
 from expansion.pod_owners import Controller
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather
@@ -13,7 +14,6 @@ from kubeapi.gathered import Given, ObjectList
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 
-Content = dict[str, Any]
 Place = Callable[[Mapping[str, Any], FieldPath], str]
 """Returns where a field of an object is written, such as a file with a line; empty if that is not known."""
 

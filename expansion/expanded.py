@@ -8,9 +8,9 @@ from typing import Any
 
 from expansion import controllers, generated_names
 from expansion.admission import new_values
-from expansion.admission.admit import parsed
 from expansion.admission.new_objects import admit_new_objects, queue_notes
 from expansion.admission.quota_charges import Rest
+from expansion.contents import parsed
 from expansion.created import Cluster, Expansion, Place
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from expansion.contents import Content, section
 from expansion.notes import GangsKept, NotOneGang
-from expansion.pod_creation import Content, Gang
+from expansion.pod_creation import Gang
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions.served import hub_of
 
@@ -85,7 +86,7 @@ def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) ->
     roots = {name: _root(name, known) for name in known}
     own = {roots[name] for name, each in known.items() if "gang" in _policy(each)}
     for name, each in known.items():
-        before, changed, note = _section(each, "spec"), {}, GangsKept()
+        before, changed, note = section(each, "spec"), {}, GangsKept()
         if roots[name] in own:
             note = GangsKept(keeps_policies=roots[name] == name)
         elif size := sizes[name]:
@@ -102,14 +103,14 @@ def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) ->
 
 def is_alone(pod: Mapping[str, Any]) -> bool:
     """Return whether *pod* has no group and no node, and has not ended."""
-    ended = _section(pod, "status").get("phase") in {"Succeeded", "Failed"}
-    return not (is_member(pod) or ended or _section(pod, "spec").get("nodeName"))
+    ended = section(pod, "status").get("phase") in {"Succeeded", "Failed"}
+    return not (is_member(pod) or ended or section(pod, "spec").get("nodeName"))
 
 
 def why_apart(pods: Sequence[Mapping[str, Any]]) -> NotOneGang | None:
     """Return the reason why *pods* cannot have one PodGroup; None if they can."""
     namespaces = sorted({_identity(each)[1] for each in pods})
-    schedulers = sorted({str(_section(each, "spec").get("schedulerName") or "default-scheduler") for each in pods})
+    schedulers = sorted({str(section(each, "spec").get("schedulerName") or "default-scheduler") for each in pods})
     if len(namespaces) > 1:
         return NotOneGang(namespaces=tuple(namespaces))
     return NotOneGang(schedulers=tuple(schedulers)) if len(schedulers) > 1 else None
@@ -121,16 +122,16 @@ def is_member(pod: Mapping[str, Any]) -> bool:
 
 
 def _identity(content: Mapping[str, Any]) -> _Key:
-    metadata = _section(content, "metadata")
+    metadata = section(content, "metadata")
     return str(content.get("kind")), str(metadata.get("namespace") or "default"), str(metadata.get("name"))
 
 
 def _parent(content: Mapping[str, Any]) -> _Key | None:
     """Return the group of a pod, or the parent of a group."""
     kind, namespace, _ = _identity(content)
-    spec = _section(content, "spec")
+    spec = section(content, "spec")
     above = "PodGroup" if kind == "Pod" else "CompositePodGroup"
-    name = _section(spec, "schedulingGroup").get("podGroupName") if kind == "Pod" else spec.get("parentCompositePodGroupName")
+    name = section(spec, "schedulingGroup").get("podGroupName") if kind == "Pod" else spec.get("parentCompositePodGroupName")
     return (above, namespace, str(name)) if name else None
 
 
@@ -148,15 +149,10 @@ def _root(name: _Key, known: Mapping[_Key, Content]) -> _Key | None:
 
 def _constraint(group: Mapping[str, Any]) -> str:
     """Return the key of a group's topology constraint; empty if it has none."""
-    listed = _section(_section(group, "spec"), "schedulingConstraints").get("topology")
+    listed = section(section(group, "spec"), "schedulingConstraints").get("topology")
     first = listed[0] if isinstance(listed, list) and listed else None
     return str(first.get("key") or "") if isinstance(first, Mapping) else ""
 
 
 def _policy(group: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _section(_section(group, "spec"), "schedulingPolicy")
-
-
-def _section(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    section = content.get(name)
-    return section if isinstance(section, Mapping) else {}
+    return section(section(group, "spec"), "schedulingPolicy")

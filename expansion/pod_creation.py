@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
-Content = dict[str, Any]
+from expansion.contents import Content
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 
+from expansion.contents import section
 from kubeapi import decode
 from kubeapi.decoders import DECODERS
 from kubeapi.gathered import GatheredObjects, Objects, content_of, heads
@@ -100,7 +101,7 @@ class PodOwners:
 
     def _read_groups(self, kinds: Mapping[str, Objects]) -> None:
         for each in kinds["Workload"]:
-            reference = _section(_fields(each.text, "spec"), "controllerRef")
+            reference = section(_fields(each.text, "spec"), "controllerRef")
             named = _namespace(each), str(reference.get("name"))
             owner = self._named(*named, str(reference.get("kind")), str(reference.get("apiGroup") or ""))
             if owner is not None:
@@ -141,7 +142,7 @@ class PodOwners:
         if (owner := self._owning(meta, namespace)) is not None:
             return owner
         if self._pod_groups:
-            group = _section(_fields(gathered.text, "spec"), "schedulingGroup").get("podGroupName")
+            group = section(_fields(gathered.text, "spec"), "schedulingGroup").get("podGroupName")
             return self._pod_groups.get((namespace, str(group)))
         return None
 
@@ -174,8 +175,8 @@ class PodOwners:
 
     def _by_workload(self, gathered: GatheredObjects) -> Controller | None:
         spec = _fields(gathered.text, "spec")
-        named = _section(spec, "workloadRef").get("workloadName")
-        named = named or _section(_section(spec, "podGroupTemplateRef"), "workload").get("workloadName")
+        named = section(spec, "workloadRef").get("workloadName")
+        named = named or section(section(spec, "podGroupTemplateRef"), "workload").get("workloadName")
         return self._workloads.get((_namespace(gathered), str(named)))
 
 
@@ -203,11 +204,6 @@ def _fields(text: decode.Text, name: str) -> Mapping[str, object]:
         return content_of(decode.FIELDS.decode(text)[name])
     except (ValueError, KeyError, RecursionError):
         return {}
-
-
-def _section(content: Mapping[str, object], name: str) -> Mapping[str, object]:
-    section = content.get(name)
-    return section if isinstance(section, Mapping) else {}
 
 
 def _namespace(gathered: GatheredObjects) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from expansion.admission import limit_ranges, pod_defaults, quotas, validation
-from expansion.admission.amounts import items, section
 from expansion.admission.limit_ranges import LimitRanges
 from expansion.admission.service_accounts import account_refusals
-from kubeapi.gathered import GatheredObjects, Objects, Unusable
+from expansion.contents import Content, items, namespace_of, parsed, section
+from kubeapi.gathered import Objects
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.problem import Problem
 
-Content = dict[str, Any]
 QUOTAS = "ResourceQuota"
 _KINDS = ("LimitRange", "ResourceQuota", "RuntimeClass", "PriorityClass", "Namespace")
 _SYSTEM_CLASSES: Mapping[str, Content] = {name: {"value": each.value} for name, each in SYSTEM_CLASSES.items()}
@@ -129,19 +127,6 @@ class Rules:
                 path = f"spec.devices.requests[{index}].adminAccess"
                 yield f"{path}: Forbidden: admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
                 return
-
-
-def parsed(gathered: GatheredObjects) -> Content | None:
-    """Return an object; None if it cannot be read, which its reader reports."""
-    try:
-        return gathered.content()
-    except Unusable:
-        return None
-
-
-def namespace_of(content: Mapping[str, Any]) -> str:
-    """Return the namespace of an object, with its default."""
-    return str(section(content, "metadata").get("namespace") or "default")
 
 
 def _by_namespace(objects: Mapping[tuple[str, str], Content]) -> dict[str, list[Content]]:

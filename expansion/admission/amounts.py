@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from expansion.contents import Content, section
 from expansion.notes import FieldsUnreadable
 from kubeapi import quantity
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 
-Content = dict[str, Any]
 Amounts = Mapping[str, Any]
 
 
@@ -20,23 +20,6 @@ class AmountError(NamedTuple):
     resource: str
     field: str
     error: str
-
-
-def part(content: Any, name: str) -> Any:
-    """Return a part of an object; None if it is absent, or if *content* is something else."""
-    return content.get(name) if isinstance(content, Mapping) else None
-
-
-def section(content: Any, name: str) -> Mapping[str, Any]:
-    """Return a mapping inside another one; empty if it is absent or something else."""
-    inner = part(content, name)
-    return inner if isinstance(inner, Mapping) else {}
-
-
-def items(content: Any, name: str) -> list[Content]:
-    """Return the objects of a list; empty if it is absent or something else."""
-    listed = part(content, name)
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
 def readable(content: Any, name: str) -> Amounts:

@@ -9,19 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from expansion.admission.amounts import (
-    AmountError,
-    Amounts,
-    Content,
-    amount_errors,
-    items,
-    list_errors,
-    object_error,
-    part,
-    readable,
-    section,
-    unreadable,
-)
+from expansion.admission.amounts import AmountError, Amounts, amount_errors, list_errors, object_error, readable, unreadable
+from expansion.contents import Content, items, part, section
 from kubeapi import quantity
 from kubeapi.problem import Problem
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from expansion.admission.admit import namespace_of, parsed
-from expansion.admission.amounts import items, section
 from expansion.admission.created_objects import ephemeral_claims
 from expansion.admission.limit_ranges import LimitRanges
 from expansion.admission.quota_charges import Rest, is_new, origin_of
 from expansion.admission.storage_classes import StorageClasses
+from expansion.contents import Content, full_name, items, namespace_of, parsed, section
 from expansion.created import Expansion
 from expansion.notes import PlaceUnknown, RefusedByServer
 from kubeapi.gather import whole_name
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 
-Content = dict[str, Any]
 CLAIM = "PersistentVolumeClaim"
 
 
@@ -49,7 +46,7 @@ class NewClaims:
         """Yield a note for each claim that was bound at once, for the ephemeral volumes of an object only one."""
         for each in (*self._created, *self._own):
             if section(each, "status").get("phase") == "Bound":
-                yield Problem.about(Name(CLAIM, *_name(each)), PlaceUnknown())
+                yield Problem.about(Name(CLAIM, *full_name(each)), PlaceUnknown())
         bound = (origin for claim, origin in self._ephemeral() if self._classes.volume(claim) is not None)
         yield from (Problem.about(each, PlaceUnknown(ephemeral=True)) for each in dict.fromkeys(bound))
 
@@ -58,14 +55,14 @@ class NewClaims:
         named = ((each, origin_of(each, self._origins)) for each in (*self._created, *self._own))
         for claim, origin in (*named, *self._ephemeral()) if ranges else ():
             mine = ranges.get(namespace_of(claim))
-            if mine is not None and _name(claim) not in self._existing:
+            if mine is not None and full_name(claim) not in self._existing:
                 yield from (Problem.about(origin, RefusedByServer(reason)) for reason in mine.claim_violations(claim))
 
     def _ephemeral(self) -> Iterator[tuple[Content, Name]]:
         """Yield the claims of ephemeral volumes that do not exist yet, each with the given object."""
         for pod in self._pods:
             for claim in ephemeral_claims(pod):
-                if _name(claim) not in self._existing:
+                if full_name(claim) not in self._existing:
                     yield claim, origin_of(pod, self._origins)
 
 
@@ -79,7 +76,3 @@ def _templates(pods: Sequence[Content]) -> Iterator[Content]:
 
 def _has_spec(content: Content | None) -> bool:
     return content is not None and isinstance(content.get("spec"), dict)
-
-
-def _name(claim: Content) -> tuple[str, str]:
-    return namespace_of(claim), str(section(claim, "metadata").get("name"))

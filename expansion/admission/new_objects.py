@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from expansion.admission import quota_charges, quotas, service_accounts, validation
-from expansion.admission.admit import Rules, namespace_of, parsed
-from expansion.admission.amounts import items, section
+from expansion.admission.admit import Rules
 from expansion.admission.new_claims import CLAIM, NewClaims
 from expansion.admission.pod_defaults import DefaultClasses
 from expansion.admission.quota_charges import Rest, is_new, is_stored, origin_of
 from expansion.admission.quotas import Shortage
+from expansion.contents import Content, full_name, items, namespace_of, parsed, section
 from expansion.created import Expansion, Place
 from expansion.notes import KueueQuotas, RefusedByServer, TemplateMissing
 from expansion.pod_owners import Controller
@@ -24,7 +23,6 @@ from kubeapi.names import CLUSTER_SCOPED, Name
 from kubeapi.problem import Problem, ProblemKind
 from workloadbuilder.adapters.shared.known_objects import group_of, similar_name
 
-Content = dict[str, Any]
 _KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
 _GROUPS = ("PodGroup", "CompositePodGroup")
 _DEVICES = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -61,8 +59,8 @@ def admit_new_objects(expansion: Expansion, rest: Rest, place: Place | None = No
         return result
     created = [each for each in expansion.objects if each["kind"] == "Pod" and not is_stored(each)]
     if strict or rules.limits or rules.quotas or rules.runtimes:
-        names = {_name(each) for each in expansion.objects if each["kind"] == "Pod"}
-        result.changed += [each for each in _new_objects(expansion.kinds["Pod"]) if _name(each) not in names]
+        names = {full_name(each) for each in expansion.objects if each["kind"] == "Pod"}
+        result.changed += [each for each in _new_objects(expansion.kinds["Pod"]) if full_name(each) not in names]
     pods = [*created, *result.changed]
     reasons = dict.fromkeys(_refusals(rules, expansion, rest, pods, place))
     if strict:
@@ -158,12 +156,12 @@ def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, place: Pla
         defaults.add(parsed(stored) or {})
     for kind in (*_GROUPS, "Workload", *_DEVICES, _CLASS, CLAIM):
         new = [content for each in expansion.kinds[kind] if is_new(each) and (content := parsed(each)) is not None]
-        for each in sorted(new, key=_name):
+        for each in sorted(new, key=full_name):
             found = validation.errors_of_claim(each) if kind == CLAIM else validation.errors_of_object(each, defaults.other_than(each))
             if kind == _CLASS:
                 # Of several given defaults, the first one is created.
                 defaults.add(each)
-            name = Name(kind, "" if kind in CLUSTER_SCOPED else namespace_of(each), _name(each)[1])
+            name = Name(kind, "" if kind in CLUSTER_SCOPED else namespace_of(each), full_name(each)[1])
             for error in found:
                 at = place(each, error.path)
                 yield _refused(name, validation.described(error), at)
@@ -182,7 +180,3 @@ def _new_objects(objects: Iterable[GatheredObjects]) -> Iterator[Content]:
     for each in objects:
         if is_new(each) and (content := parsed(each)) is not None:
             yield content if isinstance(content.get("spec"), dict) else {**content, "spec": {}}
-
-
-def _name(pod: Content) -> tuple[str, str]:
-    return namespace_of(pod), str(section(pod, "metadata").get("name"))

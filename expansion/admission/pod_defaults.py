@@ -8,18 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from expansion.admission.amounts import (
-    AmountError,
-    Content,
-    amount_errors,
-    items,
-    list_errors,
-    object_error,
-    part,
-    readable,
-    section,
-    unreadable,
-)
+from expansion.admission.amounts import AmountError, amount_errors, list_errors, object_error, readable, unreadable
+from expansion.contents import Content, items, part, section
 from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PriorityClass
 from kubeapi.problem import Problem
 from validators import pipeline

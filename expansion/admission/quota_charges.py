@@ -7,12 +7,10 @@ import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
 
 from expansion.admission import created_objects
-from expansion.admission.admit import namespace_of, parsed
-from expansion.admission.amounts import items, section
 from expansion.admission.quotas import Charge, Charges
+from expansion.contents import Content, full_name, items, namespace_of, parsed, section
 from expansion.created import Expansion
 from expansion.pod_owners import Controller
 from kubeapi.gather import whole_name
@@ -20,7 +18,6 @@ from kubeapi.gathered import GatheredObjects, Objects
 from kubeapi.names import Name
 from workloadbuilder.adapters.shared.known_objects import group_of
 
-Content = dict[str, Any]
 _CLAIM, _TEMPLATE, _GROUP = "PersistentVolumeClaim", "ResourceClaimTemplate", "PodGroup"
 _NOT_COUNTED = frozenset({"Node", "Pod", "PersistentVolume", "ResourceSlice"})
 """Kinds of which a cluster has many objects, and that quotas do not count, or that are counted apart."""
@@ -69,9 +66,9 @@ class _Counted:
         own = (content for each in expansion.kinds[_GROUP] if is_new(each) and (content := parsed(each)) is not None)
         self._groups = self._by_namespace(each for each in (*created, *own) if section(each, "spec").get("resourceClaims"))
         """The new groups with claims."""
-        self._shared = {_name(each): _templates_of(each) for listed in self._groups.values() for each in listed}
+        self._shared = {full_name(each): _templates_of(each) for listed in self._groups.values() for each in listed}
         templates = (parsed(each) for each in (*expansion.kinds[_TEMPLATE], *rest.kinds[_TEMPLATE]))
-        self._templates = {_name(each): each for each in reversed([each for each in templates if each is not None])}
+        self._templates = {full_name(each): each for each in reversed([each for each in templates if each is not None])}
         self._created_claims = self._by_namespace(each for each in expansion.objects if each["kind"] == _CLAIM)
         replaced = (content for each in rest.replaced if (content := parsed(each)) is not None)
         self._replaced = {key: [*self._with_claims(listed)] for key, listed in self._by_namespace(replaced).items()}
@@ -114,7 +111,7 @@ class _Counted:
             content = parsed(each) if is_new(each) else None
             if content is None or (namespace := namespace_of(content)) not in self._namespaces:
                 continue
-            name = Name(each.kind, *_name(content))
+            name = Name(each.kind, *full_name(content))
             if (each.kind, group_of(each.api_version), whole_name(each)) not in existing and name not in running:
                 found[namespace].append((content, name))
         return found
@@ -163,10 +160,6 @@ class _Counted:
     def _others(self) -> Iterator[GatheredObjects]:
         counted = (listed for kind, listed in self._rest.kinds.items() if kind not in _NOT_COUNTED)
         return itertools.chain(*counted, self._rest.others)
-
-
-def _name(content: Content) -> tuple[str, str]:
-    return namespace_of(content), str(section(content, "metadata").get("name"))
 
 
 def _templates_of(group: Content) -> frozenset[str]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from expansion.admission import quota_usage
-from expansion.admission.amounts import Content, items, section
 from expansion.admission.quota_usage import CLAIM, amount
+from expansion.contents import Content, items, section
 
 REQUIRED = ("cpu", "memory")
 """Resources of which a pod with a request or limit is not BestEffort, and that a quota can demand of every container."""

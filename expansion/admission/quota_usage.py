@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from expansion.admission.amounts import Content, items, section
+from expansion.contents import Content, items, section
 from kubeapi import decode, quantity
 from kubeapi.decoders import DECODERS
 from kubeapi.pod_requests import demand

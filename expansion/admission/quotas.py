@@ -11,9 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from expansion.admission import quota_scopes, quota_usage
-from expansion.admission.amounts import AmountError, Content, amount_errors, items, object_error, section, unreadable
+from expansion.admission.amounts import AmountError, amount_errors, object_error, unreadable
 from expansion.admission.quota_scopes import Scopes, Traits, UsageByScope
 from expansion.admission.quota_usage import PODS, amount
+from expansion.contents import Content, items, section
 from expansion.notes import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
 from kubeapi.names import Name
 from kubeapi.problem import Problem

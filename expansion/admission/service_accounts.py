@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from expansion.admission.amounts import Content, section
+from expansion.contents import Content, section
 from kubeapi.gathered import GatheredObjects, Unusable
 
 KIND = "ServiceAccount"

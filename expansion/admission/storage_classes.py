@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
-from expansion.admission.amounts import items, section
-
-Content = dict[str, Any]
+from expansion.contents import Content, items, section
 
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _CLASS = "volume.beta.kubernetes.io/storage-class"

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from expansion.admission.amounts import Content, items, section
+from expansion.contents import Content, items, section
 from kubeapi import decode
 from kubeapi.field_path import FieldPath
 from validators import lookup, pipeline

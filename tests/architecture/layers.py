@@ -128,7 +128,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"compiled", "skipped_kinds"}),
     ),
     "expansion": (
-        frozenset({"generated_names", "notes", "pod_creation", "pod_owners"}),
+        frozenset({"contents", "generated_names", "notes"}),
+        frozenset({"pod_creation", "pod_owners"}),
         frozenset({"created", "gangs"}),
         frozenset({"admission"}),
         frozenset({"not_judged"}),
