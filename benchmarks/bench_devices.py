@@ -8,10 +8,10 @@ import time
 
 from benchmarks import clusters, measure
 from benchmarks.bench_placement import pods_per_second
+from kubeapi.json_values import split
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.json_values import split
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 

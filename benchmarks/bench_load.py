@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from benchmarks import clusters, measure
+from kubeapi.json_values import split
 from scheduler_core.cluster.load import load
-from scheduler_core.loading.json_values import split
 
 NODES, PODS = 5_000, 150_000
 SECONDS_LIMIT, MEGABYTES_LIMIT = 10, 500

@@ -3,23 +3,32 @@
 A module has the structs of one sort of objects, each with all the fields that any package reads.
 
 affinity         affinity of pods to nodes and to other pods
+content          formats of names, labels and condition reasons
 controllers      Services and controllers of pods, with their selectors
 decode           JSON text, parsed JSON, and structs
+decoders         decoders of objects without the fields that only rules of the API read
 devices          published devices, their classes and taints
 disruption       disruption budgets of pods
 field_path       paths of fields in wire names
+gather           objects by kind, with lists opened
+gathered         undecoded objects, in memory or in a file
 groups           PodGroup and CompositePodGroup
 jobs             Jobs, with their scheduling
 jobset           JobSet of ``jobset.x-k8s.io``
+json_values      splits a text into JSON values
 meta             object metadata, conditions, and the base class of API structs
+names            names of objects, and the kinds that are in no namespace
 nodes            nodes and namespaces
 object_heads     parts of an object of any kind: its type, its name, its items as text
+pod_requests     effective requests of a pod
 pods             pods and pod templates
 priority         priority classes
+problem          problems and notes about objects, and their kinds
 quantity         quantities
 record           base of values with named fields
 redaction        marks of fields: what a snapshot of a cluster keeps, and what redaction replaces
 resource_claims  claims to devices, and their templates
+resource_names   names of resources, and amounts of them in their units
 selectors        label selectors and node selectors
 storage          storage classes, CSI drivers, and what they offer on nodes
 versions         which version of the API server serves which kind, and conversion between versions

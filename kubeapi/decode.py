@@ -7,6 +7,7 @@ however it is written (``3.0`` in YAML reaches the API server as 3).
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -22,6 +23,19 @@ Text = bytes | bytearray | memoryview | msgspec.Raw
 Source = Text | Mapping[str, Json]
 """An object as JSON text or as parsed JSON."""
 ValidationError = msgspec.ValidationError
+
+_parts = re.compile(r"(?P<what>.*?)(?: - at `(?:key` in `)?\$\.?(?P<path>.*)`)?", re.DOTALL).fullmatch
+_expected = re.compile(r"Expected `(?P<want>[^`]*)`(?:, got `(?P<got>[^`]*)`| (?P<relation>[<>]=) (?P<bound>-?[0-9]+))").fullmatch
+_missing = re.compile(r"Object missing required field `(?P<field>[^`]*)`").fullmatch
+_TYPES = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "a list",
+}
+_BOUNDS = {"<=": "at most", ">=": "at least"}
 
 
 class WrongShapeError(ValueError):
@@ -116,6 +130,21 @@ def _convert(content: Json, decoder: msgspec.json.Decoder[S]) -> S:
 def encode(value: Json) -> bytes:
     """Return a JSON value as text."""
     return msgspec.json.encode(value)
+
+
+def shape_error(message: str) -> str:
+    """Return the message of a ValidationError: ``spec.priority must be a whole number, not a string``."""
+    match = _parts(message)
+    what, path = (match["what"], match["path"] or "") if match else (message, "")
+    if missing := _missing(what):
+        return f"{path}.{missing['field']}".lstrip(".") + " is missing"
+    subject = f"a value of {path.removesuffix('[...]')}" if path.endswith("[...]") else path or "it"
+    if (expected := _expected(what)) is None:
+        return f"{subject}: {what}"
+    if expected["relation"]:
+        return f"{subject} must be {_BOUNDS[expected['relation']]} {expected['bound']}"
+    types = " or ".join(_TYPES.get(each, each) for each in expected["want"].split(" | ") if each != "null")
+    return f"{subject} must be {types}, not {_TYPES.get(expected['got'], expected['got'])}"
 
 
 def _float(text: str) -> float | str:

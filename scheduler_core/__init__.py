@@ -26,10 +26,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kubeapi.problem import ProblemKind
     from scheduler_core.facade import Decision, GroupDecision, Problem, Remedy, Simulation, simulate
     from scheduler_core.model.decision import Eviction, GroupCondition, Search, Step
     from scheduler_core.model.names import Domain, Name
-    from scheduler_core.model.problem_kind import ProblemKind
     from scheduler_core.model.status import Status
 
 __all__ = [
@@ -50,10 +50,10 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    **dict.fromkeys(("Decision", "GroupDecision", "Problem", "Remedy", "Simulation", "simulate"), "facade"),
-    **dict.fromkeys(("Domain", "Name"), "model.names"),
-    "ProblemKind": "model.problem_kind",
-    "Status": "model.status",
+    **dict.fromkeys(("Decision", "GroupDecision", "Problem", "Remedy", "Simulation", "simulate"), "scheduler_core.facade"),
+    **dict.fromkeys(("Domain", "Name"), "scheduler_core.model.names"),
+    "ProblemKind": "kubeapi.problem",
+    "Status": "scheduler_core.model.status",
 }
 
 
@@ -61,4 +61,4 @@ def __getattr__(name: str) -> Any:
     # Imported on first use: modules below do not need these names.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"scheduler_core.{_ELSEWHERE.get(name, 'model.decision')}"), name)
+    return getattr(importlib.import_module(_ELSEWHERE.get(name, "scheduler_core.model.decision")), name)

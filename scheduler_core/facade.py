@@ -6,15 +6,15 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kubeapi import problem as internal_problem
 from kubeapi.decode import Source
+from kubeapi.problem import ProblemKind
 from scheduler_core.model import decision as internal
-from scheduler_core.model import problem as internal_problem
 from scheduler_core.model.decision import Eviction, GroupCondition, RankedGroup, Search, Step, VolumeChoice, unplaced_pods
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.options import STRATEGIES, is_device_attribute
-from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.model.status import Status
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text

@@ -23,7 +23,7 @@ from muster import cli
 from tests.architecture.modules import modules_of_project
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("kubeapi", "validators", "apiserver", "webhooks", "certs", "workloadbuilder", "scheduler_core", "muster")
+PACKAGES = ("kubeapi", "validators", "apiserver", "webhooks", "certs", "workloadbuilder", "expansion", "scheduler_core", "muster")
 LONGEST_BODY = 40
 LONGEST_NOTES = 60
 """Lines of the release notes of one version."""

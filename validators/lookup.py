@@ -10,9 +10,10 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from kubeapi.groups import CompositePodGroup, PodGroup
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.model.controllers import Controller, pods_of
-from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
+from validators.model.objects import Object, namespace_of
 from validators.model.views import Job, JobSet, Pod
 
 

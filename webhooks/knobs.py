@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from certs.pair import names_of
+from kubeapi import content
 from kubeapi.versions import releases
-from validators import content
 from validators.gates import Gates
 from validators.rules.base import Profile, Severity
 from webhooks.enforcement import Enforcement, EnforcementPolicy

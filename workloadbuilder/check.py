@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath, Part
 from kubeapi.pods import PodResourceClaim
 from kubeapi.workloads import MAX_TOPOLOGY
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.rules import checks
 from workloadbuilder.resolve import Resolved, Source

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.workloads import MAX_PRIORITY, MAX_TEMPLATES
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.rules import checks
 from workloadbuilder.resolve import Resolved

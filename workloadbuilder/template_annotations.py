@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
+from kubeapi import content
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.rules.linkage_annotations import PARENT, PARENT_IN_KEP, TEMPLATE
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
+from kubeapi import content
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions.served import WORKLOAD_VERSIONS, hub_of
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from workloadbuilder import names
 from workloadbuilder.workload_item import DisruptionMode, Owner, PolicyKind

@@ -246,7 +246,7 @@ def _rotation(given: Mapping[str, Any], report: rotation_run.Report) -> rotation
 
 def _demand_names(given: Mapping[str, Any]) -> None:
     """Refuse names of objects and replicas that cannot exist; names of objects become parts of URLs."""
-    from validators import content
+    from kubeapi import content
 
     for option in ("namespace", "secret", "service", "configurations"):
         for each in [given[option]] if isinstance(given[option], str) else given[option]:

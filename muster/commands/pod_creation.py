@@ -1,69 +1,27 @@
-"""Creation of the pods of controllers' objects: the options ``--level`` and ``--no-pods``, and the gang of ``--gang``."""
+"""Creation of the pods of controllers' objects: the options ``--level`` and ``--no-pods``."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
+
+from expansion.pod_creation import Gang, PodCreation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*(\.[a-z0-9.-]+)?")
 
 
-Content = dict[str, Any]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Gang:
-    """Gang of all pods; *topology* is the node label of its one domain, empty for no constraint."""
-
-    topology: str = ""
-
-    def spec(self, pods: int) -> Content:
-        """Return the spec of the PodGroup of *pods* pods."""
-        spec: Content = {"schedulingPolicy": {"gang": {"minCount": pods}}}
-        return spec | self.constraints()
-
-    def constraints(self) -> Content:
-        """Return the topology constraint as a part of the spec of a group; empty if there is none."""
-        return {"schedulingConstraints": {"topology": [{"key": self.topology}]}} if self.topology else {}
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodCreation:
-    """Creation of the pods of the objects at PATH.
-
-    Attributes:
-        gang: gang to make of objects that are none; None for no change.
-        levels: node labels by the names of other schedulers' topology levels.
-        without_pods: unknown kinds that create no pods, as ``KIND`` or ``KIND.GROUP``.
-
-    """
-
-    gang: Gang | None = None
-    levels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    without_pods: frozenset[str] = frozenset()
-
-    def creates_none(self, group: str, kind: str) -> bool:
-        """Return whether objects of a kind are said to create no pods."""
-        return not self.without_pods.isdisjoint((kind, f"{kind}.{group}"))
-
-    @classmethod
-    def from_options(cls, given: dict[str, Any], gang: Gang | None = None) -> PodCreation:
-        """Return that of the options ``--level`` and ``--no-pods``, which are taken from *given*."""
-        return cls(gang, given.pop("levels"), given.pop("without_pods"))
-
-
-UNCHANGED = PodCreation()
-"""As their controllers create them."""
+def from_options(given: dict[str, Any], gang: Gang | None = None) -> PodCreation:
+    """Return the creation of the options ``--level`` and ``--no-pods``, which are taken from *given*."""
+    return PodCreation(gang, given.pop("levels"), given.pop("without_pods"))
 
 
 def _labels(_context: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
-    from validators import content
+    from kubeapi import content
 
     labels = {}
     for text in texts:

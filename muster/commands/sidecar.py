@@ -155,7 +155,7 @@ def _plugins(given: tuple[str, ...]) -> Plugins:
 
 
 def _lease(text: str) -> tuple[str, str] | None:
-    from validators import content
+    from kubeapi import content
 
     if text == "none":
         return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi.problem import Problem
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import bare, natural
+from muster.render.problem_words import grouped, object_words, problem_words
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.problem import Problem, grouped
 from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.status import Status
 from scheduler_core.wording import phrases
-from scheduler_core.wording.problem_words import object_words, problem_words
 from scheduler_core.wording.sentences import Sentence, ended
 from validators.reports.counts import counted
 

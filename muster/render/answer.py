@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kubeapi.problem import Problem
 from scheduler_core.causes.cause import Cause
 from scheduler_core.model.decision import Decision, latest, unplaced_pods
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from scheduler_core.wording import decision_words
 

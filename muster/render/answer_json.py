@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubeapi.problem import Problem
 from muster.render.answer import Answer
 from muster.render.cause_json import causes_json
 from muster.render.cause_keys import cause_types, member_word
+from muster.render.problem_words import object_words, problem_words, reason_words
 from scheduler_core.causes.cause import Cause
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, RankedGroup, Remedy, Step, VolumeChoice
-from scheduler_core.model.problem import Problem
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.phrases import shape_words
-from scheduler_core.wording.problem_words import object_words, problem_words, reason_words
 
 VERSION = 1
 _MILLISECONDS = 3

@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from kubeapi.problem import Problem
 from muster.render.answer import Answer
 from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
+from muster.render.problem_words import grouped, object_words, problem_words
 from muster.render.root_text import Page, Paint, root_lines
 from muster.render.tree_rows import Kinship
 from scheduler_core.causes.cause import Cause
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.problem import Problem, grouped
 from scheduler_core.model.status import Status
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.phrases import shape_words
-from scheduler_core.wording.problem_words import object_words, problem_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 

@@ -11,19 +11,19 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kubeapi.problem import Fact
+from kubeapi.resource_names import exact_size
 from muster.render.cause_keys import CAUSES, INLINED, MARKERS, MESSAGE, CauseField, fields, member_word, word_of
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.filter_reasons import ReasonValue
 from scheduler_core.causes.plugin_failures import PluginFailure
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.model.problem import ProblemFact
-from scheduler_core.model.resource_names import exact_size
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass, row_of
 from scheduler_core.wording.filter_words import failure_words, filter_words
 from scheduler_core.wording.titles import titled
 
 
-def causes_json(causes: Iterable[Cause | ProblemFact]) -> list[dict[str, object]]:
+def causes_json(causes: Iterable[Cause | Fact]) -> list[dict[str, object]]:
     """Return *causes* as JSON objects."""
     return [_cause(each) for each in causes]
 

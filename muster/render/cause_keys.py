@@ -15,12 +15,16 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from expansion.notes import Note
+from muster.render.file_notes import FileNote
 from scheduler_core.causes.attempts import AttemptResult, Feasibility
 from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.causes.claims import DevicesExchanged, SharedClaims
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter, NodeCause, PodRule
 from scheduler_core.causes.filter_reasons import ReasonValue
 from scheduler_core.causes.groups import ChildrenInDomain
+from scheduler_core.causes.input_problems import InputProblem
 from scheduler_core.causes.live import Awaited, BudgetConflict, EvictionRefused, Unlisted
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.causes.node_count import NodeCount
@@ -28,9 +32,10 @@ from scheduler_core.causes.pre_enqueue import GroupViolations, TreeViolation
 from scheduler_core.causes.searches import AttemptNote
 from scheduler_core.causes.volume_causes import StorageShortage
 from scheduler_core.model.names import Domain, NamedClaim
-from scheduler_core.model.problem import ProblemFact
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass
 
+ProblemFact = InputProblem | FileNote | Note | SearchedRoots
+"""What a problem or note says."""
 OBJECT, CAUSES, MESSAGE = "object", "causes", "message"
 MARKERS = (AttemptResult, AttemptNote, Awaited, PodRule)
 """Causes without fields; the reason is the name of the member."""

@@ -17,9 +17,7 @@ plugin_failures    plugins that fail, so that an attempt ends
 attempts           results of attempts and preemptions in kube-scheduler's terms
 pre_enqueue        gates, missing members and parents, trees that break a rule
 claims             consumers, reservations and allocations of claims to devices
-quotas             ResourceQuotas that refuse new objects
 input_problems     objects that cannot be used, or not in full
-request_notes      files, objects of controllers and admission: what is said about a request
 live               blocked evictions, kinds that are not listed, interrupted binding: of a live cluster only
 binding_failures   volumes and devices that are not bound before their pods: of a live cluster only
 missed_placements  reasons why greedy may have missed a placement

@@ -7,10 +7,10 @@ import enum
 from typing import ClassVar
 
 from kubeapi.nodes import Taint
+from kubeapi.problem import ProblemKind
 from scheduler_core.causes.domains import PodRule
 from scheduler_core.causes.node_count import Amount, NodeLabel
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.model.problem_kind import ProblemKind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import dataclasses
 from decimal import Decimal
 
 from kubeapi.nodes import Taint
+from kubeapi.resource_names import Quantity
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
 from scheduler_core.model.device_claims import DevicesTogether
 from scheduler_core.model.device_comparisons import SelectorPart
 from scheduler_core.model.names import NamedClaim
-from scheduler_core.model.resource_values import Quantity
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from typing import ClassVar
 
-from scheduler_core.model.problem_kind import ProblemKind
+from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, ProblemKind, SeveralObjects
 
 
 class Effect(enum.StrEnum):
@@ -23,23 +23,6 @@ class Effect(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ObjectUnreadable:
-    """Object that cannot be sorted by its kind, with the error."""
-
-    problem_kind: ClassVar = ProblemKind.UNREADABLE_OBJECT
-    error: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectLeftOut:
-    """Object of a known kind that cannot be used, with the error; *field* is empty if the error names the field, or if it is in none."""
-
-    problem_kind: ClassVar = ProblemKind.OBJECT_LEFT_OUT
-    error: str
-    field: str = ""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class KindNotServed:
     """Group of a kind that the API server does not serve, because the feature gate *gate* is off."""
 
@@ -53,13 +36,6 @@ class NodeUnknown:
 
     problem_kind: ClassVar = ProblemKind.OBJECT_LEFT_OUT
     node: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SeveralObjects:
-    """Objects of one name with different content; the one that sorts first as JSON is used."""
-
-    problem_kind: ClassVar = ProblemKind.SEVERAL_OBJECTS
 
 
 # Objects that are not used in full, or otherwise than they were written.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.model.resource_values import Quantity, Resource
+from kubeapi.resource_names import Quantity
+from scheduler_core.model.resource_values import Resource
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import enum
 
+from kubeapi.resource_names import Quantity
 from scheduler_core.causes.node_count import Amount, NodeCount
-from scheduler_core.model.resource_values import Quantity, Resource
+from scheduler_core.model.resource_values import Resource
 
 
 class ComparedNodes(enum.StrEnum):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
+from kubeapi.resource_names import Bytes
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
 from scheduler_core.model.names import Name, NamedClaim
-from scheduler_core.model.resource_values import Bytes
 from scheduler_core.model.volumes import ClaimState
 
 

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable, Mapping
 
 from kubeapi.decode import Json
+from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.pods import Pod
 from scheduler_core.cluster.device_store import DeviceStore
 from scheduler_core.cluster.group_store import GroupStore
 from scheduler_core.cluster.node_store import NodeStore
 from scheduler_core.cluster.volume_store import VolumeStore
-from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_objects import typed
 
 _READERS: Mapping[str, Callable[[GatheredObjects], object]] = {

@@ -8,9 +8,13 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kubeapi.gather import KINDS, gather, is_left_out, written_name
+from kubeapi.gathered import GatheredObjects, Given, Objects
 from kubeapi.groups import Group, PodGroup
 from kubeapi.meta import replaced
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import PriorityClass
+from kubeapi.problem import Problem
 from kubeapi.versions import served
 from scheduler_core.cluster.group_store import GroupPriorities, GroupStore
 from scheduler_core.cluster.load import load_gathered
@@ -18,8 +22,6 @@ from scheduler_core.cluster.lookups import JoinedLookup, with_nodes
 from scheduler_core.cluster.node_store import NodeStore
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.loading.claim_options import report_storage
-from scheduler_core.loading.gather import KINDS, gather, is_left_out, written_name
-from scheduler_core.loading.gathered import GatheredObjects, Given, Objects
 from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
@@ -30,10 +32,9 @@ from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
-from validators.model.objects import CLUSTER_SCOPED, namespace_of
+from validators.model.objects import namespace_of
 
 _GROUPS = ("PodGroup", "CompositePodGroup")
 INCREMENTAL = frozenset({"Node", "Pod", *_GROUPS, "Workload"})

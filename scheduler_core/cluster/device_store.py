@@ -10,11 +10,11 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from kubeapi.devices import DeviceClass
+from kubeapi.gather import Name
 from kubeapi.resource_claims import ResourceClaim, ResourceClaimTemplate
 from scheduler_core.cluster.published_slices import PublishedSlices
 from scheduler_core.cluster.store import Store, replace_in
 from scheduler_core.loading.claim_specs import ClaimSpecs
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.read_devices import (
     extended_owner,
     known_claim,

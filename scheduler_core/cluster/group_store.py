@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
+from kubeapi.gather import Name
+from kubeapi.gathered import Unusable
 from kubeapi.groups import Group, PodGroup
 from kubeapi.meta import ObjectMeta
 from kubeapi.priority import SYSTEM_CLASSES
+from kubeapi.problem import Problem
 from scheduler_core.cluster.store import Store
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import Unusable
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import SCHEDULING_KINDS, completed, entries_of_group, problems_of, read_budget, read_one
 from scheduler_core.model.device_claims import PodEntry
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import DisruptionBudget
 from validators.model.objects import Named, Object, namespace_of
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubeapi.controllers import CONTROLLERS, ReplicaSet, ReplicationController, Service, StatefulSet
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects
 from scheduler_core.cluster.store import Store
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.read_namespaces import read_namespace
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.model.selectors import Clauses, compiled

@@ -5,22 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from kubeapi.gather import CONFIGURATION, gather, left_out, several
+from kubeapi.gathered import Given, Objects, Unusable
+from kubeapi.problem import Problem
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.cluster.stores import Stores, assembled
 from scheduler_core.loading import v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
-from scheduler_core.loading.gather import CONFIGURATION, gather, left_out
-from scheduler_core.loading.gathered import Given, Objects, Unusable
 from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.read_nodes import NodeRead
-from scheduler_core.loading.read_objects import several
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.gather import Name
+from kubeapi.problem import Problem
 from scheduler_core.cluster.store import Store
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.read_nodes import NodeRead, read_node
 from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.problem import Problem
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

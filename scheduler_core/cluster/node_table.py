@@ -7,10 +7,10 @@ from collections.abc import Collection, Container, Iterable, Mapping
 
 import numpy as np
 
+from kubeapi.resource_names import BUILT_IN
 from scheduler_core.loading.read_nodes import NodeRead, images_among
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
 from scheduler_core.model.nodes import CPU, CPU_AND_MEMORY_ROWS, MEMORY, OTHERS, PODS, UNLIMITED, Bools, Ints, NodeTable, ScoredRows
-from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.plugins import registry
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from scheduler_core.loading.gather import Name
+from kubeapi.gather import Name
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.released_claims import allocated_needs, is_releasable, released_need
 from scheduler_core.model.device_claims import DeviceNeed, KnownClaim

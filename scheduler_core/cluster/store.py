@@ -6,10 +6,10 @@ import abc
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects, Objects, Unusable
+from kubeapi.problem import Problem
 from scheduler_core.loading.read_objects import attempt, one_each
-from scheduler_core.model.problem import Problem
 
 C = TypeVar("C")
 """Effect of a change."""

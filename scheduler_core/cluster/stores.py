@@ -6,7 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from kubeapi.gather import DEVICE_KINDS, left_out
+from kubeapi.gathered import Objects
 from kubeapi.groups import Group
+from kubeapi.problem import Problem, in_order
 from scheduler_core.cluster.group_store import GroupPriorities, GroupStore
 from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
 from scheduler_core.cluster.lookups import with_nodes
@@ -14,14 +17,11 @@ from scheduler_core.cluster.node_store import NodeStore
 from scheduler_core.cluster.store import Store
 from scheduler_core.cluster.volume_store import VolumeStore
 from scheduler_core.loading import label_case, label_suggestions
-from scheduler_core.loading.gather import DEVICE_KINDS, left_out
-from scheduler_core.loading.gathered import Objects
 from scheduler_core.loading.read_namespaces import missing_namespaces
 from scheduler_core.loading.v1alpha1 import GeneratedGroups
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.problem import Problem, in_order
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import Lookup
 

@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from kubeapi.gather import Name
 from scheduler_core.cluster.store import Store, add_to, discard_from
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.read_volumes import (
     Attachment,
     VolumeClass,

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
+from kubeapi.problem import Problem
 from scheduler_core.causes.cause import Cause
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.device_decisions import with_waiting_pods_placed
@@ -28,7 +29,6 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.placement.extension_points import Plugins

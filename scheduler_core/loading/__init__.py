@@ -1,8 +1,5 @@
 """Loading of API objects into a ClusterSnapshot; imports ``model``, and ``plugins`` for the pools of devices.
 
-json_values    splits a text into JSON values
-gather         sorts objects by kind and opens lists
-gathered       undecoded objects, in memory or in a file
 read_objects   typed objects, unique by name
 read_nodes     nodes
 pod_shapes     shapes of pods, from their forms
@@ -31,7 +28,6 @@ node_label_index  nodes by label, for the selectors of many objects
 free_volumes   free volumes by the claims that they can serve and by node
 volume_pools   rows that count interchangeable volumes
 pod_forms      constraints and requests of a pod, shared by equal pods
-pod_requests   effective requests of a pod
 priority       resolution of priority classes
 v1alpha1       groups of ``v1alpha1``, which has no PodGroup objects
 object_errors  validation errors with field paths

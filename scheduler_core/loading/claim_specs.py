@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from kubeapi import decode, quantity
 from kubeapi.devices import DeviceClass, DeviceSelector
 from kubeapi.resource_claims import DeviceConstraint, DeviceRequest, DeviceSubRequest, ResourceClaimSpec
+from kubeapi.resource_names import OF_CLASS
 from scheduler_core.model.devices import Alternative, AttributeConstraint, ClaimSpec, Request
-from scheduler_core.model.resource_names import OF_CLASS
 
 _ALL, _EXACT = "All", "ExactCount"
 

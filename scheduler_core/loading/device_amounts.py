@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi import quantity
 from kubeapi.devices import CapacityRequestPolicy, CapacityRequestPolicyRange, Counter, DeviceContent, ResourceSliceSpec
+from kubeapi.gathered import Unusable
 from kubeapi.quantity import Amount
 from kubeapi.resource_claims import AllocationResult, DeviceRequest, DeviceSubRequest, ResourceClaimSpec
-from scheduler_core.loading.gathered import Unusable
 
 _Found = tuple[tuple[str | int, ...], Amount]
 """An amount, after the parts of its field path."""

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubeapi.devices import DeviceAttribute
 from kubeapi.groups import Group
+from kubeapi.problem import Problem
 from scheduler_core.causes.input_problems import AttributeIsNoLevel, AttributeUnknown, SeveralDomains
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import Problem
 from scheduler_core.plugins.devices.attribute_constraints import attribute_of
 from validators.model.objects import namespace_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from kubeapi import quantity
+from kubeapi.pod_requests import counted
 from kubeapi.pods import Container, PodSpec
-from scheduler_core.loading.pod_requests import counted
-from scheduler_core.model.resource_names import BUILT_IN
+from kubeapi.resource_names import BUILT_IN
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterable, Iterator
 
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
+from kubeapi.problem import Problem, in_order
 from scheduler_core.causes.input_problems import FieldDropped, KindNotServed
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import is_ignored
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem, in_order
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeNeed
 from validators.defaults.drop import drop_disabled_fields

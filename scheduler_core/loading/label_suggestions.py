@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import Group
+from kubeapi.problem import Problem
 from scheduler_core.causes.input_problems import LabelSource, LabelUnknown, TopologyKeyUnknown
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem
 from validators.field import is_slip
 from validators.model.objects import namespace_of
 

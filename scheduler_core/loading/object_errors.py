@@ -5,15 +5,14 @@ The API server would reject these objects (Kubernetes 1.37.1, core validation); 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from kubeapi import content
 from kubeapi.affinity import Affinity, PodAffinity, PodAffinityTerm
 from kubeapi.nodes import Taint
 from kubeapi.pods import PodSpec
 from kubeapi.selectors import LabelSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.input_problems import Effect, InvalidField, UnknownValue
-from validators import content
 
 FieldProblem = InvalidField | UnknownValue
 """Error in a field, with its consequence."""
@@ -26,34 +25,6 @@ _TOLERATES = ("Equal", "Exists", "Lt", "Gt")
 _SPREADS = ("DoNotSchedule", "ScheduleAnyway")
 _FIELD = "metadata.name"
 """The only node field that matchFields supports."""
-
-_parts = re.compile(r"(?P<what>.*?)(?: - at `(?:key` in `)?\$\.?(?P<path>.*)`)?", re.DOTALL).fullmatch
-_expected = re.compile(r"Expected `(?P<want>[^`]*)`(?:, got `(?P<got>[^`]*)`| (?P<relation>[<>]=) (?P<bound>-?[0-9]+))").fullmatch
-_missing = re.compile(r"Object missing required field `(?P<field>[^`]*)`").fullmatch
-_TYPES = {
-    "str": "a string",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "object": "an object",
-    "array": "a list",
-}
-_BOUNDS = {"<=": "at most", ">=": "at least"}
-
-
-def shape(message: str) -> str:
-    """Return the message of a ValidationError: ``spec.priority must be a whole number, not a string``."""
-    match = _parts(message)
-    what, path = (match["what"], match["path"] or "") if match else (message, "")
-    if missing := _missing(what):
-        return f"{path}.{missing['field']}".lstrip(".") + " is missing"
-    subject = f"a value of {path.removesuffix('[...]')}" if path.endswith("[...]") else path or "it"
-    if (expected := _expected(what)) is None:
-        return f"{subject}: {what}"
-    if expected["relation"]:
-        return f"{subject} must be {_BOUNDS[expected['relation']]} {expected['bound']}"
-    types = " or ".join(_TYPES.get(each, each) for each in expected["want"].split(" | ") if each != "null")
-    return f"{subject} must be {types}, not {_TYPES.get(expected['got'], expected['got'])}"
 
 
 def taints(listed: Iterable[Taint]) -> Iterator[FieldProblem]:

@@ -6,8 +6,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
+from kubeapi.gather import Name
 from scheduler_core.loading.extended_resources import ExtendedSpecs
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_forms import PodForm, PodForms
 from scheduler_core.model.device_claims import EXTENDED, DeviceClaim, DeviceNeed, DeviceObjects, KnownClaim, PodEntry, spec_of

@@ -6,11 +6,11 @@ import operator
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, ClassVar
 
+from kubeapi.gather import Name
 from kubeapi.meta import Struct, replaced
 from kubeapi.pods import PodWorkloadRef
 from kubeapi.record import MutableRecord
 from scheduler_core.loading.extended_requests import Containers
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.model.attach_limits import row_name
 from scheduler_core.model.device_claims import DeviceClaim, PodEntry

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Hashable, Iterable, Iterator
 
-from kubeapi import decode
+from kubeapi import decode, pod_requests
 from kubeapi.affinity import Affinity
 from kubeapi.pods import Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume, has_tag
-from scheduler_core.loading import object_errors, pod_requests
+from scheduler_core.loading import object_errors
 from scheduler_core.loading.extended_requests import Containers, extended_requests
 from scheduler_core.loading.read_claim_requests import template_claim
 from scheduler_core.model.attach_limits import Amount

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from kubeapi.meta import replaced
+from kubeapi.problem import Problem
 from scheduler_core.causes.input_problems import NominatedNodeUnknown, PriorityClassUnknown
 from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Draft, Traits
 from scheduler_core.loading.pod_forms import Images, PodForm
@@ -13,7 +14,6 @@ from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, KeysView
 
 from kubeapi import decode
+from kubeapi.decoders import POD_TEXT
 from kubeapi.meta import replaced
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.read_objects import name_in
-from scheduler_core.model.decoders import POD_TEXT
 
 _MOST_TEXTS = 20_000
 """Number of shared texts; beyond this limit most texts occur in one pod only."""

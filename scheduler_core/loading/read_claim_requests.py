@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kubeapi import quantity
 from kubeapi.decode import ValidationError
+from kubeapi.gathered import Unusable
 from kubeapi.quantity import Amount
 from kubeapi.selectors import LabelSelector, Requirement
 from kubeapi.storage import CSIStorageCapacity, StorageClass
 from kubeapi.volumes import ClaimAnnotations, PersistentVolume, PersistentVolumeClaimSpec, ephemeral_source
-from scheduler_core.loading.gathered import Unusable
 from scheduler_core.model.delayed_claims import FILESYSTEM, ClaimRequest, Expressions, Provisioner, StorageCapacity, VolumeOffer
 from scheduler_core.model.volumes import Claim
 

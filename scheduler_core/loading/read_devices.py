@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from kubeapi import quantity
 from kubeapi.devices import Device, DeviceClass, DeviceContent, DeviceTaintRule, DeviceTaintRuleSpec, ResourceSlice, with_taints
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.resource_claims import (
     AllocationResult,
     DeviceRequestAllocationResult,
@@ -17,8 +19,6 @@ from kubeapi.resource_claims import (
 )
 from kubeapi.versions import served
 from scheduler_core.loading import device_amounts
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.taint_rules import TaintRules
 from scheduler_core.model.device_claims import KnownClaim

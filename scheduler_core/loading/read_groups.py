@@ -7,20 +7,20 @@ from collections.abc import Iterable, Mapping
 from kubeapi import decode
 from kubeapi.decode import Json
 from kubeapi.disruption import PodDisruptionBudget
+from kubeapi.gather import Name
+from kubeapi.gathered import DEEP, GatheredObjects, Unusable
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
 from kubeapi.priority import PriorityClass
+from kubeapi.problem import Problem
 from kubeapi.versions import served
 from kubeapi.workloads import Workload
 from scheduler_core.causes.input_problems import PriorityClassUnknown
 from scheduler_core.loading import object_errors
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import DEEP, GatheredObjects, Unusable
 from scheduler_core.loading.priority import NEVER, Priorities
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.model.device_claims import PodEntry
 from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import DisruptionBudget
 from validators import pipeline
 from validators.model import objects
@@ -86,7 +86,7 @@ def _why(content: Mapping[str, Json]) -> str:
     try:
         objects.decode_kind(str(content["kind"]), served.form_of(str(content["apiVersion"])).to_hub(content))
     except decode.WrongShapeError as error:
-        return object_errors.shape(str(error))
+        return decode.shape_error(str(error))
     return "does not match its kind"
 
 

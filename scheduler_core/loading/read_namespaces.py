@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects
 from kubeapi.nodes import Namespace
+from kubeapi.problem import Problem
 from scheduler_core.causes.input_problems import NamespacesUnknown
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.problem import Problem
 
 Labels = Mapping[str, str]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Hashable, Iterable, Mapping
 
+from kubeapi import pod_requests
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.nodes import ContainerImage, Node, Taint
-from scheduler_core.loading import object_errors, pod_requests
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Unusable
+from scheduler_core.loading import object_errors
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.model.nodes import Image
 from scheduler_core.plugins import registry

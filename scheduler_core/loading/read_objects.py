@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from kubeapi import decode
+from kubeapi.decoders import DECODERS
+from kubeapi.gather import Name, left_out, several, whole_name, written_name
+from kubeapi.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
 from kubeapi.meta import Struct
-from scheduler_core.causes.input_problems import SeveralObjects
-from scheduler_core.loading import object_errors
-from scheduler_core.loading.gather import Name, left_out, whole_name, written_name
-from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
-from scheduler_core.model.decoders import DECODERS
+from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.problem import Problem
 from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.model.problem import Problem
-from validators.model.objects import CLUSTER_SCOPED
 
 T = TypeVar("T")
 K = TypeVar("K", Name, str)
@@ -48,7 +46,7 @@ def _decode_normalized(gathered: GatheredObjects, model: type[M]) -> M:
     try:
         decoded: M = DECODERS[model].decode(decode.ENCODER.encode(gathered.content()))
     except decode.ValidationError as error:
-        raise Unusable(object_errors.shape(str(error))) from None
+        raise Unusable(decode.shape_error(str(error))) from None
     return decoded
 
 
@@ -165,11 +163,6 @@ def _pair(name: Name | str) -> Name:
         return name
     namespace, _, own = name.rpartition("/")
     return namespace, own
-
-
-def several(name: ObjectName) -> Problem:
-    """Return the problem of different objects of the same name."""
-    return Problem.about(name, SeveralObjects())
 
 
 def attempt(gathered: GatheredObjects, read: Callable[[GatheredObjects], tuple[Name, T]]) -> tuple[Name, T | Unusable]:

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 
 from kubeapi.controllers import CONTROLLERS
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects, Objects, Unusable
 from kubeapi.meta import Condition, OwnerReference
 from kubeapi.pods import DEFAULT_SCHEDULER, Pod, PodStatus
+from kubeapi.problem import Problem
 from scheduler_core.causes.input_problems import NodeUnknown
 from scheduler_core.loading.extended_requests import Containers
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.inline_disks import disks_of
 from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Attached, Draft, Traits
 from scheduler_core.loading.pod_forms import (
@@ -29,7 +30,6 @@ from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner
 from scheduler_core.model.names import Name as ObjectName
 from scheduler_core.model.pods import Health
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.volume_users import VolumeKey
 from scheduler_core.model.volumes import ClaimName, PodClaim, PodVolumes, VolumeObjects
 

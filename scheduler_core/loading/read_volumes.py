@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects
 from kubeapi.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 from kubeapi.volumes import PersistentVolume, PersistentVolumeClaim
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.read_claim_requests import claim_request, provisioner, storage_capacity, volume_offer
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.translate_volumes import migrated_volume

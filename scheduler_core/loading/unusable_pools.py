@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubeapi.problem import Problem
 from scheduler_core.causes.input_problems import DeviceRepeated, MorePoolsUnusable, PoolIncomplete
 from scheduler_core.model.device_pools import PoolName
 from scheduler_core.model.devices import DeviceSlice
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 from scheduler_core.plugins.devices.device_kinds import slices_by_pool
 
 _LISTED = 10

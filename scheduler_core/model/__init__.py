@@ -1,11 +1,7 @@
 """Data model: a snapshot of a cluster, and the decisions on it; imports nothing else of ``scheduler_core``.
 
-decoders         decoders of the objects that placement reads
 snapshot         ClusterSnapshot: the input of a cycle
-resource_names   kinds of resource names
 resource_values  resources as values: names, and volumes that rows count
-problem          Problem: an input object that cannot be used, or what is said about an answer
-problem_kind     kinds of problems, by which programs decide
 nodes            node table: arrays with one column for each node
 pods             pods: constraints and requests (PodShape), identity and state (PodRecord)
 pod_ranks        ranks of pods, as their controllers number them in labels

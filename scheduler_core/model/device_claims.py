@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from kubeapi.nodes import Taint
+from kubeapi.resource_names import Quantity
 from kubeapi.selectors import NodeSelector
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation, AttributeConstraint, ClaimSpec, DeviceSlice, ExtendedSpec
 from scheduler_core.model.names import Name, NamedClaim
-from scheduler_core.model.resource_values import Quantity
 
 ClaimName = tuple[str, str]
 """Namespace and name."""

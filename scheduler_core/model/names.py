@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
+from kubeapi.names import Name
+
 HOSTNAME = "kubernetes.io/hostname"
 """Label with the host name of a node: the topology key of single nodes."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Name:
-    """Identity of an object.  The namespace of a cluster-scoped object is empty."""
-
-    kind: str
-    namespace: str
-    name: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,3 +40,6 @@ class Domain:
 
     key: str
     value: str
+
+
+__all__ = ["HOSTNAME", "Domain", "Name", "NamedClaim"]

@@ -6,14 +6,11 @@ Imports no numpy, because causes have resources and are read where numpy is not 
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
+from kubeapi.resource_names import Bytes
 from scheduler_core.model.attach_limits import row_name
 from scheduler_core.model.delayed_claims import class_and_size
-
-Quantity = Annotated[int, "quantity"]
-"""Amount of the resource of the same value, or a number of devices: millicores, bytes or a count."""
-Bytes = Annotated[int, "bytes"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

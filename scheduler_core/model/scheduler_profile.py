@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kubeapi.affinity import NodeAffinity
 from kubeapi.pods import TopologySpreadConstraint
-from scheduler_core.model.resource_names import is_extended
+from kubeapi.resource_names import is_extended
 
 LEAST_ALLOCATED, MOST_ALLOCATED, CAPACITY_RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 CPU_AND_MEMORY: tuple[tuple[str, int], ...] = (("cpu", 1), ("memory", 1))

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi import content
 from kubeapi.affinity import PreferredSchedulingTerm
 from kubeapi.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.model.nodes import Bools, Ints, NodeTable
 from scheduler_core.model.selector_clause import SelectorClause, parse_integer
-from validators import content
 
 _SETS = frozenset({"In", "NotIn"})
 _PRESENCE = frozenset({"Exists", "DoesNotExist"})

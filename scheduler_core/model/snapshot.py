@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from kubeapi.groups import Group
+from kubeapi.problem import Problem
 from kubeapi.selectors import LabelSelector
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.model.workload_selectors import WorkloadSelectors

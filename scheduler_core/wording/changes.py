@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from kubeapi.resource_names import at_least
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change, SearchedRoots, SearchLimit, TakenAhead
 from scheduler_core.causes.domains import PodRule
@@ -12,7 +13,6 @@ from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.delayed_claims import class_and_size, written
 from scheduler_core.model.names import Domain
-from scheduler_core.model.resource_names import at_least
 from scheduler_core.model.resource_values import row_of
 from scheduler_core.wording.nouns import counted, labelled_nodes, level, listed
 from scheduler_core.wording.titles import Shown, domain_text, taint_text, titled, titles

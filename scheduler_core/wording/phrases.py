@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kubeapi.resource_names import is_storage, size
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.model.names import Domain
-from scheduler_core.model.resource_names import is_storage, size
 from scheduler_core.model.resource_values import AttachableVolumes, Resource, VolumesOfClass, row_of
 from scheduler_core.wording.nouns import SHOWN, level, listed
 from scheduler_core.wording.titles import domain_text

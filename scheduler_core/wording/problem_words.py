@@ -1,4 +1,4 @@
-"""Problems and notes in words."""
+"""Problems of the objects of a cluster in words."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from kubeapi.controllers import CONTROLLERS
+from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, SeveralObjects
 from scheduler_core.causes import input_problems as inputs
-from scheduler_core.causes import request_notes as notes
 from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.causes.input_problems import Effect, InputProblem, LabelSource, UnmodelledSetting
-from scheduler_core.causes.quotas import QuotaCause
-from scheduler_core.causes.request_notes import ObjectNote, RefusedRequest, RequestNote
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.wording.changes import searched_text
-from scheduler_core.wording.nouns import counted
-from scheduler_core.wording.resource_words import quota_words
 from scheduler_core.wording.titles import label
 
 _OBJECTS, _NAMED = 4, 3
@@ -61,67 +55,42 @@ _SETTINGS = {
     UnmodelledSetting.FILTER_TIMEOUT: "the time to find devices for a pod on a node is not limited: not modelled",
     UnmodelledSetting.CAPACITY_SCORE: "nodes are not scored by storage capacity: not modelled",
 }
-_REQUESTS = {
-    RefusedRequest.LIST: "cannot be listed",
-    RefusedRequest.READ: "cannot be read",
-    RefusedRequest.DISCOVERY: "its version and APIs cannot be read",
-    RefusedRequest.REVIEW_PERMISSIONS: "its permissions cannot be reviewed",
-}
-_OBJECT_NOTES = {
-    ObjectNote.HAS_ENDED: "it has ended and creates no more pods",
-    ObjectNote.CREATES_NO_PODS: "it creates no pods now",
-    ObjectNote.TAKEN_WITHOUT_PODS: "--no-pods: it is taken to create no pods",
-    ObjectNote.WITHOUT_PODS: "it has no pods, or they have ended: it is not judged",
-    ObjectNote.HAS_NODE: "its pod template sets nodeName, so its pods are not scheduled: they are not judged",
-    ObjectNote.CRITICAL_PODS: "a group cannot have the system priority class of its pods: they are placed one by one",
-    ObjectNote.KUEUE_GROUP: "Kueue admits the pods of its pod groups together; here they are placed one by one: --gang judges them as one gang",
-}
 
 
 def problem_words(problem: Problem) -> str:
-    """Return the message of a problem or note."""
-    words = reason_words(problem)
-    return f"refused by the API server: {words}" if problem.kind is ProblemKind.REFUSED else words
-
-
-def reason_words(problem: Problem) -> str:
-    """Return the message of a problem; of objects that the API server refuses only its reason."""
+    """Return the message of a problem of the objects of a cluster, or of a limit of the search for remedies."""
     fact = problem.fact
-    if isinstance(fact, QuotaCause):
-        return quota_words(fact)
     if isinstance(fact, InputProblem):
         return _input_words(fact, problem.names)
-    return _note_words(fact, problem.names)
+    if isinstance(fact, SearchedRoots):
+        return searched_text(fact)
+    raise TypeError(fact)
 
 
 def object_words(problem: Problem) -> str:
     """Return what a problem is about: ``Kind name`` or ``Kind namespace/name``, several of these, or a place."""
-    match problem.fact:
-        case inputs.AttributeUnknown(attribute):
-            return f"attribute {attribute}"
-        case notes.JudgedAsGang() | notes.NotOneGang():
-            more = len(problem.names) - 1
-            return f"{label(problem.names[0])} (and {counted(more, 'more pod')})" if more else label(problem.names[0])
+    if isinstance(problem.fact, inputs.AttributeUnknown):
+        return f"attribute {problem.fact.attribute}"
     more = len(problem.names) - _OBJECTS
     return ", ".join(map(label, problem.names[:_OBJECTS])) + (f" and {more:,} more" if more > 0 else "") or problem.place
 
 
 def shown_order(problem: Problem) -> tuple[str, str]:
     """Return the key by which problems are sorted in a list: the object, then the message."""
-    return object_words(problem), reason_words(problem)
+    return object_words(problem), problem_words(problem)
 
 
 def _input_words(fact: InputProblem, names: tuple[Name, ...]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of problem
     match fact:
-        case inputs.ObjectUnreadable():
+        case ObjectUnreadable():
             return f"{fact.error}; the object is left out"
-        case inputs.ObjectLeftOut():
+        case ObjectLeftOut():
             return f"{f'{fact.field}: ' if fact.field else ''}{fact.error}{_left_out(names)}"
         case inputs.KindNotServed():
             return f"the feature gate {fact.gate} is off: the API server does not serve this kind{_left_out(names)}"
         case inputs.NodeUnknown():
             return f'spec.nodeName is "{fact.node}", which is not among the nodes{_left_out(names)}'
-        case inputs.SeveralObjects():
+        case SeveralObjects():
             return "is defined several times with different content; the one that sorts first as JSON is used"
         case inputs.UnknownValue():
             return f'{fact.field} is "{fact.value}"; allowed: {", ".join(fact.allowed)}; {_EFFECTS[fact.effect]}'
@@ -222,100 +191,3 @@ def _required(fact: inputs.LabelUnknown) -> str:
     if not fact.values:
         return f'"{fact.key}"'
     return f"{fact.key}={fact.values[0]}" if len(fact.values) == 1 else f"{fact.key} with one of the values {', '.join(fact.values)}"
-
-
-_Unread = notes.NoFile | notes.FileUnreadable | notes.FileTooLarge | notes.TextNotJson | notes.KeyRepeated | notes.DocumentUnreadable
-
-
-def _note_words(fact: RequestNote, names: Iterable[Name]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of note
-    match fact:
-        case ObjectNote():
-            return _OBJECT_NOTES[fact]
-        case notes.AlsoDefined():
-            return f"{label(fact.duplicate)} is also in {fact.first_place}; only that one is checked"
-        case notes.RequestRefused():
-            return f"{_REQUESTS[fact.request_kind]}: {fact.error}"
-        case notes.NotExpressed() | notes.ConversionWarning():
-            return f"{fact.field}: {fact.detail}"
-        case notes.JudgedAsGang():
-            return "without a group: --gang judges the pods at PATH as one gang"
-        case notes.GangsKept():
-            return "; ".join(_gang_words(fact))
-        case notes.NotOneGang():
-            return f"cannot be one gang: {_apart_words(fact)}"
-        case notes.RefusedByServer():
-            return f"{fact.detail} ({fact.position})" if fact.position else fact.detail
-        case notes.TemplateMissing():
-            hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
-            return f"there is no {label(fact.template)}{hint}"
-        case notes.FieldsUnreadable():
-            return _unreadable_words(fact, names)
-        case notes.KueueQuotas():
-            return f"quotas of Kueue are not considered (the cluster has {counted(fact.queues, 'ClusterQueue')})"
-        case notes.PlaceUnknown():
-            of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
-            return f"{of_pods}its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
-        case SearchedRoots():
-            return searched_text(fact)
-    return _unsimulated_words(fact) if isinstance(fact, notes.WhyNotSimulated) else _unread_words(fact)
-
-
-def _unreadable_words(fact: notes.FieldsUnreadable, names: Iterable[Name]) -> str:
-    listed = "; ".join(f"{field} {error}" for field, error in fact.errors)
-    sets_fields = any(name.kind == "RuntimeClass" for name in names)
-    return f"{listed}; {'these fields have no effect' if sets_fields else 'what these amounts limit is not judged'}"
-
-
-def _unread_words(fact: _Unread) -> str:  # noqa: PLR0911 - as above
-    match fact:
-        case notes.NoFile():
-            return f"has no {', '.join(fact.suffixes)} file"
-        case notes.FileUnreadable():
-            return f"cannot be read: {fact.error}"
-        case notes.FileTooLarge(most_json, None):
-            return f"must be at most {most_json:,} bytes; split the file"
-        case notes.FileTooLarge(most_json, most_yaml):
-            return f"must be at most {most_yaml:,} bytes of YAML, or {most_json:,} of JSON"
-        case notes.TextNotJson():
-            return f"is not JSON: {fact.error}; the text up to the next object is left out"
-        case notes.KeyRepeated():
-            return f"{fact.error}; the object is left out"
-        case notes.DocumentUnreadable():
-            return f"{fact.error}; it is left out" if fact.left_out else fact.error
-    assert_never(fact)
-
-
-def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
-    advice = ""
-    match fact:
-        case notes.NotSimulated(why, unknown_kind):
-            advice = f"; if it creates none, give --no-pods {unknown_kind}" if unknown_kind else ""
-        case notes.ManagedElsewhere():
-            why = (
-                f"{fact.field} is {fact.manager}: that controller creates the pods, in this cluster or in another one; "
-                "remove the field to judge them here"
-            )
-        case notes.FieldsUnknown():
-            why = f"{', '.join(fact.fields)}: not in {fact.source}, so its pods are not known; remove or correct it"
-        case notes.CreatedTwice():
-            why = f"{label(fact.duplicate)} is also created for {label(fact.origin)}: set the metadata.uid of both, or rename one"
-        case notes.TemplateWithoutContainers():
-            why = "a pod template has no containers, so the API server refuses its pods"
-        case notes.NameMissing():
-            why = "metadata.name or metadata.generateName is required"
-    return f"{why}; its pods are not simulated{advice}"
-
-
-def _gang_words(fact: notes.GangsKept) -> Iterable[str]:
-    if fact.keeps_policies and fact.topology:
-        yield f"its own gangs are kept; each tree of groups must be in one domain of {fact.topology}"
-    elif fact.keeps_policies:
-        yield "it has gangs of its own, which --gang does not change"
-    if fact.replaced:
-        yield f"--topology {fact.topology} replaces its topology constraint {fact.replaced}"
-
-
-def _apart_words(fact: notes.NotOneGang) -> str:
-    if fact.namespaces:
-        return f"their namespaces are {', '.join(fact.namespaces)}, and a PodGroup is in one; judge them one namespace at a time"
-    return f"their schedulers are {', '.join(fact.schedulers)}; a gang has one"

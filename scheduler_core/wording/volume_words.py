@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
+from kubeapi import resource_names
 from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.causes.volume_causes import (
     BoundVolume,
@@ -24,7 +25,6 @@ from scheduler_core.causes.volume_causes import (
     VolumesNotHeld,
     VolumeZoneConflict,
 )
-from scheduler_core.model import resource_names
 from scheduler_core.model.names import NamedClaim
 from scheduler_core.model.volumes import ClaimState
 from scheduler_core.wording import phrases

@@ -78,14 +78,12 @@ CUTS_OTHER_TEXT: dict[tuple[str, str], str] = {
     ("muster.html.sentences", "each"): "a resource",
     ("muster.render.cause_keys", "member.value"): "a word",
     ("muster.render.cause_keys", "name"): "a field",
+    ("muster.render.problem_words", "base"): "a resource in a quota",
+    ("muster.render.problem_words", "quota_resource"): "a resource in a quota",
     ("muster.render.root_text", "label"): "a claim",
     ("muster.render.tree_rows", "pod"): "a pod",
     ("scheduler_core.model.device_claims", "self.label"): "a claim",
     ("scheduler_core.model.options", "re"): "fields of pods, and device attributes",
-    ("scheduler_core.model.resource_names", "name"): "a resource",
-    ("scheduler_core.model.resource_names", "quota_resource"): "a resource in a quota",
-    ("scheduler_core.model.resource_names", "quota_resource.removeprefix(REQUESTS)"): "a resource in a quota",
-    ("scheduler_core.model.resource_names", "resource"): "a resource",
     ("scheduler_core.model.selector_clause", "re"): "a number",
     ("scheduler_core.model.topology_levels", "key"): "a label key",
     ("scheduler_core.preemption.units.unit_order", "re"): "a time",
@@ -170,7 +168,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "victims": "pods",
     "volume": "a volume",
 }
-"""Fields of ``scheduler_core.causes`` that are texts: names, keys, and text of other programs.  All other fields are values of ``model``, or numbers."""
+"""Fields of facts that are texts: names, keys, and text of other programs.  All other fields are values, or numbers."""
 OF_THE_API = frozenset({"GroupCondition"})
 """Classes of ``scheduler_core.model.decision`` that are the API's, with its texts."""
 TEXTS_IN_DECISIONS: dict[str, str] = {
@@ -179,7 +177,6 @@ TEXTS_IN_DECISIONS: dict[str, str] = {
     "Decision.pending": "pods, with their causes",
     "Decision.victims": "pods",
     "Decision.volumes": "claims, with their volumes",
-    "Problem.place": "a file, the path of an API, or a part of Kubernetes",
     "RankLevel.key": "a topology key",
     "Search.objective": "one of two constants",
     "Search.outcome": "one of four constants",

@@ -12,9 +12,10 @@ PACKAGES: dict[str, frozenset[str]] = {
     "apiserver": frozenset(),
     "webhooks": frozenset({"kubeapi", "validators", "apiserver", "certs"}),
     "workloadbuilder": frozenset({"kubeapi", "validators"}),
+    "expansion": frozenset({"kubeapi", "validators", "workloadbuilder"}),
     "scheduler_core": frozenset({"kubeapi", "validators", "apiserver"}),
     "muster": frozenset(
-        {"kubeapi", "validators", "webhooks", "certs", "apiserver", "workloadbuilder", "scheduler_core", "muster_scheduling"}
+        {"kubeapi", "validators", "webhooks", "certs", "apiserver", "workloadbuilder", "expansion", "scheduler_core", "muster_scheduling"}
     ),
     "muster_scheduling": frozenset({"muster"}),
 }
@@ -27,7 +28,6 @@ EDGES: dict[str, tuple[str, ...]] = {
         "validators/lint/object_columns.py",
         "validators/lint/object_store.py",
         "validators/lint/batch.py",
-        "scheduler_core/model/decoders.py",
         "webhooks/admission/review.py",
         "webhooks/lookup/watched.py",
         "apiserver/*",
@@ -123,6 +123,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "wording": ("scheduler_core.model.", "scheduler_core.causes.", "kubeapi."),
 }
 """Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts and packages that it may import."""
+FACTS = ("scheduler_core.causes.*", "expansion.notes", "muster.render.file_notes")
+"""Modules of facts: values that say what is wrong, or why."""
 WORDED_BY = frozenset({"wording", "facade", "sidecar"})
 """Parts of ``scheduler_core`` that may import ``wording``, in addition to ``muster``."""
 _OF_KUBE_SCHEDULER, _OF_A_ROW = "reasons and errors of kube-scheduler, in its words", "names of rows of the node table"
@@ -168,7 +170,7 @@ WITH_TEXT: dict[str, str] = {
 }
 """Modules of ``scheduler_core`` that have text with blanks, or read text, each with the reason.  All others have values only, except in
 errors of their callers."""
-HAS_CAUSES = ("scheduler_core.model.decision", "scheduler_core.model.problem")
+HAS_CAUSES = "scheduler_core.model.decision"
 """Only module of ``model`` that imports ``causes``, which import ``model`` themselves."""
 
 METHODS_OF_A_PROTOCOL = 3

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from certs import issue, pair, store
+from kubeapi import gather
 from kubeapi.versions import served
 from muster.commands import serve
 from muster.commands.why import subject
-from scheduler_core.loading import gather
 from tests.cluster import programs
 from tests.cluster.conftest import available
 from validators import document_head

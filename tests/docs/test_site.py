@@ -16,6 +16,7 @@ from types import ModuleType
 
 import pytest
 
+import expansion
 import muster_scheduling
 import scheduler_core
 import validators
@@ -104,7 +105,8 @@ def test_nothing_is_loaded_from_another_host(site: Path, built: dict[Path, Page]
 
 
 @pytest.mark.parametrize(
-    ("package", "page"), [(scheduler_core, "simulate"), (validators, "validators"), (workloadbuilder, "workloadbuilder")]
+    ("package", "page"),
+    [(scheduler_core, "simulate"), (validators, "validators"), (workloadbuilder, "workloadbuilder"), (expansion, "expansion")],
 )
 def test_the_library_is_documented_from_its_docstrings(site: Path, built: dict[Path, Page], package: ModuleType, page: str) -> None:
     anchors = built[site / "library" / page / "index.html"].anchors

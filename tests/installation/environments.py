@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent.parent
 NAME = "muster-scheduling"
-PACKAGES = ("kubeapi", "validators", "apiserver", "webhooks", "certs", "workloadbuilder", "scheduler_core", "muster")
+PACKAGES = ("kubeapi", "validators", "apiserver", "webhooks", "certs", "workloadbuilder", "expansion", "scheduler_core", "muster")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "muster_scheduling.py")
 WAIT_SECONDS = 60
 

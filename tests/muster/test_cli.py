@@ -12,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from kubeapi import gather
 from muster import cli
-from scheduler_core.loading import gather
 
 
 def muster(*arguments: str) -> Result:

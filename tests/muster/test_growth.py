@@ -8,9 +8,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from expansion.pod_owners import Controller, PodOwners
+from kubeapi.gather import gather
 from muster.cli import main
-from muster.commands.simulate.pod_owners import Controller, PodOwners
-from scheduler_core.loading.gather import gather
 from tests.muster.simulated import node, pod
 
 VERSION = "scheduling.k8s.io/v1alpha3"

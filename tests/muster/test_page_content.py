@@ -8,13 +8,13 @@ import dataclasses
 
 import pytest
 
+from kubeapi.problem import Problem
 from muster.html import page_content
 from muster.html.page_content import content
 from muster.html.page_data import Listed
+from muster.render.file_notes import DocumentUnreadable
 from scheduler_core.causes.node_count import Amount
-from scheduler_core.causes.request_notes import DocumentUnreadable
 from scheduler_core.diagnosis.fragmentation import Fragment
-from scheduler_core.model.problem import Problem
 from tests.muster import paged
 from tests.muster.paged import RACK, gang, member, racks
 

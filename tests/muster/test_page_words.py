@@ -8,11 +8,11 @@ import dataclasses
 
 import pytest
 
+from kubeapi.problem import Problem
 from muster.html import page, sentences
 from muster.html.sentences import CountedSentence
 from muster.render.answer import Answer, Heading, Share
-from scheduler_core.causes.request_notes import DocumentUnreadable
-from scheduler_core.model.problem import Problem
+from muster.render.file_notes import DocumentUnreadable
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass
 from scheduler_core.model.status import Status
 from scheduler_core.wording.sentences import Clause, Sentence

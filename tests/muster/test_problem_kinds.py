@@ -7,38 +7,21 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from expansion.notes import NotExpressed, NotSimulated, ObjectNote, RefusedByServer, TemplateMissing
+from kubeapi.problem import ObjectLeftOut, Problem, SeveralObjects
 from muster import cli
 from muster.commands.fit import verdict
 from muster.commands.simulate import own_objects
-from muster.commands.simulate.expansion import with_free_name
 from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
+from muster.render.file_notes import AlsoDefined, FileUnreadable
+from muster.render.problem_words import object_words
 from muster.render.tree_rows import Kinship
-from scheduler_core.causes.input_problems import (
-    AttributeUnknown,
-    Effect,
-    InvalidField,
-    LabelSource,
-    LabelUnknown,
-    ObjectLeftOut,
-    SeveralObjects,
-    TopologyKeyUnknown,
-)
-from scheduler_core.causes.request_notes import (
-    AlsoDefined,
-    FileUnreadable,
-    NotExpressed,
-    NotSimulated,
-    ObjectNote,
-    RefusedByServer,
-    TemplateMissing,
-)
+from scheduler_core.causes.input_problems import AttributeUnknown, Effect, InvalidField, LabelSource, LabelUnknown, TopologyKeyUnknown
 from scheduler_core.cluster.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
-from scheduler_core.wording.problem_words import object_words
 from scheduler_core.wording.titles import label
 from tests.muster.simulated import gang, leaf, lone, node, pod, single
 from tests.muster.test_fit import composite, judged, on_node, saved
@@ -156,7 +139,7 @@ def test_unused_objects_are_recognised_by_kind(problem, ambiguous, unused):
     ],
 )
 def test_problems_of_path_are_recognised_by_names(problem, want):
-    own = Own.from_names([("Pod", "default", "p")], ())
+    own = Own.from_names([Name("Pod", "default", "p")], ())
     assert want is own_objects.is_problem_of(own, problem)
 
 
@@ -189,8 +172,7 @@ def test_such_an_object_is_reported_once_for_a_topology():
 
 def line(*decisions, origins=None, **parts):
     """Return the verdict about decisions on the objects at PATH."""
-    names = [("Pod", "default", "p"), *((each.kind, each.namespace, each.name) for each in (origins or {}))]
-    own = Own.from_names(names, (), origins)
+    own = Own.from_names([Name("Pod", "default", "p"), *(origins or {})], (), origins)
     answer = Answer(decisions, **{key: (value,) for key, value in parts.items()})
     return verdict.judge(answer, own, Kinship({}, {})).line
 
@@ -262,11 +244,6 @@ def test_a_name_that_looks_like_a_suggestion_is_none():
 )
 def test_why_nothing_is_judged_is_known_by_kind(note, want):
     assert line(notes=note).startswith(f"nothing to judge: {want}")
-
-
-def test_the_object_for_which_a_pod_is_created_is_a_name():
-    made = pod("web-0")
-    assert lone("web-0-of-statefulset") == with_free_name(made, Name("StatefulSet", "Pod of", "a b/c"))
 
 
 @pytest.mark.parametrize(("kind", "want"), [("PodGroup", ["PodGroup default/PodGroup v"]), ("PodGroupSet", [])])

@@ -6,11 +6,10 @@ import dataclasses
 
 import pytest
 
+from kubeapi.problem import ObjectLeftOut, Problem
 from muster.render.answer import Answer
-from scheduler_core.causes.input_problems import ObjectLeftOut
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting, single, single_left, told
 

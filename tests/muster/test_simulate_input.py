@@ -10,14 +10,19 @@ import sys
 import click
 import pytest
 
+from kubeapi import gather
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input
-from scheduler_core.loading import gather
+from muster.render.problem_words import object_words, problem_words, shown_order
 from tests.muster.simulated import node, pod
-from tests.scheduler_core.worded_problems import worded
 
 NODE, OTHER = json.dumps(node("n1")), json.dumps(node("n2"))
 YAML = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
+
+
+def worded(problems):
+    """Return the object and the message of problems, as reports show and sort them."""
+    return [(object_words(each), problem_words(each)) for each in sorted(problems, key=shown_order)]
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +36,7 @@ def read(*paths, further=()):
     inputs = cluster_input.read_cluster_input(paths, further, Progress())
     kinds, unsorted = gather.gather(inputs.objects)
     names = sorted(gather.written_name(found.text)[1] for listed in kinds.values() for found in listed)
-    return names, [(each.object, each.message) for each in worded((*inputs.problems, *unsorted))]
+    return names, worded((*inputs.problems, *unsorted))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +95,7 @@ def test_pipes_and_devices_below_a_directory_are_problems(folder, strict):
 
     kinds = {"/dev/null": "a device", "b.yaml": "a pipe"}
     want = [(name, f"cannot be read: it is {kind}, which is only read if you name it") for name, kind in kinds.items()]
-    assert want == [(each.object, each.message) for each in worded(inputs.problems)]
+    assert want == worded(inputs.problems)
     assert 1 == len(inputs.objects)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 
+from kubeapi.problem import Problem, SeveralObjects
 from muster.render import answer_json
 from muster.render.answer import Answer
-from scheduler_core.causes.input_problems import SeveralObjects
+from muster.render.problem_words import problem_words
 from scheduler_core.model.decision import Eviction, RankedGroup, RankLevel
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.wording.problem_words import problem_words
 from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting, stated
 
 

@@ -8,15 +8,15 @@ import dataclasses
 
 import pytest
 
+from kubeapi.problem import Problem
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
+from muster.render.file_notes import DocumentUnreadable
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.pre_enqueue import GroupViolations, InvalidTree, RuleViolation
-from scheduler_core.causes.request_notes import DocumentUnreadable
 from scheduler_core.model.decision import Decision, GroupDecision, RankedGroup, RankLevel, VolumeChoice
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation, GivenDevice
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.status import Status
 from tests.muster.simulated import (
     composite,

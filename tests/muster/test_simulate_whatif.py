@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from kubeapi.gathered import GatheredObjects
 from muster.commands.simulate.what_if import MOST_ADDED, Addition, WhatIfError, suppose
 from scheduler_core.cluster.load import load
-from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.names import HOSTNAME
 from tests.muster.simulated import node, pod
 from tests.scheduler_core.worded_problems import worded

@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubeapi.controllers import ReplicaSet, ReplicationController, Service, StatefulSet
+from kubeapi.decoders import READ
 from kubeapi.devices import DeviceClass, DeviceTaintRule, ResourceSlice
 from kubeapi.disruption import PodDisruptionBudget
+from kubeapi.gather import ADMISSION_KINDS, CONFIGURATION, KINDS
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import Empty
 from kubeapi.nodes import Namespace, Node
@@ -38,8 +40,6 @@ from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.gather import ADMISSION_KINDS, CONFIGURATION, KINDS
-from scheduler_core.model.decoders import READ
 from scheduler_core.model.pods import Health
 from tests.muster.simulated import gang, node, pod
 from tests.sampling import sampled

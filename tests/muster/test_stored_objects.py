@@ -10,11 +10,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from kubeapi.gather import gather
+from kubeapi.gathered import NameSearch, in_memory
 from muster.cli import main
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input, file_texts, stored_objects
-from scheduler_core.loading.gather import gather
-from scheduler_core.loading.gathered import Names, in_memory
 from tests.muster.simulated import node, pod
 
 OBJECTS = [
@@ -170,7 +170,7 @@ def test_objects_with_a_name_are_found_in_their_texts(names, want):
     text = as_lines([*OBJECTS, *map(pod, MORE)]).replace('"escaped"', r'"\u0065scaped"')
     (kinds, _) = gather(stored(text))
     asked = []
-    left = [*kinds["Pod"].given(lambda each: asked.append(each.content()["metadata"]["name"]) or asked[-1] in names, Names(names))]
+    left = [*kinds["Pod"].given(lambda each: asked.append(each.content()["metadata"]["name"]) or asked[-1] in names, NameSearch(names))]
     assert sorted(asked) == sorted(want)
     assert [each["metadata"]["name"] for each in contents(left)["Pod"]] == [each for each in ALL if each not in names]
 

@@ -12,6 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kubeapi.nodes import Taint
+from kubeapi.resource_names import BUILT_IN
 from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cluster.cluster import Cluster
@@ -22,7 +23,6 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import Greedy

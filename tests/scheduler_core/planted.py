@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from kubeapi.groups import Group
+from kubeapi.resource_names import BUILT_IN
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import KnownObjects
 from validators.model import objects

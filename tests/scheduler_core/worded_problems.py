@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import scheduler_core
-from scheduler_core.model.problem import Problem
+from kubeapi.problem import Problem
 from scheduler_core.wording.problem_words import shown_order
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from validators import content
+from kubeapi import content
 from workloadbuilder.names import digest, group_name, workload_name
 from workloadbuilder.workload_item import Owner
 

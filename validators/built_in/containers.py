@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
-from validators import content, field
+from validators import field
 from validators.built_in import downward, probes, resources, volumes
 from validators.built_in.parts import Content, duplicates, formatted, items, needed, number, one_of, port, reference, section, text
 from validators.field import FieldError

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
-from validators import content, field
+from validators import field
 from validators.built_in import resources
 from validators.built_in.parts import Content, formatted, text
 from validators.field import FieldError

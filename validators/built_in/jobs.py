@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
-from validators import content, field
+from validators import field
 from validators.built_in import pod_spec, selectors
 from validators.built_in.cron import is_time_zone, schedule_error
 from validators.built_in.parts import Content, formatted, items, needed, not_negative, number, one_of, section, text

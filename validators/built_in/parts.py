@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kubeapi.content import subdomain
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.content import subdomain
 from validators.field import FieldError
 
 Content = Mapping[str, Any]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath, Key
-from validators import content, field
+from validators import field
 from validators.built_in import containers, names, placement, resources, security, volumes
 from validators.built_in.parts import Content, duplicates, formatted, items, needed, one_of, section, text, texts
 from validators.field import FieldError

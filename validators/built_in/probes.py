@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
-from validators import content, field
+from validators import field
 from validators.built_in.parts import Content, formatted, items, needed, not_negative, number, one_of, port, section, text
 from validators.field import FieldError
 

@@ -9,9 +9,9 @@ import decimal
 from collections.abc import Iterator
 from typing import Any
 
-from kubeapi import quantity
+from kubeapi import content, quantity
 from kubeapi.field_path import FieldPath, Key
-from validators import content, field
+from validators import field
 from validators.built_in.parts import Content, items, section
 from validators.field import FieldError
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
-from validators import content, field
+from validators import field
 from validators.built_in import names
 from validators.built_in.parts import Content, formatted, items, section, text
 from validators.field import FieldError

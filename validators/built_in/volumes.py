@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
-from validators import content, field
+from validators import field
 from validators.built_in import downward, resources
 from validators.built_in.parts import Content, below, duplicates, formatted, items, needed, number, one_of, section, text
 from validators.field import FieldError

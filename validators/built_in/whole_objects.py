@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kubeapi import decode
+from kubeapi import content, decode
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from validators import content, field
+from validators import field
 from validators.built_in import apps, jobs, names, pod_spec, projects, shapes
 from validators.built_in.parts import Content, items, section, text
 from validators.field import FieldError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.versions import served
 from validators import pipeline
 from validators.lint import fixes, suppress
@@ -12,7 +13,6 @@ from validators.lint.comments import Comment
 from validators.lint.documents import Document, Manifest, NotKubernetes, Unreadable
 from validators.lint.finding import LONGEST_NAME, NOT_KUBERNETES, UNREADABLE, Checked, Finding, Subject, shortened
 from validators.lint.places import Span
-from validators.model.objects import CLUSTER_SCOPED
 from validators.rules.base import Severity
 
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from typing import Any, Generic, TypeVar, overload
 
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.hierarchy.tree import GroupTree
 from validators.lookup import references_to_groups
-from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
+from validators.model.objects import Object, namespace_of
 
 Place = tuple[bytes, int]
 """Sort key of an object: its file, and its number in the file."""

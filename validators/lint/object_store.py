@@ -16,6 +16,7 @@ import msgspec
 from kubeapi.field_path import Key
 from kubeapi.groups import Group
 from kubeapi.meta import replaced
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.hierarchy.tree import GroupTree
 from validators.lint import object_index
@@ -35,7 +36,7 @@ from validators.lint.object_columns import (
 from validators.lint.object_index import Connected
 from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
-from validators.model.objects import CLUSTER_SCOPED, KINDS, Object, namespace_of
+from validators.model.objects import KINDS, Object, namespace_of
 
 _KINDS = tuple(KINDS)
 _HASH = 2**HASH_BITS - 1

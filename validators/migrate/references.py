@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from kubeapi import content
 from kubeapi.decode import Json
 from kubeapi.versions.served import WORKLOAD_GROUPS
-from validators import content
 from validators.migrate.change import Change, Parts, Reform, Remove, Rename
 from validators.migrate.group_names import text
 

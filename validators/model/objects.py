@@ -7,6 +7,7 @@ from typing import Final
 from kubeapi.decode import Decoders, Source, decode
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import ObjectMeta, Struct
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import PriorityClass
 from kubeapi.workloads import Workload
 from validators.model.controllers import Controller
@@ -53,13 +54,6 @@ KINDS: dict[str, type[Object]] = {
     "ResourceSlice": ResourceSlice,
     "DeviceTaintRule": DeviceTaintRule,
 }
-CLUSTER_SCOPED = frozenset(
-    {
-        *("PriorityClass", "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"),
-        "RuntimeClass",
-        *("ResourceSlice", "DeviceClass", "DeviceTaintRule"),
-    }
-)
 
 
 DECODERS: Final = Decoders()

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kubeapi import content
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.workloads import CompositePodGroupTemplate, CompositeShape, LeafShape, Workload
-from validators import content
 from validators.model.views import PodSpec
 
 # Plain integers: each operation on an enum.IntFlag creates a member, which costs as much as a rule.

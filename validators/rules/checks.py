@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
 from kubeapi.jobs import JobScheduling
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.pods import PodResourceClaim
 from kubeapi.workloads import MAX_CLAIMS, MAX_TOPOLOGY, Constraints, DisruptionMode
-from validators import content, field
+from validators import field
 from validators.field import FieldError, Fix
-from validators.model.objects import CLUSTER_SCOPED, namespace_of
+from validators.model.objects import namespace_of
 from validators.rules.base import Context
 
 _LONGEST_DRIVER = 63

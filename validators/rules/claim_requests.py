@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
 from kubeapi.resource_claims import MAX_ALTERNATIVES, MAX_IN_CLAIM
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.model.views import DeviceRequest, DeviceSubRequest
 from validators.rules import checks

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
 from kubeapi.groups import PodGroup
 from kubeapi.meta import deep_equal
 from kubeapi.pods import PodResourceClaimStatus
 from kubeapi.workloads import MAX_CLAIMS
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.model import traits
 from validators.rules import checks

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
 from kubeapi.resource_claims import MAX_IN_CLAIM
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule

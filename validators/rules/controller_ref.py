@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.workloads import Workload
-from validators import content
 from validators.field import FieldError
 from validators.model import traits
 from validators.model.templates import SPEC

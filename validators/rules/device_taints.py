@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.devices import TAINT_EFFECTS, DeviceTaintSelector
 from kubeapi.field_path import FieldPath
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.model.templates import SPEC
 from validators.model.views import DeviceTaint, DeviceTaintRule

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath, Key
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.rules import checks
 from validators.rules.base import About, Context, Example, Profile, Rule

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
 from kubeapi.pods import ContainerClaim, PodResourceClaim
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.model import traits
 from validators.rules import checks

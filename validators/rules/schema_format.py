@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath, Key
 from kubeapi.groups import CompositePodGroup, PodGroup
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.versions import served
 from kubeapi.versions.releases import LAST_WITH_WORKLOAD_REF
 from kubeapi.versions.table import SCHEDULING
 from kubeapi.workloads import Workload
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.objects import CLUSTER_SCOPED, KINDS
+from validators.model.objects import KINDS
 from validators.model.templates import SPEC
 from validators.rules import checks
 from validators.rules.base import PODS, About, Context, Example, Rule

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
 from kubeapi.groups import CompositePodGroup, PodGroup
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.versions.releases import LAST_WITH_WORKLOAD_REF
 from kubeapi.workloads import Workload
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
-from validators.model.objects import CLUSTER_SCOPED, KINDS
+from validators.model.objects import KINDS
 from validators.model.templates import SPEC
 from validators.model.views import Job
 from validators.rules import checks

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import Condition
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from validators.model import traits
 from validators.rules import checks

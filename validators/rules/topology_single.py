@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi import content
 from kubeapi.workloads import MAX_TOPOLOGY
-from validators import content
 from validators.field import FieldError
 from validators.model import traits
 from validators.rules import checks

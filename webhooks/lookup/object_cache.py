@@ -11,9 +11,10 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.lookup import parent_of
-from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
+from validators.model.objects import Object, namespace_of
 
 ObjectKey = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""

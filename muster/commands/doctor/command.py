@@ -11,8 +11,8 @@ from muster import extras, standard_output
 from muster.commands import live_input, options
 
 if TYPE_CHECKING:
+    from kubeapi.problem import Problem
     from muster.doctor.world import World
-    from scheduler_core.model.problem import Problem
 
 FORMATS = ("text", "json")
 WELL, WRONG, UNREAD = 0, 1, 2
@@ -134,7 +134,7 @@ def _read(
 
 
 def _print_problems(problems: list[Problem]) -> None:
-    from scheduler_core.wording.problem_words import object_words, problem_words
+    from muster.render.problem_words import object_words, problem_words
 
     for each in problems:
         standard_output.report(f"muster doctor: {object_words(each)}: {problem_words(each)}")

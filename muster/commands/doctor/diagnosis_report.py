@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import click
 
+from kubeapi.problem import Problem
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen
-from scheduler_core.model.problem import Problem
-from scheduler_core.wording.problem_words import object_words, problem_words
+from muster.render.problem_words import object_words, problem_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 from validators.rules.base import Severity

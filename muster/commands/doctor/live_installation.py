@@ -15,6 +15,7 @@ from certs.forwarded_replicas import connect_through
 from certs.replicas import Connect, connect_directly
 from certs.store import CA, CERTIFICATE
 from certs.webhook_configurations import Cluster, Place
+from kubeapi.problem import Problem
 from kubeapi.versions import served as versions
 from muster.commands.doctor.live_objects import LiveObjects
 from muster.commands.doctor.manifest_files import binding_of, has_ended
@@ -27,9 +28,8 @@ from muster.doctor.leaves import secret_names
 from muster.doctor.manifests import labels_at, mapping_at, text_at
 from muster.doctor.rights import needed
 from muster.doctor.world import Account, ApiServer, Item, World
-from scheduler_core.causes.request_notes import RefusedRequest, RequestRefused
-from scheduler_core.model.problem import Problem
-from scheduler_core.wording.problem_words import object_words, problem_words
+from muster.render.file_notes import RefusedRequest, RequestRefused
+from muster.render.problem_words import object_words, problem_words
 
 if TYPE_CHECKING:
     from scheduler_core.sidecar.client.access_review import Permission

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from kubeapi import decode
+from kubeapi.problem import Problem
 from muster.commands.snapshot.live_cluster import NOT_FOUND, PAGE, ClusterError, list_pages
 from muster.doctor.manifests import mapping_at, mappings_at, text_at
 from muster.doctor.world import Item
-from scheduler_core.causes.request_notes import RefusedRequest, RequestRefused
-from scheduler_core.model.problem import Problem
+from muster.render.file_notes import RefusedRequest, RequestRefused
 
 Query = Sequence[tuple[str, str]]
 

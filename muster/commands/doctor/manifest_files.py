@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import click
 
 from kubeapi.field_path import FieldPath
+from kubeapi.problem import Problem
 from muster.doctor.manifests import mapping_at, text_at, value_at
 from muster.doctor.world import Item, World
-from scheduler_core.causes.request_notes import AlsoDefined, DocumentUnreadable, NoFile
+from muster.render.file_notes import AlsoDefined, DocumentUnreadable, NoFile
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 from validators.lint import discovery, files
 from validators.lint.documents import Document, Unreadable
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
+from kubeapi.gathered import Given
 from muster.commands.fit import verdict
 from muster.commands.fit.verdict import Kind
 from muster.commands.simulate import own_objects, simulation
@@ -13,7 +14,6 @@ from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import run_cycles
-from scheduler_core.loading.gathered import Given
 from scheduler_core.model.decision import Remedy, latest
 from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot

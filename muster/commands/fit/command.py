@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from expansion.pod_creation import Gang, PodCreation
 from muster import extras, standard_output
 from muster.commands import live_input, options, pod_creation, scheduler_config
 from muster.commands.outputs import output_of, to_file
-from muster.commands.pod_creation import Gang, PodCreation
+from muster.render.problem_words import shown_order
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT
-from scheduler_core.wording.problem_words import shown_order
 
 if TYPE_CHECKING:
     from muster.commands.fit.verdict_report import Judged
@@ -105,7 +105,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     if form is not None or all(file != options.STDOUT for _, file in files):
         files = [(form or "text", options.STDOUT), *files]
     forms = {each for each, _ in files}
-    creation = PodCreation.from_options(given, _gang(gang=gang, topology=topology))
+    creation = pod_creation.from_options(given, _gang(gang=gang, topology=topology))
     request, progress = dataclasses.replace(request_of(given), only_own=True), Progress("fit")
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
@@ -171,7 +171,7 @@ def _inputs(
 
 
 def _gang(*, gang: bool, topology: str | None) -> Gang | None:
-    from validators import content
+    from kubeapi import content
 
     if topology is not None and content.label_key(topology):
         raise click.BadParameter(f"{topology!r} must be the key of a node label", param_hint="--topology")

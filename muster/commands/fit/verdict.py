@@ -8,16 +8,16 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from kubeapi.problem import ProblemKind
 from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
+from muster.render.problem_words import object_words, problem_words, reason_words
 from muster.render.tree_rows import Kinship
 from scheduler_core.causes.changes import Change
 from scheduler_core.model.decision import Decision, latest
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.model.status import Status
-from scheduler_core.wording.problem_words import object_words, problem_words, reason_words
 from scheduler_core.wording.titles import domain_text, titled
 from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from muster.commands.fit.verdict import Kind, Verdict
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
+from muster.render.problem_words import object_words, problem_words
 from muster.render.root_text import Paint
 from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.status import Status
-from scheduler_core.wording.problem_words import object_words, problem_words
 
 if TYPE_CHECKING:
     from muster.html.page_content import Origin

@@ -72,7 +72,7 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
     from kubeapi.versions import served
     from muster.commands.progress import Progress
     from muster.commands.snapshot import live_cluster
-    from scheduler_core.wording.problem_words import object_words, problem_words
+    from muster.render.problem_words import object_words, problem_words
     from validators.model import controllers
     from validators.model.objects import KINDS
 

@@ -15,15 +15,14 @@ from typing import BinaryIO
 
 import click
 
-from kubeapi import decode
+from expansion.pod_creation import UNCHANGED, PodCreation
+from kubeapi import decode, gathered, json_values
 from kubeapi.decode import Source
-from muster.commands.pod_creation import UNCHANGED, PodCreation
+from kubeapi.problem import Problem
 from muster.commands.progress import Progress
 from muster.commands.simulate import completed_input, file_texts, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
-from scheduler_core.causes.request_notes import DocumentUnreadable, FileTooLarge, FileUnreadable, KeyRepeated, NoFile, TextNotJson
-from scheduler_core.loading import gathered, json_values
-from scheduler_core.model.problem import Problem
+from muster.render.file_notes import DocumentUnreadable, FileTooLarge, FileUnreadable, KeyRepeated, NoFile, TextNotJson
 from validators.lint import documents, file_content, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE

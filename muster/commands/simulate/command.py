@@ -8,7 +8,6 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import options, pod_creation, scheduler_config
-from muster.commands.pod_creation import PodCreation
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT, PlacingOptions
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def simulate(
         raise click.UsageError("--certificate is about one cycle: leave out --batch and --evict")
     from muster.commands.progress import Progress
 
-    creation, progress = PodCreation.from_options(given), Progress()
+    creation, progress = pod_creation.from_options(given), Progress()
     request = request_of(given)
     if batch:
         from muster.commands.simulate import question_batch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubeapi.gathered import GatheredObjects, Unusable
 from muster.commands import options
-from scheduler_core.loading.gathered import GatheredObjects, Unusable
 
 _SHOWN = 5
 

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator
 
 import click
 
-from scheduler_core.loading.gathered import Names, StoredText, StoredTexts
+from kubeapi.gathered import NameSearch, StoredText, StoredTexts
 
 PART = 512 * 1024
 """Bytes that are read at once, which a processor keeps near."""
@@ -120,7 +120,7 @@ class FileTexts(StoredTexts):
                 begin, end = start, start + len(window)
             yield window[start - begin : start - begin + length]
 
-    def with_names(self, names: Names) -> Iterator[int]:
+    def with_names(self, names: NameSearch) -> Iterator[int]:
         """See StoredTexts."""
         place, size = 0, len(self)
         if not names.are_few:

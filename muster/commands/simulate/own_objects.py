@@ -6,13 +6,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from expansion.notes import ObjectNote
+from kubeapi.gather import is_left_out
+from kubeapi.problem import Problem, ProblemKind
 from muster.render.answer import Answer, Share
-from scheduler_core.causes.request_notes import ObjectNote
-from scheduler_core.loading.gather import is_left_out
 from scheduler_core.model.decision import Decision, Step
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.problem_kind import ProblemKind
 from validators.model.objects import namespace_of
 
 if TYPE_CHECKING:
@@ -34,11 +33,9 @@ class Own:
     """The controller's object at PATH of each object that was created for it."""
 
     @classmethod
-    def from_names(
-        cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem], origins: Mapping[Name, Name] | None = None
-    ) -> Own | None:
-        """Return the pods and groups among *names* (kind, namespace, name); None if there are none."""
-        own = frozenset(Name(*each) for each in names)
+    def from_names(cls, names: Iterable[Name], problems: Iterable[Problem], origins: Mapping[Name, Name] | None = None) -> Own | None:
+        """Return the pods and groups among *names*; None if there are none."""
+        own = frozenset(names)
         waiting = frozenset(each for each in own if each.kind in _WAITING)
         return cls(waiting, own, tuple(problems), origins or {}) if waiting else None
 

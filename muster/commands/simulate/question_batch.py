@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 
 import click
 
-from kubeapi import decode
+from expansion.pod_creation import PodCreation
+from kubeapi import decode, gathered
 from kubeapi.decode import Source
-from muster.commands.pod_creation import PodCreation
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input, completed_input, simulation
 from muster.commands.simulate.cluster_input import LARGEST_JSON
@@ -21,7 +21,6 @@ from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
 from muster.commands.simulate.what_if import WhatIfError
 from muster.render import answer_json
-from scheduler_core.loading import gathered
 from validators.lint import files
 
 BAD_QUESTION = 2

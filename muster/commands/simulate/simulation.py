@@ -7,27 +7,27 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from kubeapi.gathered import Given
+from kubeapi.problem import Problem
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
+from muster.render.problem_words import shown_order
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.configuration.scheduler_configuration import part_scored
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.loading.gathered import Given
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.queue_order import OrderError
 from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
 from scheduler_core.wording.pre_enqueue_words import order_words
-from scheduler_core.wording.problem_words import shown_order
 
 _MOST_CYCLES = 64
 _EXAMINED = 2_000_000

@@ -10,11 +10,10 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 
-from kubeapi import decode
+from kubeapi import decode, json_values
+from kubeapi.gathered import StoredObjects
 from kubeapi.object_heads import HEAD, HEADS, Head
 from muster.commands.simulate.file_texts import PART, PLACE, FileTexts, OpenFile
-from scheduler_core.loading import json_values
-from scheduler_core.loading.gathered import StoredObjects
 
 _LARGEST_PART = 8 * 1024**2
 """Bytes up to which more is read until a part has a whole object."""

@@ -11,14 +11,14 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.gather import gather
+from kubeapi.gathered import GatheredObjects, Given
+from kubeapi.problem import Problem
 from muster.commands import options
 from muster.commands.simulate import drain
 from scheduler_core.cluster.accepted import accepted_content
-from scheduler_core.loading.gather import gather
-from scheduler_core.loading.gathered import GatheredObjects, Given
 from scheduler_core.loading.read_objects import by_name
 from scheduler_core.model.names import HOSTNAME
-from scheduler_core.model.problem import Problem
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, companion, csi_drivers, fresh, section
 
 MOST_ADDED = 100_000

@@ -10,7 +10,7 @@ import click
 from muster import extras, standard_output
 from muster.commands import scheduler_config as configuration_file
 from muster.commands.progress import Progress
-from scheduler_core.wording.problem_words import object_words, problem_words
+from muster.render.problem_words import object_words, problem_words
 
 if TYPE_CHECKING:
     from kubeapi.decode import Source

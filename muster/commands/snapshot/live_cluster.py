@@ -11,10 +11,10 @@ from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path
 from kubeapi import decode
+from kubeapi.gather import ADMISSION_KINDS, KINDS
+from kubeapi.problem import Problem
 from kubeapi.versions import served
-from scheduler_core.causes.request_notes import RefusedRequest, RequestRefused
-from scheduler_core.loading.gather import ADMISSION_KINDS, KINDS
-from scheduler_core.model.problem import Problem
+from muster.render.file_notes import RefusedRequest, RequestRefused
 
 PAGE = 500
 NEEDED = ("Node", "Pod")

@@ -13,18 +13,18 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.gather import DEVICE_KINDS
+from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.pods import Toleration, has_tag
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.redaction import Mark
+from kubeapi.resource_names import OF_CLASS, OF_DEVICE_CLASS, OF_STORAGE_CLASS
 from kubeapi.selectors import Requirement
 from muster.commands.snapshot import selector_texts
 from muster.commands.snapshot.fields import FIELDS, UNLIKE
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, Shape
 from muster.commands.snapshot.struct_fields import shape_of
-from scheduler_core.loading.gather import DEVICE_KINDS
 from scheduler_core.model.pod_ranks import INDEX_LABELS, is_index
-from scheduler_core.model.resource_names import OF_CLASS, OF_DEVICE_CLASS, OF_STORAGE_CLASS
-from validators.model.objects import CLUSTER_SCOPED
 
 Json = Any
 _DIGITS = 10

@@ -9,6 +9,9 @@ from typing import Any
 
 from kubeapi import decode
 from kubeapi.decode import Source
+from kubeapi.gather import CONFIGURATION, Name, gather, left_out, whole_name
+from kubeapi.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, Unusable
+from kubeapi.problem import Problem
 from muster.commands.progress import Progress
 from muster.commands.snapshot import lookup_fields
 from muster.commands.snapshot.fields import FIELDS, UNLIKE
@@ -16,9 +19,6 @@ from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-from scheduler_core.loading.gather import CONFIGURATION, Name, gather, left_out, whole_name
-from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, Unusable
-from scheduler_core.model.problem import Problem
 
 Content = dict[str, Any]
 

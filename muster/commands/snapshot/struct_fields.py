@@ -6,11 +6,11 @@ import functools
 import types
 from typing import Annotated, Any, Union, get_args, get_origin
 
+from kubeapi.decoders import READ
 from kubeapi.meta import Struct
 from kubeapi.redaction import KEPT, UNREAD, Inner, Like, Mark, Only, WasScalar, WithoutEmpty
 from kubeapi.view import types_of
 from muster.commands.snapshot.shapes import Each, Entries, OrScalar, Shape, Unread
-from scheduler_core.model.decoders import READ
 
 _fields: dict[type, dict[str, Shape]] = {}
 

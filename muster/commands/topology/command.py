@@ -12,10 +12,10 @@ from muster import extras, standard_output
 from muster.commands import live_input, options
 
 if TYPE_CHECKING:
+    from kubeapi.problem import Problem
     from muster.commands.simulate.completed_input import ClusterInput
     from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
     from scheduler_core.model.nodes import NodeTable
-    from scheduler_core.model.problem import Problem
 
 FORMATS = ("text", "json")
 COMPLETE, INCOMPLETE = 0, 2
@@ -71,11 +71,11 @@ def topology(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give --objects PATH, or --cluster for the live cluster")
     for key in keys:
         _refuse_no_key(key)
+    from kubeapi.problem import ProblemKind
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
     from muster.commands.topology import domain_report, domains
     from scheduler_core.cluster.load import load
-    from scheduler_core.model.problem_kind import ProblemKind
 
     progress = Progress("topology")
     try:
@@ -114,7 +114,7 @@ def _refuse_no_key(key: str) -> None:
         click.BadParameter: a KEY is not a valid label key.
 
     """
-    from validators import content
+    from kubeapi import content
 
     if os.path.exists(key):  # noqa: PTH110 - a path as given
         raise click.BadParameter(
@@ -164,15 +164,15 @@ def _usual(amounts: Sequence[SurveyedAmount]) -> list[str]:
 
 def _unread(inputs: ClusterInput, problems: Sequence[Problem]) -> list[Problem]:
     """Return the inputs that could not be read, and the nodes and pods that are left out."""
+    from kubeapi.gather import is_left_out
     from muster.commands.simulate.own_objects import is_ambiguous
-    from scheduler_core.loading.gather import is_left_out
 
     left_out = (each for each in problems if is_left_out(each, ("Node", "Pod")) or is_ambiguous(each))
     return [*dict.fromkeys((*inputs.problems, *left_out))]
 
 
 def _report(problems: Sequence[Problem]) -> None:
-    from scheduler_core.wording.problem_words import object_words, problem_words
+    from muster.render.problem_words import object_words, problem_words
     from validators.reports.counts import counted
 
     for each in problems[:_PROBLEMS_SHOWN]:

@@ -6,14 +6,14 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kubeapi.problem import Problem
+from kubeapi.resource_names import size
 from muster.commands.topology.domains import SurveyedDomain, SurveyedNode
 from muster.render.phrases import WIDTH, fitting, natural
+from muster.render.problem_words import object_words, problem_words
 from muster.render.root_text import Paint
 from scheduler_core.diagnosis.capacity_survey import WITHOUT_GROUP, SurveyedAmount
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.resource_names import size
-from scheduler_core.wording.problem_words import object_words, problem_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 

@@ -105,9 +105,9 @@ def why(
 def _subjects(name: str, namespace: str | None, kubeconfig: str | None, context: str | None) -> tuple[Api, list[Subject]]:
     from apiserver.api import TRANSPORT, ReplyError
     from apiserver.connect import context_namespace
+    from kubeapi import content
     from muster.commands.snapshot.live_cluster import ClusterError, connect
     from muster.commands.why.subject import UnknownSubjectError, parse_name, read_subjects
-    from validators import content
 
     try:
         own = namespace or context_namespace(kubeconfig, context) or "default"
@@ -144,6 +144,7 @@ def _simulated(
     """Return the answer about the root of *subjects*, its tree, and why the cluster could not be read."""
     import dataclasses
 
+    from kubeapi.names import Name
     from muster.commands.simulate import own_objects, simulation
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.snapshot import live_cluster
@@ -156,7 +157,7 @@ def _simulated(
         return None, None, f"{error}; the ClusterRole muster-why ({ROLES}) has all permissions of the simulation"
     except live_cluster.ClusterError as error:
         return None, None, str(error)
-    own = own_objects.Own.from_names([(subjects[0].kind, subjects[0].namespace, subjects[0].name)], ())
+    own = own_objects.Own.from_names([Name(subjects[0].kind, subjects[0].namespace, subjects[0].name)], ())
     inputs = ClusterInput([*read.lists], [*read.problems], own=own)
     answer, snapshot = simulation.run(inputs, dataclasses.replace(request, only_own=True), progress)
     part, kinship = (own_objects.restricted(answer, snapshot, own) if own is not None else answer), Kinship.from_snapshot(snapshot)

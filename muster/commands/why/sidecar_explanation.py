@@ -16,8 +16,8 @@ from typing import Any
 from apiserver.api import TRANSPORT, Api, ReplyError, reply_error
 from apiserver.port_forward import read_of_pod
 from kubeapi import decode
+from kubeapi.content import subdomain
 from scheduler_core.sidecar.settings import EXPLAIN_SECRET, EXPLAIN_TOKEN_HEADER, LEASE_NAME, LEASE_NAMESPACE, NAMESPACE_VARIABLE
-from validators.content import subdomain
 
 PORT = 8080
 SECONDS = 10.0

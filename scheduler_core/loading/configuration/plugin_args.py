@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubeapi import decode
+from kubeapi import content, decode
 from kubeapi.affinity import NodeAffinity
+from kubeapi.decoders import DECODERS
 from kubeapi.field_path import FieldPath
 from kubeapi.pods import TopologySpreadConstraint
 from kubeapi.selectors import Requirement
@@ -14,9 +15,8 @@ from scheduler_core.causes.input_problems import ArgumentsNotModelled, SettingNo
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.configuration.fields import ARGS, GROUP_VERSION, checked, seconds
 from scheduler_core.loading.configuration.plugin_sets import Note
-from scheduler_core.model.decoders import DECODERS
 from scheduler_core.model.scheduler_profile import CAPACITY_RATIO, CPU_AND_MEMORY, LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 
 _STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, CAPACITY_RATIO)

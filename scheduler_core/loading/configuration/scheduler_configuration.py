@@ -6,17 +6,18 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi import content
 from kubeapi.field_path import FieldPath
 from kubeapi.pods import DEFAULT_SCHEDULER
-from scheduler_core.causes.input_problems import ObjectLeftOut, PartlyScored, SettingNotModelled, UnmodelledSetting
+from kubeapi.problem import ObjectLeftOut, Problem
+from kubeapi.resource_names import is_extended
+from scheduler_core.causes.input_problems import PartlyScored, SettingNotModelled, UnmodelledSetting
 from scheduler_core.loading.configuration import plugin_args, plugin_sets
 from scheduler_core.loading.configuration.fields import ARGS, CONFIGURATION, GROUP_VERSION, KIND, checked
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS, EnabledPlugins, Note
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.resource_names import is_extended
 from scheduler_core.model.scheduler_profile import SCORED_WHOLE, SchedulerProfile, SchedulerProfiles
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 
 NAME = Name(KIND, "", "")

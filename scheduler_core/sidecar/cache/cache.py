@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubeapi import decode
+from kubeapi import decode, gather
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.groups import Group
+from kubeapi.problem import Problem
 from kubeapi.versions.served import hub_of
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.cluster.device_store import DeviceChange
@@ -20,12 +23,8 @@ from scheduler_core.cluster.node_store import NodeChange
 from scheduler_core.cluster.store import Store
 from scheduler_core.cluster.stores import Stores
 from scheduler_core.cluster.volume_store import VolumeChange
-from scheduler_core.loading import gather
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.options import PlacingOptions
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins

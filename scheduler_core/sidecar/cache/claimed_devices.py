@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from scheduler_core.loading.gather import Name
+from kubeapi.gather import Name
 from scheduler_core.model.device_claims import KnownClaim
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation, DeviceId

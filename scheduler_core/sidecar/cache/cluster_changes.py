@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from kubeapi.gather import Name
 from scheduler_core.cluster.group_store import GROUPS
-from scheduler_core.loading.gather import Name
 from scheduler_core.model.names import Name as Root
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup

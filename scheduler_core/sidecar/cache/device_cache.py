@@ -11,9 +11,9 @@ from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 
+from kubeapi.gather import Name
 from scheduler_core.cluster.device_store import DeviceStore
 from scheduler_core.cluster.releasable_claims import ReleasableClaims
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_devices import GroupEntries, PodDevices
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_forms import PodForms

@@ -13,9 +13,9 @@ from typing import Final
 import msgspec
 
 from kubeapi import decode
+from kubeapi.gather import Name
 from kubeapi.meta import Struct
-from scheduler_core.loading.gather import Name
-from validators.model.objects import CLUSTER_SCOPED
+from kubeapi.names import CLUSTER_SCOPED
 
 MAX_REMEMBERED = 10_000
 """Maximum number of remembered deletions; the oldest are removed first.  No watch is late by so many events."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects
 from kubeapi.groups import Group
 from scheduler_core.cluster.group_store import GROUPS, GroupStore, Key
 from scheduler_core.cluster.store import add_to, discard_from
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.names import Name as Root
 from scheduler_core.sidecar.cache.field_managers import managers_of_condition

@@ -17,9 +17,9 @@ import msgspec
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
+from kubeapi.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
 from kubeapi.versions.served import Resource, resource
 from scheduler_core.causes.live import Unlisted, UnlistedReason
-from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
 from scheduler_core.wording.live_words import missing_rule, unlisted_words

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kubeapi.problem import Problem
 from scheduler_core.loading.device_levels import Values, problems_of_levels, reached_values, set_levels
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import Problem
 from scheduler_core.sidecar.cache.live_devices import LiveDevices
 
 

@@ -6,18 +6,18 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar, overload
 
+from kubeapi.gather import left_out
 from kubeapi.groups import Group
 from kubeapi.meta import replaced
+from kubeapi.problem import Problem
 from scheduler_core.cluster.group_store import Key
 from scheduler_core.cluster.lookups import with_nodes
 from scheduler_core.cluster.stores import Stores, assembled
 from scheduler_core.loading import v1alpha1
-from scheduler_core.loading.gather import left_out
 from scheduler_core.loading.pod_records import problems_of
 from scheduler_core.loading.read_pods import unknown_node
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.group_cache import GroupCache
 from scheduler_core.sidecar.cache.node_usage import NodeUsage

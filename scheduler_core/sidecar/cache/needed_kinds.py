@@ -10,9 +10,9 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
 
+from kubeapi.gather import SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.causes.live import Unlisted
 from scheduler_core.cluster.group_store import Key
-from scheduler_core.loading.gather import SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.priority import NEVER
 from scheduler_core.model.names import Name as Root

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from kubeapi.gather import Name
 from kubeapi.nodes import ContainerImage
 from scheduler_core.cluster.node_store import NodeChange, NodeStore
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.read_nodes import NodeRead, images_among
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.nodes import NodeTable

@@ -10,8 +10,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
+from kubeapi.gather import Name
 from kubeapi.meta import replaced
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Draft
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.pods import PodRecord, PodShape

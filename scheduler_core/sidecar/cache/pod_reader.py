@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects
 from kubeapi.meta import Struct
 from kubeapi.pods import Pod
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.loading.read_objects import name_in, typed

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kubeapi.gather import Name
 from scheduler_core.cluster.device_store import DeviceChange
 from scheduler_core.cluster.volume_store import VolumeChange
-from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED
 from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
 from scheduler_core.sidecar.cache.node_usage import NodeUsage

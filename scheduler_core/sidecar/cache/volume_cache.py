@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kubeapi.gather import Name
+from kubeapi.gathered import GatheredObjects
 from scheduler_core.cluster.volume_store import VolumeChange, VolumeStore
-from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.sidecar.cache.field_managers import managers_of_annotation
 from scheduler_core.sidecar.client.requests import SELECTED_NODE
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from kubeapi.gather import Name
 from scheduler_core.causes.binding_failures import (
     ClaimGone,
     DeviceAllocatedTwice,
@@ -20,7 +21,6 @@ from scheduler_core.causes.binding_failures import (
 )
 from scheduler_core.causes.live import ClaimUnreserved, StaleExtendedClaim
 from scheduler_core.loading.extended_resources import request_mappings
-from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import DeviceClaim, KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kubeapi.gather import Name as ClaimName
 from scheduler_core.causes.binding_failures import (
     DeviceFailure,
     PodOrNodeGone,
@@ -19,7 +20,6 @@ from scheduler_core.causes.binding_failures import (
     WriteFailed,
 )
 from scheduler_core.causes.live import ClaimUnreserved, StaleExtendedClaim
-from scheduler_core.loading.gather import Name as ClaimName
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.scheduler_profile import SchedulerProfile

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kubeapi.gather import Name
 from scheduler_core.causes.live import Awaited
 from scheduler_core.causes.pre_enqueue import PodGroupAwaited
-from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.status import Status

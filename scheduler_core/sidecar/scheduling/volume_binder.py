@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kubeapi.gather import Name
 from kubeapi.selectors import NodeSelector
 from scheduler_core.causes.binding_failures import ClaimGone, VolumeFailure, VolumeNotCreated, VolumeOutOfReach
-from scheduler_core.loading.gather import Name
 from scheduler_core.model import selectors
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name as ObjectName

@@ -6,11 +6,11 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 
+from kubeapi.resource_names import at_least
 from scheduler_core.causes.changes import AddedNodes, AddedNodesByDomain, UncordonedNodes
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Domain
-from scheduler_core.model.resource_names import at_least
 from scheduler_core.whatif.edits.edited_objects import successive
 from scheduler_core.whatif.edits.edits import MORE_NODES, UNCORDONED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh, uncordoned

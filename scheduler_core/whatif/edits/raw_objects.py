@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeapi.decode import plain
+from kubeapi.gather import gather
+from kubeapi.gathered import GatheredObjects, Given
+from kubeapi.names import CLUSTER_SCOPED
 from scheduler_core.cluster.accepted import accepted_content
 from scheduler_core.cluster.cluster import Cluster, Key, named_objects
-from scheduler_core.loading.gather import gather
-from scheduler_core.loading.gathered import GatheredObjects, Given
 from scheduler_core.model.decision import Step
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_templates import OWNERS, Content, belongs_to_its_node
-from validators.model.objects import CLUSTER_SCOPED
 
 
 class Book:

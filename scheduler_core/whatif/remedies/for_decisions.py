@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Sequence
 
+from kubeapi.gathered import Given
 from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.gathered import Given
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT

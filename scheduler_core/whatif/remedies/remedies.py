@@ -10,11 +10,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
+from kubeapi.gathered import Given
 from scheduler_core.causes.changes import SearchLimit
 from scheduler_core.causes.constraints import Constraint
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.loading.gathered import Given
 from scheduler_core.model.decision import Decision, Remedy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
+from kubeapi.gather import gather
 from scheduler_core.cluster.group_store import GroupPriorities, GroupStore
 from scheduler_core.cluster.lookups import with_nodes
 from scheduler_core.cluster.node_store import NodeChange, NodeStore
 from scheduler_core.cluster.store import Store
-from scheduler_core.loading.gather import gather
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, composite, leaf, node, table
 from tests.scheduler_core.loading.manifests import budget, priority_class

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.causes.input_problems import AttributeUnknown, Effect, InvalidField, ObjectLeftOut, ObjectUnreadable, SeveralDomains
-from scheduler_core.causes.request_notes import FileUnreadable
+from kubeapi.gather import is_left_out
+from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, ProblemKind
+from muster.render.file_notes import FileUnreadable
+from scheduler_core.causes.input_problems import AttributeUnknown, Effect, InvalidField, SeveralDomains
 from scheduler_core.cluster.load import load
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.loading.gather import is_left_out
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem
-from scheduler_core.model.problem_kind import ProblemKind
 from scheduler_core.wording.problem_words import object_words
 from scheduler_core.wording.titles import label
 from tests.scheduler_core.loading.manifests import budget, group, node, pod

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeapi.pods import TopologySpreadConstraint
+from kubeapi.problem import Problem
 from scheduler_core.loading.configuration import fields
 from scheduler_core.loading.configuration.fields import POINTS
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS
 from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile, ScoringStrategy
 from scheduler_core.plugins import registry
 from scheduler_core.wording.problem_words import problem_words

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kubeapi.nodes import Taint
+from kubeapi.resource_names import BUILT_IN
 from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, NodeTable
-from scheduler_core.model.resource_names import BUILT_IN
 from tests.scheduler_core.builders import table
 
 NODES = table([{"zone": "b", "rack": "r1"}, {"zone": "a"}, {}, {"zone": "b", "rack": ""}])

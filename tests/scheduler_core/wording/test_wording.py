@@ -10,6 +10,9 @@ import re
 
 import pytest
 
+from kubeapi.problem import Problem
+from muster.render.cause_keys import ProblemFact
+from muster.render.problem_words import problem_words
 from scheduler_core import causes
 from scheduler_core.causes.attempts import PreemptionReason
 from scheduler_core.causes.binding_failures import PreBindAwaited, PreBindFailed
@@ -24,14 +27,12 @@ from scheduler_core.causes.pre_enqueue import NotARoot, TreeViolation
 from scheduler_core.causes.resources import FragmentedResource
 from scheduler_core.causes.searches import PlacementMissed, ProofMissing
 from scheduler_core.model.names import Name
-from scheduler_core.model.problem import Problem, ProblemFact
 from scheduler_core.wording.binding_words import pre_bind_awaited, pre_bind_failed
 from scheduler_core.wording.decision_words import cause_words, causes_words, pending, proof_missing_words
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.kube_scheduler import attempt_words, preemption_words
 from scheduler_core.wording.node_words import node_words, unusable_words, without_filter
 from scheduler_core.wording.pre_enqueue_words import order_words
-from scheduler_core.wording.problem_words import problem_words
 from tests.scheduler_core.wording.examples import examples, field_names, members, types_within
 
 WORDED = {

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from kubeapi import content
 from kubeapi.decode import Json
 from kubeapi.priority import SYSTEM_CLASSES
-from validators import content, field
+from validators import field
 from validators.field import FieldError
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Positions
 from workloadbuilder.adapters.shared.fields import Fields

@@ -1,0 +1,276 @@
+"""Given objects of controllers as the groups and pods that their controllers create.
+
+An object whose pods are already given, or that is finished, adds nothing.  An object that creates pods and cannot be read is
+skipped, with the reason; what arises is then not all.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from expansion import gangs, not_judged
+from expansion.admission import validation
+from expansion.contents import Content, parsed
+from expansion.created import Cluster, Expansion, Place, identity, with_free_name
+from expansion.notes import (
+    ConversionWarning,
+    CreatedTwice,
+    JudgedAsGang,
+    NameMissing,
+    NotExpressed,
+    NotSimulated,
+    ObjectNote,
+    TemplateWithoutContainers,
+    WhyNotSimulated,
+)
+from expansion.pod_creation import Gang, PodCreation
+from expansion.pod_owners import Controller, PodOwners
+from kubeapi import decode
+from kubeapi.controllers import CONTROLLERS
+from kubeapi.field_path import FieldPath
+from kubeapi.gather import gather, several, unreadable, written_name
+from kubeapi.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
+from kubeapi.names import Name
+from kubeapi.problem import Problem
+from workloadbuilder.adapters import kinds as adapted
+from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
+from workloadbuilder.adapters.shared.known_objects import Known, group_of
+from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
+from workloadbuilder.adapters.skipped_kinds import skip_reason
+
+Gathered = Mapping[str, Objects]
+_OPTIONS = CompileOptions(groups=True, pods=True)
+_LOOKED_UP = ("Workload",)
+
+
+def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, place: Place | None = None) -> Expansion:
+    """Return the objects that controllers create for those of *objects*; *cluster* has further objects to look up.
+
+    With a gang in *creation*, Basic PodGroups among *objects* become gangs too.  With *place*, of *objects*, those with unknown fields
+    are skipped too.
+    """
+    others = ObjectList()
+    kinds, problems = gather(objects, others)
+    controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(each)]
+    result = Expansion(kinds=kinds, skipped=problems, others=others)
+    manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
+    if manifests:
+        _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, place)
+    if creation.gang is not None:
+        _request_gangs(kinds, result, creation.gang)
+    elif place is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
+        result.notes.append(Problem.about(identity(of_kueue[0]), ObjectNote.KUEUE_GROUP))
+    return result
+
+
+def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
+    """Add the given groups as *gang* requests; note pods that it does not concern."""
+    pods = [*_named(kinds["Pod"])]
+    for group, note in gangs.of_groups([*_named((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], pods, gang):
+        result.objects.append(group)
+        if note is not None:
+            result.notes.append(Problem.about(identity(group), note))
+    if alone := [each for each in pods if gangs.is_alone(each)]:
+        names = tuple(map(identity, alone))
+        if (apart := gangs.why_apart(alone)) is not None:
+            result.skipped.append(Problem(apart, names))
+            return
+        result.objects += gangs.as_gang(names[0].name, alone, gang)
+        result.notes.append(Problem(JudgedAsGang(), names))
+
+
+def _is_manifest(gathered: GatheredObjects) -> bool:
+    """Return whether an object is more than the selector that a snapshot keeps."""
+    if b'"template"' in bytes(gathered.text) or b'"replicas"' in bytes(gathered.text):
+        return True
+    content = next(_parsed((gathered,)), {})
+    spec = content.get("spec")
+    return not isinstance(spec, Mapping) or bool(spec.keys() - {"selector"})
+
+
+def _read(gathered: GatheredObjects, result: Expansion) -> Content | None:
+    try:
+        content = gathered.content()
+    except Unusable as error:
+        result.skipped.append(unreadable(Name(gathered.kind, *written_name(gathered.text)), str(error)))
+        return None
+    return content
+
+
+def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Cluster, creation: PodCreation) -> Known:
+    """Return what adapters look up; of a large cluster only the kinds that the kinds of *manifests* need."""
+    named = {name for each in manifests for name in (str(each["kind"]), group_of(str(each.get("apiVersion"))))}
+    wanted = {*_LOOKED_UP, *(need for name in named for need in _NEEDED.get(name, ()))}
+    listed = [each for kind in wanted for each in (*kinds[kind], *cluster.kinds.get(kind, ()))]
+    return Known(manifests, [*_parsed(listed), *_parsed(cluster.others)], creation.levels)
+
+
+_NEEDED = {
+    "DaemonSet": ("Node",),
+    **dict.fromkeys(("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob", "batch.volcano.sh"), ("PersistentVolumeClaim",)),
+    "PodGroup": ("Pod",),
+}
+"""Kinds that an adapter looks up besides Workloads and custom kinds, by the kind, or the API group, that it reads."""
+
+
+def _parsed(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
+    return (content for each in listed if (content := parsed(each)) is not None)
+
+
+def _named(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
+    """Yield the objects with a name and a specification; the readers of the others report them."""
+    return (each for each in _parsed(listed) if _has_name(each) and isinstance(each.get("spec"), dict))
+
+
+def _expand(
+    manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, creation: PodCreation, place: Place | None
+) -> None:
+    manifests = [*_once(manifests, result)]
+    read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
+    owners = PodOwners(read, kinds)
+    present = {owner for each in kinds["Pod"] if (owner := owners.owner(each)) is not None}
+    for content in manifests:
+        controller = _controller(content)
+        if _owner(content) in read:
+            continue
+        compiled = compile_object(content, known, _OPTIONS)
+        if compiled is None:
+            _add_unread(controller, content, result, creation)
+        elif not_judged.has_ended(content):
+            result.notes.append(Problem.about(controller.object, ObjectNote.HAS_ENDED))
+        elif reason := _why_not_judged(content, compiled, strict=place is not None):
+            result.skipped.append(Problem.about(controller.object, reason))
+        elif controller not in present:
+            _add(controller, compiled, result, creation.gang, functools.partial(_misspelt, content, place) if place is not None else None)
+            result.controllers.append(controller)
+            result.manifests.append(content)
+
+
+def _why_not_judged(content: Content, compiled: Compiled, *, strict: bool) -> WhyNotSimulated | None:
+    """Return the reason why an object is skipped that an adapter has read; None if it is not.
+
+    The fields of a version that is not served cannot be read, so their errors say nothing.
+    """
+    unserved = not_judged.unserved_version(content) if strict and compiled.errors else None
+    return not_judged.managed_elsewhere(content) or unserved or (not_judged.unknown_fields(content) if strict else None)
+
+
+def _add_unread(controller: Controller, content: Content, result: Expansion, creation: PodCreation) -> None:
+    """Report an object of a kind without an adapter, unless it is known to create no pods."""
+    reason, unknown = skip_reason(content)
+    if not reason:
+        return
+    if creation.creates_none(controller.group, controller.kind):
+        result.notes.append(Problem.about(controller.object, ObjectNote.TAKEN_WITHOUT_PODS))
+        return
+    unknown_kind = f"{controller.kind}.{controller.group}" if unknown else ""
+    result.skipped.append(Problem.about(controller.object, NotSimulated(reason, unknown_kind)))
+
+
+def _once(manifests: Iterable[Content], result: Expansion) -> Iterator[Content]:
+    """Yield each object with a name once, in order; of those with different content, the one that sorts first as JSON."""
+    versions: dict[tuple[str, Controller], dict[bytes, Content]] = {}
+    for content in manifests:
+        texts = versions.setdefault((group_of(str(content.get("apiVersion"))), _controller(content)), {})
+        # A generated name is another one for each object.
+        text = decode.ENCODER.encode(content) if _has_name(content) else b"%d" % len(texts)
+        texts.setdefault(text, content)
+    for (_, controller), texts in versions.items():
+        contents = [texts[text] for text in sorted(texts)]
+        if not _has_name(contents[0]):
+            yield from contents
+            continue
+        yield contents[0]
+        if len(contents) > 1:
+            result.skipped.append(several(controller.object))
+
+
+def _has_name(content: Content) -> bool:
+    metadata = content.get("metadata")
+    return isinstance(metadata, Mapping) and bool(metadata.get("name"))
+
+
+def _controller(content: Content) -> Controller:
+    metadata = content.get("metadata")
+    fields = metadata if isinstance(metadata, Mapping) else {}
+    namespace, name = fields.get("namespace"), fields.get("name") or fields.get("generateName")
+    group = str(content.get("apiVersion") or "").rpartition("/")[0]
+    return Controller(str(content.get("kind")), str(namespace or "default"), str(name or "(without a name)"), group)
+
+
+def _add(
+    controller: Controller, compiled: Compiled, result: Expansion, gang: Gang | None, misspelt: Callable[[Compiled], str] | None
+) -> None:
+    objects = [dict(each) for each in compiled.objects]
+    without_pods = not compiled.errors and compiled.skipped == ONE_BY_ONE and not objects
+    if not without_pods and (reason := _why_skipped(compiled, objects, result, gang)):
+        words = misspelt(compiled) if misspelt is not None else ""
+        result.skipped.append(Problem.about(controller.object, NotSimulated(words) if words else reason))
+        return
+    about = functools.partial(Problem.about, controller.object)
+    if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
+        result.notes.append(about(ObjectNote.CREATES_NO_PODS))
+    objects, critical = gangs.without_groups_of_critical_pods(objects)
+    result.notes += [about(ObjectNote.CRITICAL_PODS)] if critical else []
+    if gang is not None:
+        objects, notes = gangs.on_request(controller.name, objects, gang)
+        result.notes += map(about, notes)
+    for each in objects:
+        name = identity(each)
+        result.origins[with_free_name(each, controller.object) if name in result.origins else name] = controller.object
+    result.objects += objects
+    result.notes += [about(NotExpressed(str(each.path), each.detail)) for each in compiled.losses]
+    warnings = (each for each in compiled.warnings if not _is_uid(each.path))
+    result.notes += [about(ConversionWarning(str(each.path), each.detail or str(each))) for each in warnings]
+
+
+def _misspelt(content: Content, place: Place, compiled: Compiled) -> str:
+    """Return the misspelt fields of an object that is skipped, or else its errors, with a position; empty if there are none."""
+    errors = not_judged.misspelt_fields(content) or compiled.errors
+    texts = [validation.described(each) for each in errors]
+    at = place(content, errors[0].path) if errors else ""
+    return "; ".join(texts) + (f" ({at})" if at else "")
+
+
+def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansion, gang: Gang | None) -> WhyNotSimulated | None:
+    """Return the reason why the *objects* of an object are not added; None if they are."""
+    if compiled.errors:
+        return NotSimulated("; ".join(validation.described(each) for each in compiled.errors))
+    if not compiled.owner.name:
+        return NameMissing()
+    constraints = () if gang is not None and gang.topology else _dropped_constraints(compiled)
+    if compiled.skipped or constraints:
+        return NotSimulated(compiled.skipped or "; ".join(constraints))
+    if taken := next((each for each in objects if each["kind"] != "Pod" and identity(each) in result.origins), None):
+        name = identity(taken)
+        origin = result.origins[name]
+        return CreatedTwice(name, origin)
+    if any(not _has_containers(each) for each in objects if each["kind"] == "Pod"):
+        return TemplateWithoutContainers()
+    return None
+
+
+def _dropped_constraints(compiled: Compiled) -> tuple[str, ...]:
+    """Return the constraints of an object that its pods would not have; a gang in one domain of a given key replaces them."""
+    return tuple(f"{each.path}: {each.detail}" for each in compiled.losses if each.required)
+
+
+def _is_uid(path: FieldPath) -> bool:
+    """Return whether *path* is the uid of an object: only names of objects and their deletion depend on it."""
+    return path.parts[-2:] == ("metadata", "uid")
+
+
+def _owner(content: Content) -> Controller | None:
+    """Return the controlling owner of an object."""
+    metadata = content.get("metadata")
+    references = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
+    for each in references if isinstance(references, list) else ():
+        if isinstance(each, Mapping) and each.get("controller") is True:
+            return Controller(str(each.get("kind")), _controller(content).namespace, str(each.get("name")))
+    return None
+
+
+def _has_containers(pod: Content) -> bool:
+    containers = pod["spec"].get("containers")
+    return isinstance(containers, list) and bool(containers)

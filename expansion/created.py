@@ -1,0 +1,79 @@
+"""The objects that controllers create for given ones, and what was not created; and the objects to look up."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from expansion.contents import Content
+from expansion.pod_owners import Controller
+from kubeapi.field_path import FieldPath
+from kubeapi.gather import gather
+from kubeapi.gathered import Given, ObjectList
+from kubeapi.names import Name
+from kubeapi.problem import Problem
+
+Place = Callable[[Mapping[str, Any], FieldPath], str]
+"""Returns where a field of an object is written, such as a file with a line; empty if that is not known."""
+
+
+@dataclasses.dataclass(slots=True)
+class Cluster:
+    """Further objects by kind, and those of other kinds."""
+
+    kinds: dict[str, ObjectList] = dataclasses.field(default_factory=dict)
+    others: ObjectList = dataclasses.field(default_factory=ObjectList)
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def from_sources(cls, objects: Iterable[Given]) -> Cluster:
+        """Return *objects* by kind."""
+        others = ObjectList()
+        kinds, problems = gather(objects, others)
+        return cls(kinds, others, problems)
+
+
+@dataclasses.dataclass(slots=True)
+class Expansion:
+    """Created objects, and what was not created.
+
+    Attributes:
+        objects: the groups and pods.
+        origins: the given object of each created object.
+        controllers: the given objects that were read.
+        manifests: the same objects.
+        kinds: the given objects of the kinds that are read.
+        skipped: objects that create pods and could not be read, with the reason.
+        others: the given objects of other kinds.
+        notes: what the created objects cannot express, and objects that create no pods.
+
+    """
+
+    objects: list[Content] = dataclasses.field(default_factory=list)
+    origins: dict[Name, Name] = dataclasses.field(default_factory=dict)
+    controllers: list[Controller] = dataclasses.field(default_factory=list)
+    manifests: list[Content] = dataclasses.field(default_factory=list)
+    kinds: dict[str, ObjectList] = dataclasses.field(default_factory=dict)
+    skipped: list[Problem] = dataclasses.field(default_factory=list)
+    notes: list[Problem] = dataclasses.field(default_factory=list)
+    others: ObjectList = dataclasses.field(default_factory=ObjectList)
+
+    def rename(self, taken: Collection[Name]) -> None:
+        """Rename the created pods whose names are *taken* by other pods of the cluster: most controllers add random letters."""
+        for each in self.objects if taken else ():
+            if each["kind"] == "Pod" and (name := identity(each)) in taken:
+                origin = self.origins.pop(name)
+                self.origins[with_free_name(each, origin)] = origin
+
+
+def identity(content: Content) -> Name:
+    """Return the kind, namespace and name of a created object."""
+    metadata = content["metadata"]
+    return Name(content["kind"], metadata.get("namespace") or "default", metadata["name"])
+
+
+def with_free_name(pod: Content, origin: Name) -> Name:
+    """Rename a *pod* that is created for the object *origin*, and whose name another pod has; return its name."""
+    pod["metadata"]["name"] += f"-of-{origin.kind.lower()}"
+    return identity(pod)

@@ -1,0 +1,164 @@
+"""Objects with the groups and pods that their controllers create, as the API server admits them, and the rest of the cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from expansion import controllers, generated_names
+from expansion.admission import new_values
+from expansion.admission.new_objects import admit_new_objects, queue_notes
+from expansion.admission.quota_charges import Rest
+from expansion.contents import parsed
+from expansion.created import Cluster, Expansion, Place
+from expansion.pod_creation import UNCHANGED, PodCreation
+from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
+from kubeapi.field_path import FieldPath
+from kubeapi.gather import gather, whole_name, written_name
+from kubeapi.gathered import GatheredObjects, Given, NameSearch
+from kubeapi.names import Name
+from kubeapi.problem import Problem
+
+
+def _nowhere(_content: Mapping[str, Any], _path: FieldPath) -> str:
+    return ""
+
+
+@dataclasses.dataclass(slots=True)
+class Expanded:
+    """Objects as they arise in a cluster.
+
+    Attributes:
+        objects: the given objects of the kinds that placement reads, and the groups, pods and claims that arise from all of them, as admitted.
+        others: the given objects of other kinds.
+        origins: the given object of each created object.
+        skipped: given objects that create pods, or may create pods, and were not expanded, with the reason.
+        notes: what is said about the others, such as parts that groups cannot express.
+        remaining: the objects of the cluster that these do not replace.
+        names: names of the given and the created objects, before the admission; empty if nothing is known of a cluster.
+        refused: given objects that the API server refuses, or whose pods it refuses, with the reason.
+        invalid: given objects with a value that no API server accepts, which are left out.
+        unread: objects of the cluster that cannot be read, or not in full.
+
+    """
+
+    objects: list[Given]
+    others: list[Given]
+    origins: Mapping[Name, Name]
+    skipped: list[Problem]
+    notes: list[Problem]
+    remaining: list[Given] = dataclasses.field(default_factory=list)
+    names: frozenset[Name] = frozenset()
+    refused: list[Problem] = dataclasses.field(default_factory=list)
+    invalid: list[Problem] = dataclasses.field(default_factory=list)
+    unread: list[Problem] = dataclasses.field(default_factory=list)
+
+    def manifests(self) -> Iterator[dict[str, Any]]:
+        """Yield ``objects`` as parsed JSON, by kind."""
+        kinds, _ = gather(self.objects)
+        return (content for listed in kinds.values() for each in listed if (content := parsed(each)) is not None)
+
+
+def expand(
+    objects: Iterable[Given],
+    cluster: Iterable[Given] | None = None,
+    creation: PodCreation = UNCHANGED,
+    *,
+    strict: bool = False,
+    place: Place = _nowhere,
+) -> Expanded:
+    """Return *objects* with the groups and pods that arise from them in a cluster.
+
+    They replace objects of the same name in the cluster, and what their controllers created there.
+
+    Args:
+        objects: JSON text or parsed JSON of objects or of lists, or gathered objects.
+        cluster: the same of the objects of the cluster; None if nothing is known of one.
+        creation: what is changed about the creation of pods.
+        strict: *objects* and *cluster* are all that there is.  New objects are validated in full, as the API server does; a name that no
+            object has is an error.  Otherwise new objects may lack fields, such as images, and only the values that decide on placement
+            are validated.
+        place: for a parsed object and the path of a field, returns where the field is written, such as a file with a line, for errors of a
+            strict expansion.
+
+    """
+    known = Cluster.from_sources(cluster or ())
+    place_if_strict = place if strict else None
+    created = controllers.create_objects(generated_names.named(objects), known, creation, place_if_strict)
+    # Sorted once: a cluster has a great many objects.
+    own = _with_created((each for listed in created.kinds.values() for each in listed.given()), created.objects)
+    result, rest = Expanded(own, [*created.others], created.origins, created.skipped, created.notes), Rest()
+    if cluster is not None:
+        replaced = _Replaced(own, created, known)
+        result.remaining, rest = replaced.remaining(), replaced.rest
+        result.names = frozenset(_names(own))
+        result.notes += queue_notes(known.others)
+    if not strict:
+        result.objects = [*new_values.without_invalid(own, result.invalid)]
+    admitted = admit_new_objects(created, rest, place_if_strict)
+    result.objects = _with_created(result.objects, admitted.changed)
+    result.refused += admitted.refused
+    result.notes += admitted.notes
+    result.unread += [*known.problems, *admitted.unread]
+    return result
+
+
+class _Replaced:
+    """Objects of *cluster* that *own*, with what their controllers *created*, replace."""
+
+    def __init__(self, own: Iterable[Given], created: Expansion, cluster: Cluster) -> None:
+        self._own, self._created, self._cluster = {*_names(own)}, created, cluster
+        self._short_names = {each.name for each in self._own}
+        self._owners = PodOwners(created.controllers, cluster.kinds)
+        self._kept: set[Name] = set()
+        self.rest = Rest(cluster.kinds, others=cluster.others)
+        """The rest of the cluster, with the replaced pods."""
+
+    def remaining(self) -> list[Given]:
+        """Return the objects that are not replaced; created pods with the name of one of another controller get another name."""
+        mentioned = NameSearch((*self._short_names, *self._owners.names))
+        remaining = [
+            each
+            for kind, listed in self._cluster.kinds.items()
+            for each in listed.given(self._is_replaced, None if kind in OWNED_BY_WORKLOAD else mentioned)
+        ]
+        self._created.rename(self._kept)
+        return remaining
+
+    def _is_replaced(self, stored: GatheredObjects) -> bool:
+        """Return whether *stored* is replaced; a pod is added to ``rest``."""
+        # Read once, and most are excluded by their text: a cluster has a great many objects.
+        text = stored.text
+        if written_name(text)[1] not in self._short_names and not self._owners.mentions(text):
+            return False
+        gathered = GatheredObjects(stored.kind, stored.api_version, text)
+        name = _name(gathered)
+        if name in self._own and name in self._created.origins and self._owners.has_other_owner(gathered):
+            self._kept.add(name)
+            return False
+        owner = self._owners.owner(gathered)
+        if name not in self._own and owner is None:
+            return False
+        if gathered.kind == "Pod":
+            self.rest.replaced.append(stored)
+            self.rest.owners |= {owner} if owner is not None else set()
+        return True
+
+
+def _with_created(objects: Iterable[Given], created: Sequence[Given]) -> list[Given]:
+    """Return *objects* and those *created*, which replace those of the same name."""
+    names = {*_names(created)}
+    if not names:
+        return [*objects, *created]
+    kinds, _ = gather(objects)
+    return [*(each for listed in kinds.values() for each in listed.given(lambda each: _name(each) in names)), *created]
+
+
+def _names(objects: Iterable[Given]) -> Iterator[Name]:
+    kinds, _ = gather(objects)
+    return (_name(gathered) for listed in kinds.values() for gathered in listed)
+
+
+def _name(gathered: GatheredObjects) -> Name:
+    return Name(gathered.kind, *(whole_name(gathered) or ("", "")))

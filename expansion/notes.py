@@ -1,0 +1,277 @@
+"""What is said about the objects that a person writes: what controllers and the API server make of them, as values without text."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import ClassVar
+
+from kubeapi.names import Name
+from kubeapi.problem import ProblemKind
+from kubeapi.resource_names import Quantity, unit_of_quota
+
+# Objects of controllers.
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotSimulated:
+    """Object that creates pods, or may create pods, which are not simulated.
+
+    Attributes:
+        detail: text of its adapter, or of the rules of its kind.
+        unknown_kind: its kind and API group if it is not known whether it creates pods.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    detail: str
+    unknown_kind: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ManagedElsewhere:
+    """Object whose *field* names another controller than the usual one."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    field: str
+    manager: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FieldsUnknown:
+    """Object with *fields* that *source*, its project in a version, does not have."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    fields: tuple[str, ...]
+    source: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CreatedTwice:
+    """Object for which *duplicate* is created, as it is for *origin*."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    duplicate: Name
+    origin: Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TemplateWithoutContainers:
+    """Object with a pod template that has no containers."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NameMissing:
+    """Object without a name and without a prefix for a generated one."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+
+
+WhyNotSimulated = NotSimulated | ManagedElsewhere | FieldsUnknown | CreatedTwice | TemplateWithoutContainers | NameMissing
+"""Why the pods of an object are not simulated."""
+
+
+class ObjectNote(enum.StrEnum):
+    """What is said about a given object by its kind alone."""
+
+    HAS_ENDED = "has-ended"
+    CREATES_NO_PODS = "creates-no-pods"
+    TAKEN_WITHOUT_PODS = "taken-without-pods"
+    WITHOUT_PODS = "without-pods"
+    HAS_NODE = "has-node"
+    CRITICAL_PODS = "critical-pods"
+    KUEUE_GROUP = "kueue-group"
+
+    @property
+    def problem_kind(self) -> ProblemKind:
+        """Return the kind, which has the same word."""
+        return ProblemKind(self.value)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotExpressed:
+    """Field of an object that groups cannot express; *detail* is the text of its adapter."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_EXPRESSED
+    field: str
+    detail: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ConversionWarning:
+    """Warning about a field of an object that is converted; *detail* is the text of its adapter."""
+
+    problem_kind: ClassVar = ProblemKind.CONVERSION_WARNING
+    field: str
+    detail: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class JudgedAsGang:
+    """Pods without a group that are judged as one gang."""
+
+    problem_kind: ClassVar = ProblemKind.GANG_REQUEST
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GangsKept:
+    """Consequence for groups of the option that judges pods as one gang.
+
+    Attributes:
+        keeps_policies: whether the tree has gangs, which are kept.
+        topology: topology key of whose domains each tree must be in one; empty if none is requested.
+        replaced: topology key of the tree that it replaces.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.GANG_REQUEST
+    keeps_policies: bool = False
+    topology: str = ""
+    replaced: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotOneGang:
+    """Pods of several *namespaces* or *schedulers*, which cannot be one gang as requested."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_ONE_GANG
+    namespaces: tuple[str, ...] = ()
+    schedulers: tuple[str, ...] = ()
+
+
+# Admission by the API server, and by others.
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RefusedByServer:
+    """Object that the API server refuses, or whose pods it refuses.
+
+    Attributes:
+        detail: its text.
+        position: file, line and column of the error; empty if they are not known.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.REFUSED
+    detail: str
+    position: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TemplateMissing:
+    """Pods that name a ResourceClaimTemplate which does not exist; *similar* is the name of a similar one."""
+
+    problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
+    template: Name
+    similar: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FieldsUnreadable:
+    """ResourceQuota, LimitRange or RuntimeClass with fields that cannot be read, with the error of each; they are not applied."""
+
+    problem_kind: ClassVar = ProblemKind.INVALID_FIELD
+    errors: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KueueQuotas:
+    """Number of queues of Kueue in the cluster, whose quotas are not considered."""
+
+    problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
+    queues: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlaceUnknown:
+    """Claims of classes that provide volumes at once; *ephemeral*: those of the ephemeral volumes of an object's pods."""
+
+    problem_kind: ClassVar = ProblemKind.VOLUME_PLACE_UNKNOWN
+    ephemeral: bool = False
+
+
+# ResourceQuotas that refuse new objects, or may refuse them.
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QuotaExceeded:
+    """New objects that need more of a resource than a ResourceQuota leaves.
+
+    Attributes:
+        quota: the ResourceQuota.
+        quota_resource: name of the resource in the ResourceQuota.
+        free: amount that it leaves.
+        needed: amount that the new objects need together.
+        may_exist: True if it may count some of the objects already, so that there would be enough.
+
+    """
+
+    quota: Name
+    quota_resource: str
+    free: Quantity
+    needed: Quantity
+    may_exist: bool = False
+
+    @property
+    def problem_kind(self) -> ProblemKind:
+        """Return whether the quota refuses the objects, or may refuse them."""
+        return ProblemKind.QUOTA_UNKNOWN if self.may_exist else ProblemKind.REFUSED
+
+    @property
+    def resource(self) -> str:
+        """Return the resource in whose units the amounts are."""
+        return unit_of_quota(self.quota_resource)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QuotaRequiresAmounts:
+    """Pods with a container that lacks requests or limits that a ResourceQuota limits.
+
+    Attributes:
+        quota: the ResourceQuota.
+        quota_resources: names of their resources in the ResourceQuota.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.REFUSED
+    quota: Name
+    quota_resources: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectsUncounted:
+    """Objects that a ResourceQuota counts, and that a controller creates in an unknown number.
+
+    Attributes:
+        quota: the ResourceQuota.
+        quota_resource: name of the resource in the ResourceQuota.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.QUOTA_UNKNOWN
+    quota: Name
+    quota_resource: str
+
+
+QuotaCause = QuotaExceeded | QuotaRequiresAmounts | ObjectsUncounted
+"""Why a ResourceQuota refuses new objects; ``ObjectsUncounted`` and, with *may_exist*, ``QuotaExceeded`` say that it may refuse them."""
+
+
+Note = (
+    WhyNotSimulated
+    | ObjectNote
+    | NotExpressed
+    | ConversionWarning
+    | JudgedAsGang
+    | GangsKept
+    | NotOneGang
+    | RefusedByServer
+    | TemplateMissing
+    | FieldsUnreadable
+    | KueueQuotas
+    | PlaceUnknown
+    | QuotaCause
+)
+"""What is said about an object, besides the groups and pods that arise."""

@@ -1,0 +1,48 @@
+"""Creation of the pods of controllers' objects: what a caller can change about it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from expansion.contents import Content
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Gang:
+    """Gang of all pods; *topology* is the node label of its one domain, empty for no constraint."""
+
+    topology: str = ""
+
+    def spec(self, pods: int) -> Content:
+        """Return the spec of the PodGroup of *pods* pods."""
+        spec: Content = {"schedulingPolicy": {"gang": {"minCount": pods}}}
+        return spec | self.constraints()
+
+    def constraints(self) -> Content:
+        """Return the topology constraint as a part of the spec of a group; empty if there is none."""
+        return {"schedulingConstraints": {"topology": [{"key": self.topology}]}} if self.topology else {}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodCreation:
+    """Creation of the pods of the given objects.
+
+    Attributes:
+        gang: gang to make of objects that are none; None for no change.
+        levels: node labels by the names of other schedulers' topology levels.
+        without_pods: unknown kinds that create no pods, as ``KIND`` or ``KIND.GROUP``.
+
+    """
+
+    gang: Gang | None = None
+    levels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    without_pods: frozenset[str] = frozenset()
+
+    def creates_none(self, group: str, kind: str) -> bool:
+        """Return whether objects of a kind are said to create no pods."""
+        return not self.without_pods.isdisjoint((kind, f"{kind}.{group}"))
+
+
+UNCHANGED = PodCreation()
+"""As their controllers create them."""

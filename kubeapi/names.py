@@ -1,0 +1,22 @@
+"""Names of objects, and the kinds whose objects are in no namespace."""
+
+from __future__ import annotations
+
+import dataclasses
+
+CLUSTER_SCOPED = frozenset(
+    {
+        *("PriorityClass", "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"),
+        "RuntimeClass",
+        *("ResourceSlice", "DeviceClass", "DeviceTaintRule"),
+    }
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Name:
+    """Identity of an object.  The namespace of a cluster-scoped object is empty."""
+
+    kind: str
+    namespace: str
+    name: str

@@ -1,0 +1,189 @@
+"""Problems and notes in words: those of files and of objects at PATH; ``scheduler_core.wording`` has the words of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from expansion import notes
+from expansion.notes import Note, ObjectNote
+from kubeapi.names import Name
+from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
+from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
+from muster.render import file_notes as files
+from muster.render.file_notes import FileNote, RefusedRequest
+from scheduler_core.causes.input_problems import KindNotServed, NodeUnknown
+from scheduler_core.wording import problem_words as of_objects
+from scheduler_core.wording.nouns import counted
+from scheduler_core.wording.titles import label
+
+_NAMES_KIND = ObjectLeftOut | KindNotServed | NodeUnknown | notes.FieldsUnreadable
+"""Facts with a message that names the kind of their object."""
+_REQUESTS = {
+    RefusedRequest.LIST: "cannot be listed",
+    RefusedRequest.READ: "cannot be read",
+    RefusedRequest.DISCOVERY: "its version and APIs cannot be read",
+    RefusedRequest.REVIEW_PERMISSIONS: "its permissions cannot be reviewed",
+}
+_OBJECT_NOTES = {
+    ObjectNote.HAS_ENDED: "it has ended and creates no more pods",
+    ObjectNote.CREATES_NO_PODS: "it creates no pods now",
+    ObjectNote.TAKEN_WITHOUT_PODS: "--no-pods: it is taken to create no pods",
+    ObjectNote.WITHOUT_PODS: "it has no pods, or they have ended: it is not judged",
+    ObjectNote.HAS_NODE: "its pod template sets nodeName, so its pods are not scheduled: they are not judged",
+    ObjectNote.CRITICAL_PODS: "a group cannot have the system priority class of its pods: they are placed one by one",
+    ObjectNote.KUEUE_GROUP: "Kueue admits the pods of its pod groups together; here they are placed one by one: --gang judges them as one gang",
+}
+
+
+def problem_words(problem: Problem) -> str:
+    """Return the message of a problem or note."""
+    words = reason_words(problem)
+    return f"refused by the API server: {words}" if problem.kind is ProblemKind.REFUSED else words
+
+
+def reason_words(problem: Problem) -> str:
+    """Return the message of a problem; of objects that the API server refuses only its reason."""
+    fact = problem.fact
+    if isinstance(fact, FileNote):
+        return _file_words(fact)
+    return _note_words(fact, problem.names) if isinstance(fact, Note) else of_objects.problem_words(problem)
+
+
+def object_words(problem: Problem) -> str:
+    """Return what a problem is about: ``Kind name`` or ``Kind namespace/name``, several of these, or a place."""
+    if isinstance(problem.fact, notes.JudgedAsGang | notes.NotOneGang):
+        more = len(problem.names) - 1
+        return f"{label(problem.names[0])} (and {counted(more, 'more pod')})" if more else label(problem.names[0])
+    return of_objects.object_words(problem)
+
+
+def grouped(problems: Iterable[Problem]) -> list[list[Problem]]:
+    """Return lists of problems with the same fact, which one message can tell, in the order of the first ones."""
+    groups: dict[tuple[Fact, str], list[Problem]] = {}
+    for problem in problems:
+        kind = problem.names[0].kind if problem.names and isinstance(problem.fact, _NAMES_KIND) else ""
+        groups.setdefault((problem.fact, kind), []).append(problem)
+    return [*groups.values()]
+
+
+def shown_order(problem: Problem) -> tuple[str, str]:
+    """Return the key by which problems are sorted in a list: the object, then the message."""
+    return object_words(problem), reason_words(problem)
+
+
+def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR0911 - one case for each kind of note
+    match fact:
+        case ObjectNote():
+            return _OBJECT_NOTES[fact]
+        case notes.NotExpressed() | notes.ConversionWarning():
+            return f"{fact.field}: {fact.detail}"
+        case notes.JudgedAsGang():
+            return "without a group: --gang judges the pods at PATH as one gang"
+        case notes.GangsKept():
+            return "; ".join(_gang_words(fact))
+        case notes.NotOneGang():
+            return f"cannot be one gang: {_apart_words(fact)}"
+        case notes.RefusedByServer():
+            return f"{fact.detail} ({fact.position})" if fact.position else fact.detail
+        case notes.TemplateMissing():
+            hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
+            return f"there is no {label(fact.template)}{hint}"
+        case notes.FieldsUnreadable():
+            return _unreadable_words(fact, names)
+        case notes.KueueQuotas():
+            return f"quotas of Kueue are not considered (the cluster has {counted(fact.queues, 'ClusterQueue')})"
+        case notes.PlaceUnknown():
+            of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
+            return f"{of_pods}its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
+    return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
+
+
+def _unreadable_words(fact: notes.FieldsUnreadable, names: Iterable[Name]) -> str:
+    listed = "; ".join(f"{field} {error}" for field, error in fact.errors)
+    sets_fields = any(name.kind == "RuntimeClass" for name in names)
+    return f"{listed}; {'these fields have no effect' if sets_fields else 'what these amounts limit is not judged'}"
+
+
+def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
+    match fact:
+        case files.NoFile():
+            return f"has no {', '.join(fact.suffixes)} file"
+        case files.FileUnreadable():
+            return f"cannot be read: {fact.error}"
+        case files.FileTooLarge(most_json, None):
+            return f"must be at most {most_json:,} bytes; split the file"
+        case files.FileTooLarge(most_json, most_yaml):
+            return f"must be at most {most_yaml:,} bytes of YAML, or {most_json:,} of JSON"
+        case files.TextNotJson():
+            return f"is not JSON: {fact.error}; the text up to the next object is left out"
+        case files.KeyRepeated():
+            return f"{fact.error}; the object is left out"
+        case files.DocumentUnreadable():
+            return f"{fact.error}; it is left out" if fact.left_out else fact.error
+        case files.AlsoDefined():
+            return f"{label(fact.duplicate)} is also in {fact.first_place}; only that one is checked"
+        case files.RequestRefused():
+            return f"{_REQUESTS[fact.request_kind]}: {fact.error}"
+    assert_never(fact)
+
+
+def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
+    advice = ""
+    match fact:
+        case notes.NotSimulated(why, unknown_kind):
+            advice = f"; if it creates none, give --no-pods {unknown_kind}" if unknown_kind else ""
+        case notes.ManagedElsewhere():
+            why = (
+                f"{fact.field} is {fact.manager}: that controller creates the pods, in this cluster or in another one; "
+                "remove the field to judge them here"
+            )
+        case notes.FieldsUnknown():
+            why = f"{', '.join(fact.fields)}: not in {fact.source}, so its pods are not known; remove or correct it"
+        case notes.CreatedTwice():
+            why = f"{label(fact.duplicate)} is also created for {label(fact.origin)}: set the metadata.uid of both, or rename one"
+        case notes.TemplateWithoutContainers():
+            why = "a pod template has no containers, so the API server refuses its pods"
+        case notes.NameMissing():
+            why = "metadata.name or metadata.generateName is required"
+    return f"{why}; its pods are not simulated{advice}"
+
+
+def _gang_words(fact: notes.GangsKept) -> Iterable[str]:
+    if fact.keeps_policies and fact.topology:
+        yield f"its own gangs are kept; each tree of groups must be in one domain of {fact.topology}"
+    elif fact.keeps_policies:
+        yield "it has gangs of its own, which --gang does not change"
+    if fact.replaced:
+        yield f"--topology {fact.topology} replaces its topology constraint {fact.replaced}"
+
+
+def _apart_words(fact: notes.NotOneGang) -> str:
+    if fact.namespaces:
+        return f"their namespaces are {', '.join(fact.namespaces)}, and a PodGroup is in one; judge them one namespace at a time"
+    return f"their schedulers are {', '.join(fact.schedulers)}; a gang has one"
+
+
+def _quota_words(cause: notes.QuotaCause) -> str:
+    quota = f"quota {cause.quota.namespace}/{cause.quota.name}"
+    match cause:
+        case notes.QuotaExceeded():
+            free, needed = (size(cause.resource, each) for each in (cause.free, cause.needed))
+            words = f"{quota} leaves {free} {_quota_resource(cause.quota_resource)}, {needed} needed"
+            return f"{words}, unless some of them exist already: they are not in the input" if cause.may_exist else words
+        case notes.QuotaRequiresAmounts():
+            return f"{quota} refuses pods without {', '.join(cause.quota_resources)}"
+        case notes.ObjectsUncounted():
+            return f"{quota} limits {_quota_resource(cause.quota_resource)}; how many its controller creates is not considered"
+    assert_never(cause)
+
+
+def _quota_resource(quota_resource: str) -> str:
+    """Return the name of a resource in quotas, in words."""
+    base, of_class = without_section(quota_resource), ""
+    for marker in (OF_STORAGE_CLASS, OF_DEVICE_CLASS):
+        if marker in quota_resource:
+            name, _, base = quota_resource.partition(marker)
+            base, of_class = without_section(base), f" of class {name}"
+    base = base.removeprefix(COUNT)
+    return f"{base} of limits" if quota_resource.startswith(LIMITS) else f"{base}{of_class}"

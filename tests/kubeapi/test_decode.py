@@ -1,0 +1,24 @@
+"""Messages of decoding errors."""
+
+import pytest
+
+from kubeapi import decode
+
+
+@pytest.mark.parametrize(
+    ("message", "texts"),
+    [
+        ("Expected `int | null`, got `str` - at `$.spec.priority`", "spec.priority must be a whole number, not a string"),
+        ("Expected `int` <= 2147483647 - at `$.spec.priority`", "spec.priority must be at most 2147483647"),
+        ("Expected `int` >= -1 - at `$.a[0].b`", "a[0].b must be at least -1"),
+        ("Expected `array | null`, got `object` - at `$.spec.containers`", "spec.containers must be a list, not an object"),
+        ("Expected `str`, got `bool` - at `$.metadata.labels[...]`", "a value of metadata.labels must be a string, not true or false"),
+        ("Expected `object`, got `array`", "it must be an object, not a list"),
+        ("Object missing required field `key` - at `$.spec.taints[0]`", "spec.taints[0].key is missing"),
+        ("Object missing required field `key`", "key is missing"),
+        ("Integer value out of range - at `$.a`", "a: Integer value out of range"),
+        ("Something else", "it: Something else"),
+    ],
+)
+def test_a_wrong_shape_is_reported_with_its_field(message, texts):
+    assert texts == decode.shape_error(message)
