@@ -61,6 +61,7 @@ def main() -> None:
         compared = [
             ("mixed: 10,000 documents in 2,500 files", lint_corpora.mixed(folder / "mixed", 2500), "mixed", MIXED_TIMES),
             ("scheduling kinds alone, 2,500 files", lint_corpora.scheduling(folder / "scheduling", 2500), "scheduling", None),
+            ("20,000 documents, pods and groups in other files", lint_corpora.across(folder / "across", 100), "across", None),
             ("200 largest Workloads", lint_corpora.largest(folder / "largest", 200), "largest", LARGEST_TIMES),
         ]
         _compare(folder, compared)

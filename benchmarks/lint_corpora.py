@@ -1,7 +1,7 @@
 """Corpora for ``bench_lint``: manifests that are the same in every run, and JSON Schemas of their kinds for the peer.
 
 ``mixed``: files with a Workload, a PodGroup, a Pod and a Deployment; about one document in twenty is broken.  ``scheduling``: the
-same without the Deployment.  ``largest``: Workloads with 4,680 templates.  ``one_file``: small documents in one file.
+same without the Deployment.  ``across``: pods and their groups in files far from each other.  ``largest``: Workloads with 4,680 templates.  ``one_file``: small documents in one file.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ FAULTS = (
     ("Workload", f"apiVersion: {VERSION}\n", ""),
 )
 """Kind, text and its replacement: one for each of fifteen faults."""
+_GROUP = f"apiVersion: {VERSION}\nkind: PodGroup\nmetadata:\n  name: g-{{0:06}}\nspec:\n  schedulingPolicy:\n    gang:\n      minCount: 1\n"
+_POD = (
+    "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p-{0:06}\n  labels:\n    app.kubernetes.io/name: training-{0:06}\n"
+    "spec:\n  schedulingGroup:\n    podGroupName: g-{0:06}\n  containers:\n  - name: main\n    image: registry.example/training:1\n"
+)
 _LABELS = {f"example.com/label-{number}": f"value-{number}" for number in range(6)}
 
 
@@ -65,6 +70,16 @@ def scheduling(folder: Path, files: int) -> int:
     return mixed(folder, files, kinds=("Workload", "PodGroup", "Pod"))
 
 
+def across(folder: Path, files: int) -> int:
+    """Write *files* files with 100 small PodGroups and as many with their Pods, which come later; return the number of documents."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(files):
+        numbers = range(100 * number, 100 * number + 100)
+        for name, text in (("groups", _GROUP), ("pods", _POD)):
+            (folder / f"{name}-{number:05}.yaml").write_text("---\n".join(map(text.format, numbers)), encoding="utf-8")
+    return 200 * files
+
+
 def largest(folder: Path, files: int) -> int:
     """Write *files* Workloads of the largest valid size, one in 25 of them broken; return the number of documents."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,17 +94,10 @@ def largest(folder: Path, files: int) -> int:
 
 def one_file(file: Path, documents: int) -> int:
     """Write small PodGroups, Pods of them, and ConfigMaps into one file; return the number of documents."""
-    group = (
-        f"apiVersion: {VERSION}\nkind: PodGroup\nmetadata:\n  name: g-{{0:06}}\nspec:\n  schedulingPolicy:\n    gang:\n      minCount: 1\n"
-    )
-    pod = (
-        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p-{0:06}\n  labels:\n    app.kubernetes.io/name: training-{0:06}\n"
-        "spec:\n  schedulingGroup:\n    podGroupName: g-{0:06}\n  containers:\n  - name: main\n    image: registry.example/training:1\n"
-    )
     other = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c-{0:06}\n  namespace: default\ndata:\n  level: info\n  retries: '3'\n  name: training-{0:06}\n  checkpoints: s3://training/{0:06}\n"
     with file.open("w", encoding="utf-8") as stream:
         for number in range(documents // 3):
-            stream.write("---\n".join(("", *(each.format(number) for each in (group, pod, other)))))
+            stream.write("---\n".join(("", *(each.format(number) for each in (_GROUP, _POD, other)))))
     return documents // 3 * 3
 
 

@@ -45,8 +45,8 @@ class Document(Record, frozen=True, eq=False):
         return self.chunk.lines.excerpt(line)
 
 
-class Unreadable(Record, frozen=True):
-    """Document, or whole file, that cannot be read; ``end_column`` is the column after the last one of the line."""
+class NoObject(Record, frozen=True):
+    """Part of a file that has no object; ``end_column`` is the column after the last one of the line."""
 
     file: str
     line: int
@@ -56,15 +56,12 @@ class Unreadable(Record, frozen=True):
     end_column: int = 1
 
 
-class NotKubernetes(Record, frozen=True):
-    """Document that is not a Kubernetes object, or file without documents; for ``end_column``, see Unreadable."""
+class Unreadable(NoObject, frozen=True):
+    """Document, or whole file, that cannot be read."""
 
-    file: str
-    line: int
-    column: int
-    message: str
-    source: str = ""
-    end_column: int = 1
+
+class NotKubernetes(NoObject, frozen=True):
+    """Document that is not a Kubernetes object, or file without documents."""
 
 
 class Start(Record, frozen=True):

@@ -1,4 +1,7 @@
-"""Objects of many files outside of Python's memory: encoded in ``ByteStore``, with some numbers in arrays, about 70 bytes for each."""
+"""Objects of many files outside of Python's memory: encoded in ``ByteStore``, with some numbers in arrays, about 70 bytes for each.
+
+A database takes more time for the same, see docs/benchmarks.md.
+"""
 
 from __future__ import annotations
 
