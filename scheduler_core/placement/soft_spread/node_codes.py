@@ -17,6 +17,8 @@ from scheduler_core.plugins.profile import ShapeProfile
 
 _TOP = 2**32
 """Above the sum of all scores of a node."""
+_FEW = 512
+"""Number of codes up to which sorting all of them is fastest."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -81,7 +83,7 @@ class NodeCodes:
 
 def smallest(codes: Ints, count: int) -> Ints:
     """Return the positions of the *count* smallest, in order."""
-    if len(codes) <= count:
-        return codes.argsort()
+    if len(codes) <= max(count, _FEW):
+        return codes.argsort()[:count]
     chosen = codes.argpartition(count - 1)[:count]
     return chosen[codes[chosen].argsort()]
