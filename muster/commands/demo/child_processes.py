@@ -40,7 +40,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 def muster(line: str) -> list[str]:
     """Return the words of a line that begins with ``muster``, for this installation of Muster."""
-    return [sys.executable, "-m", *shlex.split(line)]
+    # -P: a folder of the demonstration can have the name of a package.
+    return [sys.executable, "-P", "-m", *shlex.split(line)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
