@@ -1,6 +1,6 @@
 """API of Kubernetes as all packages know it; imports none of ours.
 
-A module has the structs of one sort of objects, each with all the fields that any package reads.
+A module of types has the structs of one sort of objects, each with all the fields that any package reads.
 
 affinity         affinity of pods to nodes and to other pods
 content          formats of names, labels and condition reasons
