@@ -24,11 +24,12 @@ def environment(folder, assets):
 
 
 def processes(folder):
-    """Those that have *folder* on their command lines."""
+    """Those that work in *folder*, or have it on their command lines."""
     results = []
-    for each in Path("/proc").glob("[0-9]*/cmdline"):
+    for each in Path("/proc").glob("[0-9]*"):
         try:
-            results += [each.parent.name] if str(folder).encode() in each.read_bytes() else []
+            works = (each / "cwd").readlink().is_relative_to(folder)
+            results += [each.name] if works or str(folder).encode() in (each / "cmdline").read_bytes() else []
         except OSError:
             continue
     return results
