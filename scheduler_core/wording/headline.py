@@ -12,7 +12,6 @@ from scheduler_core.causes.groups import ChildrenDoNotFit, ChildrenInDomain, Fai
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.causes.resources import FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge, ResourceCause
-from scheduler_core.model.resource_values import row_of
 from scheduler_core.wording import phrases
 from scheduler_core.wording.device_words import device_words
 from scheduler_core.wording.nouns import SHOWN, counted, level, listed
@@ -116,7 +115,7 @@ def _amounts(group: _Group, shortage: ResourceCause, besides: str) -> str:
     best, needing = group.best, f" for {group.path[-1].name}" if group.of_name else ""
     match shortage:
         case NoneFree():
-            return f"no {row_of(shortage.resource)} is free{group.where}{besides}{needing}"
+            return f"no {phrases.noun_of(shortage.resource, 1)} is free{group.where}{besides}{needing}"
         case RequestTooLarge():
             requested, largest = phrases.amount(shortage.resource, shortage.needed), size_of(shortage.resource, shortage.largest)
             return f"a pod{group.of_name} requests {requested}, more than {COMPARED[shortage.compared_nodes]} ({largest})"
@@ -140,7 +139,7 @@ def _amounts(group: _Group, shortage: ResourceCause, besides: str) -> str:
 
 def _free(shortage: InsufficientResource) -> str:
     if not shortage.free:
-        return f"no {row_of(shortage.resource)} is"
+        return f"no {phrases.noun_of(shortage.resource, 1)} is"
     return f"only {phrases.amount(shortage.resource, shortage.free)} {phrases.is_or_are(shortage.resource, shortage.free)}"
 
 
