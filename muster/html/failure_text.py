@@ -94,7 +94,7 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
         note = f"each: {note}"
     area, need = areas.get(row.amounts.nodes.tobytes()) if row.represented == 1 else None, figure.needs[0]
     if row.amounts.capacity is None:
-        return Gauge(row.title, area, tuple(strokes), note, enough=row.amounts.free >= need.amount)
+        return Gauge(row.title, area, tuple(strokes), note, enough=not figure.fails and row.amounts.free >= need.amount)
     if len(figure.needs) > 1:
         return Gauge(row.title, area, tuple(strokes), f"capacity for {counted(row.amounts.capacity, 'pod')}", note=note)
     fitting = min(row.amounts.capacity, need.pods)

@@ -6,6 +6,7 @@ A *path* has the names of the groups from the root to the group that the cause i
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 
 from scheduler_core.causes.attempts import AttemptReason, FitError
 from scheduler_core.causes.domains import AttemptFailed, DomainCause
@@ -266,3 +267,36 @@ class GroupUnschedulable:
 
 
 PodCause = FitError | GroupUnschedulable | StorageExceeded | AttemptError | PluginFailed | VictimsAwaited
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FailingGroup:
+    """Group that fails in the best domains of its parents.
+
+    Attributes:
+        cause: why it fails; ChildrenInDomain if it fits alone, but not together with what the children of its parent took before.
+        around: the domains of its parents, the outermost first; parents without a constraint are left out.
+
+    """
+
+    cause: FailedGroup | PodsLeftOver | ChildrenInDomain
+    around: tuple[Domain, ...] = ()
+
+
+def failing_groups(causes: Sequence[object]) -> Iterator[FailingGroup]:
+    """Yield the groups of a root that fail, with their causes in full; the first one decides."""
+    first = next((each for each in causes if isinstance(each, PodsDoNotFit | ChildrenDoNotFit | PartlyPlaced)), None)
+    for cause in first.groups if isinstance(first, PartlyPlaced) else (first,) if first is not None else ():
+        yield from _failing(cause, ())
+
+
+def _failing(cause: FailedGroup | PodsLeftOver, around: tuple[Domain, ...]) -> Iterator[FailingGroup]:
+    if not isinstance(cause, ChildrenDoNotFit) or not cause.domains[0].failing:
+        yield FailingGroup(cause, around)
+        return
+    best = cause.domains[0]
+    inside = (*around, best.domain) if best.domain.key and best.domain not in around else around
+    if best.taken:
+        yield FailingGroup(best, inside)
+    for child in best.failing[1 if best.taken else 0 :]:
+        yield from _failing(child, inside)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import DomainCause
-from scheduler_core.causes.groups import ChildrenDoNotFit, ChildrenInDomain, FailedGroup, PartlyPlaced, Path, PodsDoNotFit, PodsLeftOver
+from scheduler_core.causes.groups import ChildrenInDomain, Path, PodsDoNotFit, PodsLeftOver, failing_groups
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.causes.resources import FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge, ResourceCause
@@ -26,7 +26,8 @@ def headline(causes: Sequence[Cause], *, promised: bool = False) -> str:
     Amounts are those of the domain that holds the most of them, on nodes that they can use.  *promised*: capacity for nominated pods of
     other roots is not free.
     """
-    match _deciding(causes):
+    decides = next(failing_groups(causes), None)
+    match decides and decides.cause:
         case ChildrenInDomain(_, _, (first, *_), taken):
             return f"{first.path[-1].name} fits alone, but not together with {listed([each.group.name for each in taken], SHOWN)}"
         case PodsDoNotFit() as cause:
@@ -84,18 +85,6 @@ class _Group:
             return f" on its node {self.own_node}"
         key = self.best.domain.key
         return f" {'on' if level(key) == 'node' else 'in'} {domain_text(self.best.domain)}" if key else ""
-
-
-def _deciding(causes: Sequence[Cause]) -> FailedGroup | PodsLeftOver | ChildrenInDomain | None:
-    """Return the first group that fails; or the children of which the first to fail fits alone, with what the others took."""
-    first = next((each for each in causes if isinstance(each, PodsDoNotFit | ChildrenDoNotFit | PartlyPlaced)), None)
-    cause: FailedGroup | PodsLeftOver | None = first.groups[0] if isinstance(first, PartlyPlaced) else first
-    while isinstance(cause, ChildrenDoNotFit):
-        best = cause.domains[0]
-        if best.failing and best.taken:
-            return best
-        cause = best.failing[0] if best.failing else None
-    return cause
 
 
 def _of_group(group: _Group, besides: str) -> str:

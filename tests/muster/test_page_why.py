@@ -177,7 +177,7 @@ def test_pieces_that_are_too_small_are_reported(used, want):
 
 
 def test_needs_of_several_groups_are_reported_by_their_pods():
-    shown = picture(drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK), key="")], "t")[0], {})
+    shown = picture(drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK), minimum=1, key="")], "t")[0], {})
     assert ["g1 needs", "g0 and g2 need"] == [need.title for need in shown.needs]
     assert ["in one rack", "each in one rack"] == [need.note for need in shown.needs]
     assert ["capacity for 0 pods", "capacity for 0 pods"] == [row.text for row in shown.rows]
