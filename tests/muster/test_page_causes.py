@@ -90,6 +90,18 @@ def test_ports_in_use_leave_capacity_for_one_pod_on_each_node():
     assert [("capacity for 1 of 3 pods", "4 free")] == [(row.text, row.note[:6]) for row in shown.rows]
 
 
+def test_domains_that_the_cause_only_counts_have_no_more_capacity_than_it_states():
+    """Ports in use leave room for one pod on each node: also in the racks that are not described."""
+    objects = [machine(f"r{rack}-{cpu}", cpu=cpu, labels={RACK: f"r{rack}"}) for rack in range(6) for cpu in ("5", "1")]
+    objects += gang("job", 4, cpu="2", key=RACK)
+    for each in objects[13:]:
+        each["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    text, (shown,), domain = stated(objects)
+    assert "Only 6 cpu are free in rack r0; 8 are needed, and no rack can hold more pods" == text
+    assert 1 == domain["pods"]
+    assert ["capacity for 1 of 4 pods"] * 6 == [row.text for row in shown.rows]
+
+
 def test_all_pods_that_are_left_over_are_drawn():
     running = [member(f"runs-{number}", "job", on="a", cpu="3") for number in range(2)]
     objects = [machine("a", cpu="8"), machine("b", cpu="8", cordoned=True), *running, *gang("job", 2, cpu="3")]

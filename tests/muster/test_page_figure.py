@@ -110,6 +110,11 @@ def test_the_resource_of_the_cause_is_shown(node, asked_for, want):
     assert want == figure.resource
 
 
+def test_a_device_is_shown_where_the_cause_names_no_resource():
+    (figure,) = drawn([machine("n", gpus=8, cordoned=True), *gang("job", 2, cpu="1", gpus=1)], "job")
+    assert (GPU, [0]) == (figure.resource, [*figure.capacities.values()])
+
+
 def test_slots_for_pods_are_shown_where_they_alone_are_short():
     small = machine("n")
     small["status"]["allocatable"]["pods"] = "2"
