@@ -194,18 +194,17 @@ def amounts_by_domain(demand: Demand, free: Ints, topology: Topology, profile: P
         row = view.tightest([placement.nodes for _, placement in places])
     unit = dict(demand.shapes[0].requests).get(row, 0) if len(demand.shapes) == 1 else 0
     domains = [view.amounts(row, unit, path, placement.nodes) for path, placement in places]
-    if stated is None or not stated.domains:
-        return row, domains
-    if stated.resource is None and any(_is_refuted(each, demand, row) for each in domains):
+    described = stated if stated is not None and stated.domains else None
+    if (demand.whole or (described is not None and described.resource is None)) and any(_is_refuted(each, demand, row) for each in domains):
         return row, []
-    return row, [_as_stated(each, stated, unit) for each in domains]
+    return row, domains if described is None else [_as_stated(each, described, unit) for each in domains]
 
 
 def _is_refuted(domain: DomainAmounts, demand: Demand, row: int) -> bool:
-    """Return whether more pods are counted than the cause states: rules about other pods, devices or volumes keep them out."""
+    """Return whether more pods are counted than the domain holds: inner levels, rules about other pods, devices or volumes keep them out."""
     if domain.capacity is None:
         return domain.free >= demand.amount(row)
-    return demand.stated is not None and domain.capacity > demand.stated.about(domain.path).pods
+    return domain.capacity > (demand.pods - 1 if demand.whole or demand.stated is None else demand.stated.about(domain.path).pods)
 
 
 def _as_stated(domain: DomainAmounts, stated: Stated, unit: int) -> DomainAmounts:

@@ -124,6 +124,12 @@ def test_what_siblings_took_is_not_free():
     ]
 
 
+def test_a_whole_tree_has_no_figure_where_its_zone_has_enough():
+    """Both racks together have capacity for all pods, but no rack for those of one group."""
+    _, shown, _ = stated([*racks(2, 2, cpu="3"), *tree((3, RACK), (1, RACK))], "t")
+    assert [("g0 needs", ["capacity for 2 of 3 pods"] * 2)] == [(each.needs[0].title, [row.text for row in each.rows]) for each in shown]
+
+
 def test_pods_that_differ_need_the_amount_of_the_cause():
     objects = [machine("n", cpu="4"), *gang("job", 1, minimum=2, cpu="3"), member("job-z", "job", cpu="5")]
     _, (shown,), domain = stated(objects)
