@@ -87,7 +87,7 @@ def figures(attempt: Attempt, topology: Topology, profile: Profile) -> list[Figu
 
     If a group fits alone, but not together with others, all groups have figures.
     """
-    decides = next((each.cause for each in failing_groups(attempt.decision.causes)), None)
+    decides = next((cause for cause, _ in failing_groups(attempt.decision.causes)), None)
     together = isinstance(decides, ChildrenInDomain)
     alike: dict[tuple[object, ...], list[Demand]] = {}
     for demand in demands(attempt.entity, attempt.decision.causes):

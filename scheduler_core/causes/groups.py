@@ -269,22 +269,15 @@ class GroupUnschedulable:
 PodCause = FitError | GroupUnschedulable | StorageExceeded | AttemptError | PluginFailed | VictimsAwaited
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FailingGroup:
-    """Group that fails in the best domains of its parents.
+FailingGroup = tuple[FailedGroup | PodsLeftOver | ChildrenInDomain, tuple[Domain, ...]]
+"""Why a group fails in the best domains of its parents, and those domains, the outermost first, without parents that have no constraint.
 
-    Attributes:
-        cause: why it fails; ChildrenInDomain if it fits alone, but not together with what the children of its parent took before.
-        around: the domains of its parents, the outermost first; parents without a constraint are left out.
-
-    """
-
-    cause: FailedGroup | PodsLeftOver | ChildrenInDomain
-    around: tuple[Domain, ...] = ()
+ChildrenInDomain is about a group that fits alone, but not together with what the children of its parent took before.
+"""
 
 
 def failing_groups(causes: Sequence[object]) -> Iterator[FailingGroup]:
-    """Yield the groups of a root that fail, with their causes in full; the first one decides."""
+    """Yield why the groups of a root fail, in full; the first one decides."""
     first = next((each for each in causes if isinstance(each, PodsDoNotFit | ChildrenDoNotFit | PartlyPlaced)), None)
     for cause in first.groups if isinstance(first, PartlyPlaced) else (first,) if first is not None else ():
         yield from _failing(cause, ())
@@ -292,11 +285,11 @@ def failing_groups(causes: Sequence[object]) -> Iterator[FailingGroup]:
 
 def _failing(cause: FailedGroup | PodsLeftOver, around: tuple[Domain, ...]) -> Iterator[FailingGroup]:
     if not isinstance(cause, ChildrenDoNotFit) or not cause.domains[0].failing:
-        yield FailingGroup(cause, around)
+        yield cause, around
         return
     best = cause.domains[0]
     inside = (*around, best.domain) if best.domain.key and best.domain not in around else around
     if best.taken:
-        yield FailingGroup(best, inside)
+        yield best, inside
     for child in best.failing[1 if best.taken else 0 :]:
         yield from _failing(child, inside)

@@ -76,19 +76,20 @@ class Stated:
     @classmethod
     def by_cause(cls, group: FailingGroup) -> Stated | None:
         """Return what the cause of *group* states; None if it does not describe domains."""
-        match group.cause:
-            case PodsDoNotFit() as cause:
+        cause, around = group
+        match cause:
+            case PodsDoNotFit():
                 described, further = cause.domains, cause.further
                 most = described[0].pods if further is None or further.most is None else further.most
-            case PodsLeftOver() as cause:
+            case PodsLeftOver():
                 described, most = (cause.domain,), 0
             case _:
                 return None
         first = next(iter(described[0].decisive), None)
         resource = first.resource if isinstance(first, _OF_ONE_RESOURCE) else None
         needed = first.needed if isinstance(first, InsufficientResource) else None
-        domains = tuple(StatedDomain(_inside(group.around, each.domain), each.pods, _stated_free(each, resource)) for each in described)
-        return cls(resource, needed, group.around, domains, most, len(cause.path) > 1)
+        domains = tuple(StatedDomain(_inside(around, each.domain), each.pods, _stated_free(each, resource)) for each in described)
+        return cls(resource, needed, around, domains, most, len(cause.path) > 1)
 
     def about(self, path: tuple[Domain, ...]) -> StatedDomain:
         """Return what is stated about the domain at *path*."""
@@ -166,7 +167,7 @@ def demands(root: Entity, causes: Sequence[Cause]) -> list[Demand]:
     *causes* are those of the root; its first group that fails decides which resource the demand of the whole root shows.
     """
     failing = list(failing_groups(causes))
-    stated = {each.cause.path[-1]: each for each in failing if isinstance(each.cause, PodsDoNotFit | PodsLeftOver)}
+    stated = {group[0].path[-1]: group for group in failing if isinstance(group[0], PodsDoNotFit | PodsLeftOver)}
     result = []
     for leaf, chain in _leaves(root, ()):
         group = stated.get(leaf.name)
@@ -264,7 +265,7 @@ def _link(entity: Entity) -> Link:
 
 def _needed(leaf: Entity, group: FailingGroup | None = None) -> tuple[PodShape, ...]:
     """Return the shapes of the pods that a leaf must still place: those that its cause counts; one pod if it has its minimum."""
-    match group and group.cause:
+    match group and group[0]:
         case PodsDoNotFit() as cause:
             count = cause.demand.wanted
         case PodsLeftOver() as cause:

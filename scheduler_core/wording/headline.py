@@ -26,8 +26,7 @@ def headline(causes: Sequence[Cause], *, promised: bool = False) -> str:
     Amounts are those of the domain that holds the most of them, on nodes that they can use.  *promised*: capacity for nominated pods of
     other roots is not free.
     """
-    decides = next(failing_groups(causes), None)
-    match decides and decides.cause:
+    match next((cause for cause, _ in failing_groups(causes)), None):
         case ChildrenInDomain(_, _, (first, *_), taken):
             return f"{first.path[-1].name} fits alone, but not together with {listed([each.group.name for each in taken], SHOWN)}"
         case PodsDoNotFit() as cause:

@@ -151,7 +151,7 @@ def test_no_figure_states_another_amount_or_number_of_pods_than_the_deciding_cau
         case = paged.case(refused_cluster(seed), placing=OPTIONS[seed % len(OPTIONS)])
         roots = frozenset(decision.root for decision in case.unplaced)
         for attempt in attempts(case.snapshot, case.answer, case.options, roots):
-            decides = next((each.cause for each in failing_groups(attempt.decision.causes)), None)
+            decides = next((cause for cause, _ in failing_groups(attempt.decision.causes)), None)
             if not isinstance(decides, PodsDoNotFit | PodsLeftOver):
                 continue
             best = decides.domains[0] if isinstance(decides, PodsDoNotFit) else decides.domain
