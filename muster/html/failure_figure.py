@@ -1,7 +1,7 @@
 """Figures of a root that is not placed: demand of its groups and free capacity of each domain, on one scale.
 
-A figure is about groups with equal requests, in domains of one level.  It shows their scarcest resource at the time of the
-root's attempt, before any of its own pods was placed; ``diagnosis.domain_amounts`` has counted it.
+A figure is about groups with equal requests, in domains of one level.  It shows the resource, the amounts and the numbers of pods that
+their cause states; ``diagnosis.domain_amounts`` has counted what the cause does not state, at the time of the root's attempt.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from muster.html.free_capacity import Attempt
 from muster.render.phrases import natural
+from scheduler_core.causes.groups import ChildrenInDomain, PodsDoNotFit, PodsLeftOver, failing_groups
 from scheduler_core.causes.node_count import Amount
-from scheduler_core.diagnosis.domain_amounts import Chain, Demand, DomainAmounts, NodeAmounts, amounts_by_domain, demands
+from scheduler_core.diagnosis.domain_amounts import Demand, DomainAmounts, NodeAmounts, amounts_by_domain, demands
 from scheduler_core.model.nodes import PODS
 from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.topology import Topology
@@ -57,7 +58,7 @@ class Figure:
 
     Attributes:
         level: the name of the level; empty for the cluster as a whole.
-        resource: the scarcest one.
+        resource: the one that is short.
         unit: amount of it for one pod; 0 if the pods are not alike.
         each: all that a pod requests; empty if the pods are not alike.
         needs: the largest first.
@@ -65,7 +66,7 @@ class Figure:
         others: the number of other domains, with at most the same capacity.
         capacities: capacity of every domain, by its nodes.
         promised: True if nominated pods of other roots reduce the free amount.
-        hides_devices: True if the pods need devices, and a domain has enough of everything that is counted: the figure has no reason.
+        fails: True if a cause states that no domain holds the pods.
 
     """
 
@@ -78,16 +79,27 @@ class Figure:
     others: int
     capacities: dict[bytes, int]
     promised: bool
-    hides_devices: bool
+    fails: bool
 
 
 def figures(attempt: Attempt, topology: Topology, profile: Profile) -> list[Figure]:
-    """Return the figures of a root, that of the whole root first."""
-    alike: dict[tuple[Chain, tuple[int, ...]], list[Demand]] = {}
-    for demand in demands(attempt.entity):
-        alike.setdefault((demand.chain, tuple(shape.serial for shape in demand.shapes)), []).append(demand)
-    drawn = (_figure(same, attempt, topology, profile) for same in list(alike.values())[:FIGURES])
-    return [figure for figure in drawn if figure is not None and not figure.hides_devices]
+    """Return the figures of the groups with a cause, that of the whole root first; none of the whole if amounts do not show why it fails.
+
+    If a group fits alone, but not together with others, all groups have figures.
+    """
+    decides = next((cause for cause, _ in failing_groups(attempt.decision.causes)), None)
+    together = isinstance(decides, ChildrenInDomain)
+    alike: dict[tuple[object, ...], list[Demand]] = {}
+    for demand in demands(attempt.entity, attempt.decision.causes):
+        if together or demand.stated is not None:
+            stated = demand.stated and dataclasses.replace(demand.stated, needed=None)
+            alike.setdefault((demand.chain, tuple(shape.serial for shape in demand.shapes), stated), []).append(demand)
+    drawn = [figure for same in list(alike.values())[:FIGURES] if (figure := _figure(same, attempt, topology, profile)) is not None]
+    if isinstance(decides, PodsDoNotFit | PodsLeftOver) and not any(
+        decides.path[-1].name in need.names for each in drawn for need in each.needs
+    ):
+        return [figure for figure in drawn if figure.fails]
+    return drawn
 
 
 def _figure(same: Sequence[Demand], attempt: Attempt, topology: Topology, profile: Profile) -> Figure | None:
@@ -111,8 +123,7 @@ def _figure(same: Sequence[Demand], attempt: Attempt, topology: Topology, profil
         others=len(rows) - sum(each.represented for each in shown[:ROWS]),
         capacities=capacities,
         promised=attempt.promised,
-        hides_devices=any(need.allocates for shape in shapes for need in shape.devices)
-        and max(capacities.values(), default=0) >= max(demand.pods for demand in same),
+        fails=same[0].stated is not None and bool(same[0].stated.domains),
     )
 
 
@@ -141,7 +152,10 @@ def _together(rows: Sequence[FigureRow]) -> list[FigureRow]:
 def _needs(same: Sequence[Demand], row: int) -> Iterator[Need]:
     by_size: dict[tuple[int, int], list[str]] = {}
     for demand in same:
-        by_size.setdefault((demand.pods, demand.amount(row)), []).append(f"all of {demand.group}" if demand.whole else demand.group)
+        stated = demand.stated.needed if demand.stated is not None else None
+        by_size.setdefault((demand.pods, demand.amount(row) if stated is None else stated), []).append(
+            f"all of {demand.group}" if demand.whole else demand.group
+        )
     for (pods, amount), names in sorted(by_size.items(), reverse=True):
         yield Need(tuple(names), pods, amount)
 

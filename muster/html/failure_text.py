@@ -9,15 +9,20 @@ from muster.html.failure_figure import Figure, FigureRow, Need
 from muster.html.sentences import amount_text, size_text
 from muster.html.svg import Stroke, demand, gauge, marks, scale
 from scheduler_core.causes.node_count import Amount
-from scheduler_core.model.resource_values import row_of
+from scheduler_core.causes.node_states import NodeStateCause, UntoleratedTaint
 from scheduler_core.wording import nouns
+from scheduler_core.wording.domain_words import SEPARATE_TAINTS
 from scheduler_core.wording.node_words import closed_nodes
+from scheduler_core.wording.phrases import noun_of
+from scheduler_core.wording.titles import taint_text
 from validators.reports.counts import counted
 
 KINDS = ("fit", "over", "closed", "short")
 """Kinds of strokes that a legend explains."""
 _PIPS = 16
 """Limit of pods that are also shown as dots."""
+_TAINTS = 3
+"""Limit of taints that are named."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,11 +55,11 @@ def picture(figure: Figure, areas: Mapping[bytes, int]) -> Picture:
     lines = marks(figure.needs, most)
     need = figure.needs[-1].amount
     rows = [_row(row, figure, areas, [*gauge(row.segments, figure.unit, most, need), lines]) for row in figure.rows]
-    level = figure.level or "cluster"
+    level, noun = figure.level or "cluster", noun_of(figure.resource, 0)
     others = counted(figure.others, f"more {level}")
     kinds = {stroke.kind for row in rows for stroke in row.strokes}
     return Picture(
-        caption=f"{row_of(figure.resource)} free in each {level}" if figure.level else f"{row_of(figure.resource)} free",
+        caption=f"{noun} free in each {level}" if figure.level else f"{noun} free",
         needs=tuple(_need(each, figure, most) for each in figure.needs),
         rows=tuple(rows),
         rest=f"{others}, with at most the same capacity" if figure.others else "",
@@ -84,12 +89,12 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
         part = "all of it" if over == row.amounts.free else f"{size_text(figure.resource, over)} of it"
         note += f", {part} in parts too small for a pod"
     if row.amounts.closed:
-        note += f"; {size_text(figure.resource, row.amounts.closed)} more on {', '.join(map(closed_nodes, row.amounts.why))}"
+        note += f"; {size_text(figure.resource, row.amounts.closed)} more {_closed(row.amounts.why)}"
     if row.represented > 1:
         note = f"each: {note}"
     area, need = areas.get(row.amounts.nodes.tobytes()) if row.represented == 1 else None, figure.needs[0]
     if row.amounts.capacity is None:
-        return Gauge(row.title, area, tuple(strokes), note, enough=row.amounts.free >= need.amount)
+        return Gauge(row.title, area, tuple(strokes), note, enough=not figure.fails and row.amounts.free >= need.amount)
     if len(figure.needs) > 1:
         return Gauge(row.title, area, tuple(strokes), f"capacity for {counted(row.amounts.capacity, 'pod')}", note=note)
     fitting = min(row.amounts.capacity, need.pods)
@@ -97,3 +102,15 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
     return Gauge(
         row.title, area, tuple(strokes), f"capacity for {fitting:,} of {counted(need.pods, 'pod')}", pips, note, fitting == need.pods
     )
+
+
+def _closed(why: Sequence[NodeStateCause]) -> str:
+    """Return the nodes that the pods cannot use: ``on 1 node, cordoned, 2 nodes with the taint a:NoSchedule``; many taints as one item."""
+    if not why:
+        return "where the pods cannot run"
+    taints = [each for each in why if isinstance(each, UntoleratedTaint)]
+    items = [closed_nodes(each) for each in why if len(taints) <= SEPARATE_TAINTS or each not in taints]
+    if len(taints) > SEPARATE_TAINTS:
+        nodes = sum(each.nodes.count for each in taints)
+        items.append(f"{counted(nodes, 'node')} with the taints {nouns.listed([taint_text(each.taint) for each in taints], _TAINTS)}")
+    return f"on {', '.join(items)}"

@@ -6,6 +6,7 @@ A *path* has the names of the groups from the root to the group that the cause i
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 
 from scheduler_core.causes.attempts import AttemptReason, FitError
 from scheduler_core.causes.domains import AttemptFailed, DomainCause
@@ -266,3 +267,29 @@ class GroupUnschedulable:
 
 
 PodCause = FitError | GroupUnschedulable | StorageExceeded | AttemptError | PluginFailed | VictimsAwaited
+
+
+FailingGroup = tuple[FailedGroup | PodsLeftOver | ChildrenInDomain, tuple[Domain, ...]]
+"""Why a group fails in the best domains of its parents, and those domains, the outermost first, without parents that have no constraint.
+
+ChildrenInDomain is about a group that fits alone, but not together with what the children of its parent took before.
+"""
+
+
+def failing_groups(causes: Sequence[object]) -> Iterator[FailingGroup]:
+    """Yield why the groups of a root fail, in full; the first one decides."""
+    first = next((each for each in causes if isinstance(each, PodsDoNotFit | ChildrenDoNotFit | PartlyPlaced)), None)
+    for cause in first.groups if isinstance(first, PartlyPlaced) else (first,) if first is not None else ():
+        yield from _failing(cause, ())
+
+
+def _failing(cause: FailedGroup | PodsLeftOver, around: tuple[Domain, ...]) -> Iterator[FailingGroup]:
+    if not isinstance(cause, ChildrenDoNotFit) or not cause.domains[0].failing:
+        yield cause, around
+        return
+    best = cause.domains[0]
+    inside = (*around, best.domain) if best.domain.key and best.domain not in around else around
+    if best.taken:
+        yield best, inside
+    for child in best.failing[1 if best.taken else 0 :]:
+        yield from _failing(child, inside)

@@ -7,7 +7,7 @@ root_diagnosis     diagnosis of one root
 tree_cause         causes of the groups of a tree, by domain
 pod_group_cause    why the pods of one group do not fit
 domain_causes      number of pods that a domain holds, and why not more
-domain_amounts     amounts of the scarcest resource in every domain, node by node, for figures
+domain_amounts     amounts of the resource that is short in every domain, node by node, for figures
 domain_capacity    number of pods of a group that each domain holds
 node_refusals      first filter that rejects the pod, by node
 relaxed_filters    effect of dropping one filter

@@ -1,7 +1,7 @@
-"""Amounts of a root's scarcest resource in every domain, when it was tried: what the figures of a page draw.
+"""Amounts of a resource in every domain, when a root was tried: what the figures of a page draw.
 
-A demand is about groups with equal requests, in domains of one level.  Amounts are counted node by node and for every domain, which causes do
-not have: they describe only the first domains, and with the rules about other pods, which amounts do not show.
+A demand is about groups with equal requests, in domains of one level.  The resource, the number of pods and the amounts of the domains that
+the cause of a group describes are those of the cause.  What it does not state is counted: amounts node by node, and those of other domains.
 """
 
 from __future__ import annotations
@@ -11,17 +11,24 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.domains import DomainCause
+from scheduler_core.causes.groups import FailingGroup, PodsDoNotFit, PodsLeftOver, failing_groups
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import NodesRefused, NodeStateCause
+from scheduler_core.causes.resources import FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge
 from scheduler_core.diagnosis.relaxed_filters import node_state
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Domain
 from scheduler_core.model.nodes import PODS, Bools, Ints
 from scheduler_core.model.pods import PodShape
+from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.placement.equal_pods import slots_of
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.profile import Profile
+
+_OF_ONE_RESOURCE = (FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,6 +43,60 @@ Chain = tuple[Link, ...]
 """The levels around a group, the outermost first."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class StatedDomain:
+    """Domain as a cause describes it: pods that it holds, and what is free there with those pods; None if that is not stated."""
+
+    path: tuple[Domain, ...]
+    pods: int
+    free: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stated:
+    """What the cause of a group states.
+
+    Attributes:
+        resource: the resource that is short; None if the cause is another one, or several together.
+        needed: amount of it that the pods need together; None if it is not stated.
+        around: the domains of the group's parents in which it fails.
+        domains: the domains that are described, the best one first; empty if only the resource is known.
+        most: the most pods that another domain holds.
+        after_siblings: True if what the children of its parent took before is not free.
+
+    """
+
+    resource: Resource | None
+    needed: int | None = None
+    around: tuple[Domain, ...] = ()
+    domains: tuple[StatedDomain, ...] = ()
+    most: int = 0
+    after_siblings: bool = False
+
+    @classmethod
+    def by_cause(cls, group: FailingGroup) -> Stated | None:
+        """Return what the cause of *group* states; None if it does not describe domains."""
+        cause, around = group
+        match cause:
+            case PodsDoNotFit():
+                described, further = cause.domains, cause.further
+                most = described[0].pods if further is None or further.most is None else further.most
+            case PodsLeftOver():
+                described, most = (cause.domain,), 0
+            case _:
+                return None
+        first = next(iter(described[0].decisive), None)
+        resource = first.resource if isinstance(first, _OF_ONE_RESOURCE) else None
+        needed = first.needed if isinstance(first, InsufficientResource) else None
+        domains = tuple(StatedDomain(_inside(around, each.domain), each.pods, _stated_free(each, resource)) for each in described)
+        return cls(resource, needed, around, domains, most, len(cause.path) > 1)
+
+    def about(self, path: tuple[Domain, ...]) -> StatedDomain:
+        """Return what is stated about the domain at *path*."""
+        known = (each for each in self.domains if path[len(path) - len(each.path) :] == each.path)
+        return next(known, StatedDomain(path, self.most, None))
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Demand:
     """Pods that must fit in one domain.
@@ -46,6 +107,7 @@ class Demand:
         chain: the levels around it, its own last.
         shapes: the different shapes of the pods, by serial.
         required: the shape of each pod that is needed.
+        stated: what the cause of the group states; for a whole composite only the resource; None if the group has no cause.
 
     """
 
@@ -54,6 +116,7 @@ class Demand:
     chain: Chain
     shapes: tuple[PodShape, ...]
     required: tuple[PodShape, ...]
+    stated: Stated | None = None
 
     @property
     def pods(self) -> int:
@@ -98,31 +161,93 @@ class DomainAmounts:
     by_node: tuple[NodeAmounts, ...]
 
 
-def demands(root: Entity) -> list[Demand]:
-    """Return the demand of the whole root, if it has several groups and a level, and of each leaf that needs pods."""
-    result = [_demand(leaf, chain, required) for leaf, chain in _leaves(root, ()) if (required := _needed(leaf))]
+def demands(root: Entity, causes: Sequence[Cause]) -> list[Demand]:
+    """Return the demand of the whole root, if it has several groups and a level, and of each leaf that needs pods.
+
+    *causes* are those of the root; its first group that fails decides which resource the demand of the whole root shows.
+    """
+    failing = list(failing_groups(causes))
+    stated = {group[0].path[-1]: group for group in failing if isinstance(group[0], PodsDoNotFit | PodsLeftOver)}
+    result = []
+    for leaf, chain in _leaves(root, ()):
+        group = stated.get(leaf.name)
+        if required := _needed(leaf, group):
+            result.append(_demand(leaf, chain, required, Stated.by_cause(group) if group is not None else None))
     if len(result) > 1 and root.key:
-        result.insert(0, _demand(root, (_link(root),), _least(root)))
+        decides = Stated.by_cause(failing[0]) if failing else None
+        result.insert(0, _demand(root, (_link(root),), _least(root), decides and Stated(decides.resource)))
     return result
 
 
 def amounts_by_domain(demand: Demand, free: Ints, topology: Topology, profile: Profile) -> tuple[int, list[DomainAmounts]]:
-    """Return the row of the scarcest resource, and its amounts in each domain; no domains if there are none.
+    """Return the row of the resource, and its amounts in each domain; no domains if there are none, or if amounts do not show the cause.
 
     *free* has the shape (resources, nodes): capacity for the root when it was tried.
     """
-    places = [*_places(topology, topology.root, demand.chain)]
+    stated = demand.stated
+    places = [each for each in _places(topology, topology.root, demand.chain) if stated is None or set(stated.around) <= set(each[0])]
     if not places:
         return -1, []
     view = _View.of_demand(demand, free, profile)
-    row = view.tightest([placement.nodes for _, placement in places])
+    rows = (row for shape in demand.shapes for row, _ in shape.requests if stated and topology.nodes.resource(row) == stated.resource)
+    row = next(rows, -1)
+    if row < 0:
+        row = view.tightest([placement.nodes for _, placement in places])
     unit = dict(demand.shapes[0].requests).get(row, 0) if len(demand.shapes) == 1 else 0
-    return row, [view.amounts(row, unit, path, placement.nodes) for path, placement in places]
+    domains = [view.amounts(row, unit, path, placement.nodes) for path, placement in places]
+    described = stated if stated is not None and stated.domains else None
+    if (demand.whole or (described is not None and described.resource is None)) and any(_is_refuted(each, demand, row) for each in domains):
+        return row, []
+    return row, domains if described is None else [_as_stated(each, described, unit) for each in domains]
 
 
-def _demand(entity: Entity, chain: Chain, required: tuple[PodShape, ...]) -> Demand:
+def _is_refuted(domain: DomainAmounts, demand: Demand, row: int) -> bool:
+    """Return whether more pods are counted than the domain holds: inner levels, rules about other pods, devices or volumes keep them out."""
+    if domain.capacity is None:
+        return domain.free >= demand.amount(row)
+    return domain.capacity > (demand.pods - 1 if demand.whole or demand.stated is None else demand.stated.about(domain.path).pods)
+
+
+def _as_stated(domain: DomainAmounts, stated: Stated, unit: int) -> DomainAmounts:
+    """Return a domain with the amounts and the number of pods that the cause states; if others are counted, not node by node."""
+    known = stated.about(domain.path)
+    pods = domain.capacity
+    if pods is not None:
+        pods = known.pods if any(each is known for each in stated.domains) else min(pods, known.pods)
+    used = (pods or 0) * unit
+    free = known.free
+    if free is None:
+        free = domain.free if pods == domain.capacity else used
+    if (pods, free) == (domain.capacity, domain.free):
+        return domain
+    closed = domain.closed + (0 if stated.after_siblings else max(domain.free - free, 0))
+    # With room for a pod in sum, the rest is not known to be in parts too small for one.
+    over = free - used if free - used < unit else 0
+    segment = NodeAmounts(used, over, closed + free - used - over) if unit else NodeAmounts(free, 0, closed)
+    why = domain.why if closed == domain.closed else ()
+    return dataclasses.replace(domain, capacity=pods, free=free, closed=closed, why=why, by_node=(segment,) if free or closed else ())
+
+
+def _inside(around: tuple[Domain, ...], domain: Domain) -> tuple[Domain, ...]:
+    return (*around, domain) if domain.key and domain not in around else around
+
+
+def _stated_free(cause: DomainCause, resource: Resource | None) -> int | None:
+    """Return the amount of *resource* that is free in a domain together with that of the pods that it holds; None if it is not stated."""
+    for each in cause.decisive:
+        match each:
+            case NoneFree() if each.resource == resource:
+                return 0
+            case InsufficientResource() if each.resource == resource:
+                return each.free
+            case FragmentedResource() if each.resource == resource:
+                return each.free + cause.pods * each.needed
+    return None
+
+
+def _demand(entity: Entity, chain: Chain, required: tuple[PodShape, ...], stated: Stated | None) -> Demand:
     shapes = {shape.serial: shape for shape in required}
-    return Demand(entity.name.name, bool(entity.children), chain, tuple(shapes[serial] for serial in sorted(shapes)), required)
+    return Demand(entity.name.name, bool(entity.children), chain, tuple(shapes[serial] for serial in sorted(shapes)), required, stated)
 
 
 def _leaves(entity: Entity, chain: Chain) -> Iterator[tuple[Entity, Chain]]:
@@ -138,9 +263,15 @@ def _link(entity: Entity) -> Link:
     return Link(entity.key, frozenset(pod.node for leaf in entity.leaves() for pod in leaf.running))
 
 
-def _needed(leaf: Entity) -> tuple[PodShape, ...]:
-    """Return the shapes of the pods that a leaf must still place; one pod if it has its minimum."""
-    count = max(leaf.minimum - len(leaf.running), 1)
+def _needed(leaf: Entity, group: FailingGroup | None = None) -> tuple[PodShape, ...]:
+    """Return the shapes of the pods that a leaf must still place: those that its cause counts; one pod if it has its minimum."""
+    match group and group[0]:
+        case PodsDoNotFit() as cause:
+            count = cause.demand.wanted
+        case PodsLeftOver() as cause:
+            count = cause.domain.wanted
+        case _:
+            count = max(leaf.minimum - len(leaf.running), 1)
     return tuple(pod.shape for pod in leaf.waiting[:count]) if len(leaf.waiting) >= count else ()
 
 

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import DomainCause
-from scheduler_core.causes.groups import ChildrenDoNotFit, ChildrenInDomain, FailedGroup, PartlyPlaced, Path, PodsDoNotFit, PodsLeftOver
+from scheduler_core.causes.groups import ChildrenInDomain, Path, PodsDoNotFit, PodsLeftOver, failing_groups
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.causes.resources import FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge, ResourceCause
-from scheduler_core.model.resource_values import row_of
 from scheduler_core.wording import phrases
 from scheduler_core.wording.device_words import device_words
 from scheduler_core.wording.nouns import SHOWN, counted, level, listed
@@ -27,7 +26,7 @@ def headline(causes: Sequence[Cause], *, promised: bool = False) -> str:
     Amounts are those of the domain that holds the most of them, on nodes that they can use.  *promised*: capacity for nominated pods of
     other roots is not free.
     """
-    match _deciding(causes):
+    match next((cause for cause, _ in failing_groups(causes)), None):
         case ChildrenInDomain(_, _, (first, *_), taken):
             return f"{first.path[-1].name} fits alone, but not together with {listed([each.group.name for each in taken], SHOWN)}"
         case PodsDoNotFit() as cause:
@@ -87,18 +86,6 @@ class _Group:
         return f" {'on' if level(key) == 'node' else 'in'} {domain_text(self.best.domain)}" if key else ""
 
 
-def _deciding(causes: Sequence[Cause]) -> FailedGroup | PodsLeftOver | ChildrenInDomain | None:
-    """Return the first group that fails; or the children of which the first to fail fits alone, with what the others took."""
-    first = next((each for each in causes if isinstance(each, PodsDoNotFit | ChildrenDoNotFit | PartlyPlaced)), None)
-    cause: FailedGroup | PodsLeftOver | None = first.groups[0] if isinstance(first, PartlyPlaced) else first
-    while isinstance(cause, ChildrenDoNotFit):
-        best = cause.domains[0]
-        if best.failing and best.taken:
-            return best
-        cause = best.failing[0] if best.failing else None
-    return cause
-
-
 def _of_group(group: _Group, besides: str) -> str:
     best = group.best
     shortage = best.decisive[0] if best.decisive else None
@@ -116,7 +103,7 @@ def _amounts(group: _Group, shortage: ResourceCause, besides: str) -> str:
     best, needing = group.best, f" for {group.path[-1].name}" if group.of_name else ""
     match shortage:
         case NoneFree():
-            return f"no {row_of(shortage.resource)} is free{group.where}{besides}{needing}"
+            return f"no {phrases.noun_of(shortage.resource, 1)} is free{group.where}{besides}{needing}"
         case RequestTooLarge():
             requested, largest = phrases.amount(shortage.resource, shortage.needed), size_of(shortage.resource, shortage.largest)
             return f"a pod{group.of_name} requests {requested}, more than {COMPARED[shortage.compared_nodes]} ({largest})"
@@ -140,7 +127,7 @@ def _amounts(group: _Group, shortage: ResourceCause, besides: str) -> str:
 
 def _free(shortage: InsufficientResource) -> str:
     if not shortage.free:
-        return f"no {row_of(shortage.resource)} is"
+        return f"no {phrases.noun_of(shortage.resource, 1)} is"
     return f"only {phrases.amount(shortage.resource, shortage.free)} {phrases.is_or_are(shortage.resource, shortage.free)}"
 
 

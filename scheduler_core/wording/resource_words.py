@@ -15,7 +15,6 @@ from scheduler_core.causes.resources import (
     RequestTooLarge,
     ResourceCause,
 )
-from scheduler_core.model.resource_values import row_of
 from scheduler_core.wording import phrases
 from scheduler_core.wording.phrases import size_of
 
@@ -32,7 +31,7 @@ def resource_words(cause: ResourceCause) -> str:
     """Return *cause* in words: ``short of 2 cpu: 6 free, 8 needed``."""
     match cause:
         case NoneFree():
-            return f"no {row_of(cause.resource)} is free"
+            return f"no {phrases.noun_of(cause.resource, 1)} is free"
         case RequestTooLarge():
             requested, largest = phrases.amount(cause.resource, cause.needed), size_of(cause.resource, cause.largest)
             return f"a pod requests {requested}, more than {COMPARED[cause.compared_nodes]} ({largest})"

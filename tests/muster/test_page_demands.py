@@ -9,12 +9,14 @@ from tests.muster.paged import RACK, ZONE, gang, member, racks
 from tests.muster.test_page_figure import tree, turn_of
 
 
+def demanded(objects, name):
+    attempt = turn_of(objects, name)[1]
+    return demands(attempt.entity, attempt.decision.causes)
+
+
 def asked(objects, name):
     """Title, keys of the levels and number of pods of each demand."""
-    return [
-        ("all of " * each.whole + each.group, [link.key for link in each.chain], each.pods)
-        for each in demands(turn_of(objects, name)[1].entity)
-    ]
+    return [("all of " * each.whole + each.group, [link.key for link in each.chain], each.pods) for each in demanded(objects, name)]
 
 
 @pytest.mark.parametrize(
@@ -46,10 +48,10 @@ def test_demands(objects, want):
 def test_running_pods_are_not_counted_as_needed():
     objects = [*racks(1, 1), *gang("t", 3, key=RACK, cpu="3", minimum=4), member("t-runs", "t", on="r2-1")]
     assert [("t", [RACK], 3)] == asked(objects, "t")
-    (demand,) = demands(turn_of(objects, "t")[1].entity)
+    (demand,) = demanded(objects, "t")
     assert [frozenset({1})] == [link.pinned for link in demand.chain]
 
 
 def test_a_demand_is_as_much_as_its_pods_take():
-    (demand,) = demands(turn_of([*racks(1), *gang("t", 3, cpu="3")], "t")[1].entity)
+    (demand,) = demanded([*racks(1), *gang("t", 3, cpu="3")], "t")
     assert (3, 9000, 0) == (demand.pods, demand.amount(0), demand.amount(1))

@@ -51,7 +51,7 @@ def test_a_figure_of_a_gang_and_its_racks():
     assert [("rack r1", 2, 8, 0), ("rack r2", 1, 4, 8)] == [
         (row.title, row.amounts.capacity, row.amounts.free, row.amounts.closed) for row in figure.rows
     ]
-    assert [[], ["1 node with the taint {maintenance: yes}"]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows]
+    assert [[], ["1 node with the taint maintenance=yes:NoSchedule"]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows]
     assert [(NodeAmounts(8, 0, 0),), (NodeAmounts(4, 0, 0), NodeAmounts(0, 0, 8))] == [row.segments for row in figure.rows]
     assert (2, 0) == (max(figure.capacities.values()), figure.others)
 
@@ -102,12 +102,17 @@ def test_nodes_too_small_for_a_pod_are_distinguished():
     [
         pytest.param({"cpu": "9", "gpus": 2}, {"cpu": "1", "gpus": 1}, GPU, id="a device"),
         pytest.param({"cpu": "2", "gpus": 8}, {"cpu": "1", "gpus": 1}, "cpu", id="cpu"),
-        pytest.param({"cpu": "2", "gpus": 2}, {"cpu": "1", "gpus": 1}, GPU, id="of equal ones the device"),
+        pytest.param({"cpu": "2", "gpus": 2}, {"cpu": "1", "gpus": 1}, "cpu", id="of equal ones the first of the cause"),
     ],
 )
-def test_the_tightest_resource_is_shown(node, asked_for, want):
+def test_the_resource_of_the_cause_is_shown(node, asked_for, want):
     (figure,) = drawn([machine("n", **node), *gang("job", 5, **asked_for)], "job")
     assert want == figure.resource
+
+
+def test_a_device_is_shown_where_the_cause_names_no_resource():
+    (figure,) = drawn([machine("n", gpus=8, cordoned=True), *gang("job", 2, cpu="1", gpus=1)], "job")
+    assert (GPU, [0]) == (figure.resource, [*figure.capacities.values()])
 
 
 def test_slots_for_pods_are_shown_where_they_alone_are_short():
@@ -126,15 +131,15 @@ def test_pods_that_are_not_alike_are_summed_up():
 
 
 def test_groups_with_equal_requests_share_a_figure():
-    found = drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK))], "t")
-    assert [("zone", [(("all of t",), 7)]), ("rack", [(("g1",), 3), (("g0", "g2"), 2)])] == [
+    found = drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK), minimum=1)], "t")
+    assert [("zone", [(("all of t",), 2)]), ("rack", [(("g1",), 3), (("g0", "g2"), 2)])] == [
         (figure.level, [(need.names, need.pods) for need in figure.needs]) for figure in found
     ]
 
 
 def test_domains_of_the_same_name_are_distinguished_by_their_parents():
-    nodes = [machine(f"n{number}", cpu="1", labels={ZONE: f"z{number // 2}", RACK: f"r{number % 2}"}) for number in range(4)]
-    found = drawn([*nodes, *tree((1, RACK), (1, RACK))], "t")
+    nodes = [machine(f"n{number}", cpu="3", labels={ZONE: f"z{number // 2}", RACK: f"r{number % 2}"}) for number in range(4)]
+    found = drawn([*nodes, *tree((1, RACK), (1, RACK), (1, RACK))], "t")
     assert ["rack r0, zone z0", "rack r0, zone z1", "rack r1, zone z0", "rack r1, zone z1"] == sorted(row.title for row in found[1].rows)
 
 

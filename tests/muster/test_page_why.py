@@ -153,7 +153,7 @@ def test_picture_says_what_it_draws():
     ]
     assert [
         ("rack r1", "capacity for 2 of 4 pods", "●●○○", "8 free"),
-        ("rack r2", "capacity for 1 of 4 pods", "●○○○", "4 free; 8 more on 1 node with the taint {maintenance: yes}"),
+        ("rack r2", "capacity for 1 of 4 pods", "●○○○", "4 free; 8 more on 1 node with the taint maintenance=yes:NoSchedule"),
     ] == [(row.title, row.text, row.pips, row.note) for row in shown.rows]
     assert [False, False] == [row.enough for row in shown.rows]
     assert ("fit", "closed", "short") == shown.kinds
@@ -177,7 +177,7 @@ def test_pieces_that_are_too_small_are_reported(used, want):
 
 
 def test_needs_of_several_groups_are_reported_by_their_pods():
-    shown = picture(drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK), key="")], "t")[0], {})
+    shown = picture(drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK), minimum=1, key="")], "t")[0], {})
     assert ["g1 needs", "g0 and g2 need"] == [need.title for need in shown.needs]
     assert ["in one rack", "each in one rack"] == [need.note for need in shown.needs]
     assert ["capacity for 0 pods", "capacity for 0 pods"] == [row.text for row in shown.rows]
@@ -199,3 +199,20 @@ def test_a_domain_leads_to_its_place_on_the_map():
     (figure,) = drawn(paged.many_gpus(), "job")
     titles = {area.number: area.title for area in case.area_map.whole.walk()}
     assert ["rack r1", "rack r2"] == [titles[row.area] for row in picture(figure, case.area_map.numbers).rows]
+
+
+def test_pod_slots_have_their_noun():
+    node = machine("n")
+    node["status"]["allocatable"]["pods"] = "1"
+    objects = [node, member("r", on="n"), *gang("job", 2)]
+    _, attempt = turn_of(objects, "job")
+    shown = told(objects)
+    assert "No pod slot is free; 2 are needed" == headline(attempt.decision.causes)
+    assert ("pod slots free", "2 pods of 1 pod slot = 2") == (shown.caption, shown.needs[0].text)
+
+
+def test_many_taints_are_one_item():
+    nodes = [machine(f"n{number}", cpu="2", taint=f"t{number}") for number in range(5)]
+    (row,) = told([machine("small", cpu="1"), machine("closed", cpu="3", cordoned=True), *nodes, *gang("job", 2)]).rows
+    taints = "t0=yes:NoSchedule, t1=yes:NoSchedule, t2=yes:NoSchedule and 2 more"
+    assert f"1 free; 13 more on 1 node, cordoned, 5 nodes with the taints {taints}" == row.note
