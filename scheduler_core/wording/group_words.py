@@ -33,11 +33,11 @@ from scheduler_core.causes.groups import (
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.wording import phrases, volume_words
-from scheduler_core.wording.domain_words import domain_clauses, domains_words
+from scheduler_core.wording.domain_words import domain_clauses, domains_words, rest_clause
 from scheduler_core.wording.filter_words import attempt_ended_words, failure_words
 from scheduler_core.wording.kube_scheduler import STORAGE_EXCEEDED, VICTIMS_AWAITED, attempt_words
 from scheduler_core.wording.nouns import SHOWN, counted, level, listed
-from scheduler_core.wording.sentences import Clause, Sentence
+from scheduler_core.wording.sentences import Clause, ClauseDomains, Sentence
 from scheduler_core.wording.titles import domain_text
 from scheduler_core.wording.truncation import LONGEST_CAUSE, cut, whole_within
 
@@ -202,11 +202,9 @@ def _in_brackets(text: str) -> str:
 def _domains(cause: PodsDoNotFit) -> list[Clause]:
     """Return a clause for each domain, and one about the domains that are not described."""
     alone = cause.undivided and not cause.domains[0].pods
-    clauses = domain_clauses(cause.domains[0]) if alone else domains_words(cause.domains)
+    clauses = domain_clauses(cause.domains[0]) if alone else domains_words(cause.domains, cause.key)
     if cause.further is not None:
-        most, number = cause.further.most, cause.further.number
-        held = f"{f'at most {most}' if most else 'can hold none'}{' each' if most and number > 1 else ''}"
-        clauses.append(Clause(f"{phrases.further(number, cause.key)}{'' if most is None else _in_brackets(held)}"))
+        clauses.append(rest_clause(ClauseDomains(cause.further.number, cause.key, cause.further.most)))
     elsewhere = [Clause(volume_words.elsewhere(cause.elsewhere, _noun(cause.path)))] if cause.elsewhere is not None else []
     return [*elsewhere, *clauses]
 
@@ -238,9 +236,10 @@ def _by_domain(cause: ChildrenDoNotFit) -> Sentence:
     clauses = []
     pairs: zip[tuple[ChildrenInDomain, str]] = zip(cause.domains, reasons, strict=True)
     for (fitting, why), equal in itertools.groupby(pairs, key=lambda pair: (pair[0].fitting, pair[1])):
-        clauses.append(Clause(phrases.holds_phrase([each.domain for each, _ in equal], fitting) + _in_brackets(why)))
+        alike = [each.domain for each, _ in equal]
+        clauses.append(Clause(phrases.holds_phrase(alike, fitting) + _in_brackets(why), domains=ClauseDomains(len(alike), cause.key)))
     if cause.further is not None:
-        clauses.append(Clause(phrases.further(cause.further.number, cause.key)))
+        clauses.append(rest_clause(ClauseDomains(cause.further.number, cause.key)))
     return Sentence(f"{name} needs {groups} in one {level(cause.key)}", tuple(clauses))
 
 

@@ -81,6 +81,7 @@ def holds_phrase(several: Sequence[Domain], count: int) -> str:
     return f"{domain_names(several)} can hold {count or 'none'}{each}"
 
 
-def further(number: int, key: str) -> str:
-    """Return the number of domains of *key* that are not described: ``and 3 more racks``."""
-    return f"and {number} more {level(key)}{'s' if number > 1 else ''}"
+def further(number: int, key: str, most: int | None) -> str:
+    """Return the number of domains of *key* that are not described, and what they hold: ``and 3 more racks (at most 2 each)``."""
+    held = f"at most {most}{' each' if number > 1 else ''}" if most else "can hold none"
+    return f"and {number} more {level(key)}{'s' if number > 1 else ''}{'' if most is None else f' ({held})'}"

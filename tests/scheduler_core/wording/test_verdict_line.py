@@ -19,6 +19,7 @@ from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFil
 from scheduler_core.causes.groups import (
     ChildrenDoNotFit,
     ChildrenInDomain,
+    FurtherDomains,
     PartlyPlaced,
     PodDemand,
     PodsDoNotFit,
@@ -33,6 +34,7 @@ from scheduler_core.model.device_comparisons import ComparedPart, Comparison, De
 from scheduler_core.model.names import Domain, Name, NamedClaim
 from scheduler_core.model.resource_values import AttachableVolumes
 from scheduler_core.wording import verdict_line as verdict_line_module
+from scheduler_core.wording.decision_words import sentences
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.verdict_line import verdict_line
 
@@ -201,6 +203,45 @@ def test_a_rack_that_a_filter_closes_is_named_whatever_its_place():
 
     for change in (None, UncordonedNodes(("n1", "n2"))):
         assert "closed can hold none" in verdict_line((cause,), change)
+
+
+def rack(name, pods=0, text="", **more):
+    return DomainCause(Domain("rack", name + text), 4, pods, 3, **more)
+
+
+def test_racks_are_in_their_order_and_those_left_out_are_counted_at_the_end():
+    cordoned, taint = Cordoned(NodeCount(1, 4)), UntoleratedTaint(Taint("t", "NoSchedule"), NodeCount(4, 4))
+    closed = rack("r2", 0, causes=(cordoned,), relaxation=DroppedFilter(cordoned, 3))
+    tainted = rack("r3", 0, causes=(taint,), relaxation=DroppedFilter(taint, 3))
+    named = (rack("r1", 1), closed, tainted, rack("r4", 2, "x" * 250))
+
+    def line(further, racks=named):
+        cause = PodsDoNotFit((ROOT,), WORLD, PodDemand(3, 3, 0, ()), racks, "rack", further=further)
+        return verdict_line((cause,), UncordonedNodes(("n1",))).partition("(3 pods): ")[2]
+
+    both = "rack r1 can hold 1; rack r2 can hold none, or all 3 if 1 of 4 nodes were uncordoned"
+    assert line(FurtherDomains(8, 0), named[:2]) == f"{both}; and 8 more racks (can hold none)"
+    assert line(FurtherDomains(8, 0)).startswith(f"{both}; rack r3 can hold none")
+    assert line(FurtherDomains(8, 0)).endswith("were tolerated; and 9 more racks (at most 2 each)")
+    assert line(FurtherDomains(8)).endswith("; and 9 more racks")
+    assert line(None).endswith("; and 1 more rack (at most 2)")
+
+
+def test_racks_in_which_the_groups_of_a_tree_do_not_fit_are_counted_too():
+    top = Name("CompositePodGroup", "ml", "top")
+    short = TooFewMembers((top, ROOT), 1, 2)
+    racks = (ChildrenInDomain(Domain("rack", "r1"), 1), ChildrenInDomain(Domain("rack", "x" * 250), 0, (short,)))
+    tree = ChildrenDoNotFit((top,), 2, 2, racks, "rack", further=FurtherDomains(3))
+
+    last = verdict_line_module._main_clauses([*sentences((tree,))][-1].clauses, None)
+    assert last == "rack r1 can hold 1; and 4 more racks"
+
+
+def test_taints_of_several_racks_are_not_added_up():
+    racks = [rack(f"r{each}", causes=(UntoleratedTaint(Taint(f"t{each}", "NoSchedule"), NodeCount(4, 4)),)) for each in range(2)]
+    cause = PodsDoNotFit((ROOT,), WORLD, PodDemand(3, 3, 0, ()), tuple(racks), "rack")
+
+    assert verdict_line((cause,)) == group_words(cause)
 
 
 def test_causes_of_one_sentence_are_its_clauses():
