@@ -86,7 +86,7 @@ def closed_nodes(cause: NodeStateCause) -> str:
     """Return the nodes that pods cannot use, with the cause: ``2 nodes, cordoned``."""
     match cause:
         case UntoleratedTaint():
-            return f"{counted(cause.nodes.count, 'node')} with the taint {{{cause.taint.key}: {cause.taint.value}}}"
+            return f"{counted(cause.nodes.count, 'node')} with the taint {taint_text(cause.taint)}"
         case Cordoned():
             return f"{counted(cause.nodes.count, 'node')}, cordoned"
         case NodeAffinityMismatch():

@@ -51,7 +51,7 @@ def test_a_figure_of_a_gang_and_its_racks():
     assert [("rack r1", 2, 8, 0), ("rack r2", 1, 4, 8)] == [
         (row.title, row.amounts.capacity, row.amounts.free, row.amounts.closed) for row in figure.rows
     ]
-    assert [[], ["1 node with the taint {maintenance: yes}"]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows]
+    assert [[], ["1 node with the taint maintenance=yes:NoSchedule"]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows]
     assert [(NodeAmounts(8, 0, 0),), (NodeAmounts(4, 0, 0), NodeAmounts(0, 0, 8))] == [row.segments for row in figure.rows]
     assert (2, 0) == (max(figure.capacities.values()), figure.others)
 

@@ -153,7 +153,7 @@ def test_picture_says_what_it_draws():
     ]
     assert [
         ("rack r1", "capacity for 2 of 4 pods", "●●○○", "8 free"),
-        ("rack r2", "capacity for 1 of 4 pods", "●○○○", "4 free; 8 more on 1 node with the taint {maintenance: yes}"),
+        ("rack r2", "capacity for 1 of 4 pods", "●○○○", "4 free; 8 more on 1 node with the taint maintenance=yes:NoSchedule"),
     ] == [(row.title, row.text, row.pips, row.note) for row in shown.rows]
     assert [False, False] == [row.enough for row in shown.rows]
     assert ("fit", "closed", "short") == shown.kinds
