@@ -35,6 +35,8 @@ _OF_KUBERNETES = "node.kubernetes.io/"
 """Prefix of the taints that Kubernetes sets by the conditions of a node."""
 _OF_NODES = "node(s) "
 """Beginning of kube-scheduler's reasons that it counts by node."""
+_VERBS = {"exceed": ("exceeds", "exceed"), "were": ("was", "were"), "unavailable": ("is unavailable", "are unavailable")}
+"""First words of such reasons that depend on the number of nodes, with the verb for one and for several."""
 _OF_DEVICES = {CANNOT_ALLOCATE: "without devices for a claim", UNAVAILABLE: "cannot use the devices of a claim"}
 _PRESENT = frozenset({"In", "Exists", "Gt", "Lt"})
 """Operators that a node without the label does not match."""
@@ -69,10 +71,9 @@ def _state_words(cause: NodeStateCause) -> str:  # noqa: PLR0911 - one case for 
             return f"{phrases.verb(cause.nodes, 'does', 'do')} not match its {_selection(cause)}{f': {unmet}' if unmet else ''}"
         case UntoleratedTaint():
             return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_text(cause.taint)}"
-        case NodesRefused(reason=str(reason), plugin="") if reason.startswith(_OF_NODES):
-            return f"{phrases.some_of(cause.nodes)} {reason.removeprefix(_OF_NODES)}"
         case NodesRefused(plugin=""):
-            return filter_words(cause.reason)
+            predicate = _predicate(cause)
+            return f"{phrases.some_of(cause.nodes)} {predicate}" if predicate else filter_words(cause.reason)
         case NodesRefused():
             return f"{phrases.verb(cause.nodes, 'is', 'are')} refused by plugin {cause.plugin}: {filter_words(cause.reason)}"
         case UnmodelledField():
@@ -92,14 +93,23 @@ def closed_nodes(cause: NodeStateCause) -> str:
         case NodeAffinityMismatch():
             return f"{counted(cause.nodes.count, 'node')}, not selected by the pods"
         case NodesRefused():
-            why = filter_words(cause.reason)
+            why, predicate = filter_words(cause.reason), _predicate(cause)
             plugin = f"refused by plugin {cause.plugin}: " if cause.plugin else ""
-            return f"{counted(cause.nodes.count, 'node')}, {plugin}{_OF_DEVICES.get(why, why)}"
+            return f"{counted(cause.nodes.count, 'node')}{f' that {predicate}' if predicate else f', {plugin}{_OF_DEVICES.get(why, why)}'}"
         case UnmodelledField():
             return filter_words(cause)
         case PodRefused():
             return cause.reason
     assert_never(cause)
+
+
+def _predicate(cause: NodesRefused) -> str:
+    """Return the rest of a sentence about the nodes, if the reason is one that kube-scheduler counts by node; empty for others."""
+    reason = filter_words(cause.reason)
+    if cause.plugin or not reason.startswith(_OF_NODES):
+        return ""
+    first, _, others = reason.removeprefix(_OF_NODES).partition(" ")
+    return f"{_VERBS.get(first, (first, first))[cause.nodes.count > 1]} {others}"
 
 
 def unusable_words(cause: UnusableCapacity) -> str:

@@ -16,6 +16,7 @@ from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.changes import DroppedSelectors, ToleratedTaint, UncordonedNodes
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter
+from scheduler_core.causes.filter_reasons import RelationsUnmet
 from scheduler_core.causes.groups import (
     ChildrenDoNotFit,
     ChildrenInDomain,
@@ -36,6 +37,7 @@ from scheduler_core.model.resource_values import AttachableVolumes
 from scheduler_core.wording import verdict_line as verdict_line_module
 from scheduler_core.wording.decision_words import sentences
 from scheduler_core.wording.group_words import group_words
+from scheduler_core.wording.node_words import closed_nodes, node_words
 from scheduler_core.wording.verdict_line import verdict_line
 
 WORLD, ROOT = Domain("", ""), Name("PodGroup", "ml", "train")
@@ -168,12 +170,31 @@ def test_a_clause_for_which_there_is_no_room_is_left_out():
 
 def test_what_a_plugin_of_a_user_says_is_quoted_whole():
     refusals = NodesRefused("node(s) were under maintenance", NodeCount(1, 1), "Maintenance")
-    known = NodesRefused("node(s) exceed max volume count", NodeCount(1, 1))
 
     assert verdict_line((refused(refusals, nodes=1),)).endswith(
         ": its only node is refused by plugin Maintenance: node(s) were under maintenance"
     )
-    assert verdict_line((refused(known, nodes=1),)).endswith(": its only node exceed max volume count")
+
+
+@pytest.mark.parametrize(
+    ("reason", "one", "several"),
+    [
+        ("node(s) exceed max volume count", "exceeds max volume count", "exceed max volume count"),
+        ("node(s) had no available disk", "had no available disk", "had no available disk"),
+        ("node(s) were full", "was full", "were full"),
+        ("node(s) unavailable due to a claim", "is unavailable due to a claim", "are unavailable due to a claim"),
+        (
+            RelationsUnmet(),
+            "didn't satisfy the pod's relations to other pods",
+            "didn't satisfy the pod's relations to other pods",
+        ),
+    ],
+)
+def test_the_verb_of_a_reason_of_kube_scheduler_agrees_with_the_nodes(reason, one, several):
+    single, both = NodesRefused(reason, NodeCount(1, 1)), NodesRefused(reason, NodeCount(2, 2))
+
+    assert (f"its only node {one}", f"both nodes {several}") == (node_words(single), node_words(both))
+    assert (f"1 node that {one}", f"2 nodes that {several}") == (closed_nodes(single), closed_nodes(both))
 
 
 def test_the_cause_that_the_change_removes_decides_and_not_another_filter():
