@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 SHOWN = 4
 """Maximum number of domains, groups or reasons in a list; the rest is counted."""
-_VALUES = 3
+VALUES = 3
 """Maximum number of values of a node label that are named."""
 
 
@@ -28,9 +28,9 @@ def level(key: str) -> str:
     return "node" if last == "hostname" else last
 
 
-def any_of(values: Sequence[str]) -> str:
+def any_of(values: Sequence[str], most: int = VALUES) -> str:
     """Return values of a node label, one of which is enough: ``z1 or z2``."""
-    return f"{' or '.join(values[:_VALUES])}{f' or {len(values) - _VALUES} more' if len(values) > _VALUES else ''}"
+    return f"{' or '.join(values[:most])}{f' or {len(values) - most} more' if len(values) > most else ''}"
 
 
 def labelled_nodes(key: str, values: Sequence[str]) -> str:

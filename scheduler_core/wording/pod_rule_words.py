@@ -17,7 +17,8 @@ def pod_rule_words(cause: OtherPodsCause) -> str:
     match cause:
         case HostPortsInUse():
             ports = listed([f"{port}/{protocol}" for protocol, port in cause.ports])
-            return f"{phrases.verb(cause.nodes, 'has', 'have')} host port {ports} in use"
+            noun = "host port" if len(cause.ports) == 1 else "host ports"
+            return f"{phrases.verb(cause.nodes, 'has', 'have')} {noun} {ports} in use"
         case AffinityConflict():
             return f"{phrases.verb(cause.nodes, 'is', 'are')} excluded by {_affinity(cause)}"
         case SpreadExceeded():

@@ -28,6 +28,7 @@ from scheduler_core.causes.groups import (
 )
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodesRefused, PodRefused, UntoleratedTaint
+from scheduler_core.causes.other_pods import HostPortsInUse
 from scheduler_core.causes.pre_enqueue import ClaimMissing, MembersGated, QuorumAwaited, QuorumShortage, SchedulingGated
 from scheduler_core.causes.resources import ComparedNodes, InsufficientOnNodes, InsufficientResource, RequestTooLarge
 from scheduler_core.causes.volume_causes import NoFreeVolume, OutsideAllowedTopologies
@@ -141,6 +142,33 @@ def test_affinity_is_named_as_far_as_it_decides():
         ": all 4 nodes do not match its node selector a=true and node affinity: "
         "no node has label topology.example.com/block in (b1, b2) or cores > 8, and no node matches !old"
     )
+
+
+def test_long_selections_are_named_once_and_the_line_has_its_end():
+    labels = tuple((f"k{number}.example.com/" + "a" * 50, "b" * 60) for number in range(12))
+    absent = tuple(Requirement(key, "In", (value,)) for key, value in labels)
+    terms = (NodeSelectorTerm(tuple(absent)), *(NodeSelectorTerm((each,)) for each in absent))
+    whole = NodeAffinityMismatch(NodeCount(2, 4), labels, unmet_requirements=absent)
+    part = dataclasses.replace(whole, unmet_requirements=absent[1:])
+    affine = NodeAffinityMismatch(NodeCount(2, 4), labels, node_affinity=True, node_selector_terms=terms)
+
+    for each in (whole, part, affine, dataclasses.replace(affine, unmet_requirements=absent)):
+        line = verdict_line((refused(SHORT, each, relaxation=DroppedFilter(each, 2)),))
+        assert line.endswith(", were dropped")
+        assert line.count(labels[0][0]) <= 2
+    line = verdict_line((refused(whole, relaxation=DroppedFilter(whole, 2)),))
+    assert line.count("=") == 1
+    assert "and 11 more, which 2 of 4 nodes do not match (no node has any of these labels), were dropped" in line
+    few = NodeAffinityMismatch(NodeCount(4, 4), (("a", "1"), ("b", "2")), unmet_requirements=(Requirement("b", "In", ("2",)),))
+    assert node_words(few) == "all 4 nodes do not match its node selector a=1 and b=2: no node has label b=2"
+
+
+@pytest.mark.parametrize(
+    ("ports", "text"),
+    [((("TCP", 80),), "host port 80/TCP in use"), ((("TCP", 80), ("UDP", 53)), "host ports 80/TCP and 53/UDP in use")],
+)
+def test_one_host_port_or_several(ports, text):
+    assert node_words(HostPortsInUse(ports, NodeCount(1, 1))) == f"its only node has {text}"
 
 
 def test_taints_that_the_pods_do_not_tolerate_are_one_clause():
