@@ -33,7 +33,11 @@ def any_of(values: Sequence[str], most: int = VALUES) -> str:
     return f"{' or '.join(values[:most])}{f' or {len(values) - most} more' if len(values) > most else ''}"
 
 
+def preposition(key: str) -> str:
+    """Return the preposition before a domain of *key*: ``on`` for a node, ``in`` for a rack."""
+    return "on" if level(key) == "node" else "in"
+
+
 def labelled_nodes(key: str, values: Sequence[str]) -> str:
     """Return the nodes with one of *values* of a label: ``in zone z1 or z2``, ``on node n1``."""
-    noun = level(key)
-    return f"{'on' if noun == 'node' else 'in'} {noun} {any_of(values)}"
+    return f"{preposition(key)} {level(key)} {any_of(values)}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kubeapi.nodes import Taint
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.wording.nouns import SHOWN, level, listed
+from scheduler_core.wording.nouns import SHOWN, level, listed, preposition
 
 Shown = Callable[[Name], str]
 """Function that turns the name of an object into text."""
@@ -35,6 +35,11 @@ def domain_text(domain: Domain) -> str:
         return f"the {level(domain.key)} without a name" if domain.key else "the cluster"
     noun = level(domain.key)
     return domain.value if domain.value.startswith(noun) else f"{noun} {domain.value}"
+
+
+def domain_place(domain: Domain) -> str:
+    """Return a domain as a place: ``in rack r1``, ``on node n1``, ``in the cluster``."""
+    return f"{preposition(domain.key)} {domain_text(domain)}"
 
 
 def taint_text(taint: Taint) -> str:

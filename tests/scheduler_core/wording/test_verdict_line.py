@@ -14,16 +14,20 @@ from kubeapi.selectors import NodeSelectorTerm, Requirement
 from scheduler_core.causes import changes
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.changes import DroppedSelectors, ToleratedTaint, UncordonedNodes
+from scheduler_core.causes.constraints import InOneDomain
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter
 from scheduler_core.causes.filter_reasons import RelationsUnmet
 from scheduler_core.causes.groups import (
     ChildrenDoNotFit,
     ChildrenInDomain,
+    FitsAlone,
     FurtherDomains,
+    InsufficientCapacity,
     PartlyPlaced,
     PodDemand,
     PodsDoNotFit,
+    PodsLeftOver,
     TooFewMembers,
 )
 from scheduler_core.causes.node_count import Amount, NodeCount
@@ -33,9 +37,10 @@ from scheduler_core.causes.pre_enqueue import ClaimMissing, MembersGated, Quorum
 from scheduler_core.causes.resources import ComparedNodes, InsufficientOnNodes, InsufficientResource, RequestTooLarge
 from scheduler_core.causes.volume_causes import NoFreeVolume, OutsideAllowedTopologies
 from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, SelectorLiteral
-from scheduler_core.model.names import Domain, Name, NamedClaim
+from scheduler_core.model.names import HOSTNAME, Domain, Name, NamedClaim
 from scheduler_core.model.resource_values import AttachableVolumes
 from scheduler_core.wording import verdict_line as verdict_line_module
+from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.decision_words import sentences
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.node_words import closed_nodes, node_words
@@ -291,6 +296,28 @@ def test_taints_of_several_racks_are_not_added_up():
     cause = PodsDoNotFit((ROOT,), WORLD, PodDemand(3, 3, 0, ()), tuple(racks), "rack")
 
     assert verdict_line((cause,)) == group_words(cause)
+
+
+@pytest.mark.parametrize(
+    ("key", "within", "one", "where"),
+    [
+        (HOSTNAME, "on node x1", "on one node", "on node x1"),
+        ("example.com/rack", "in rack x1", "in one rack", "on any node in rack x1"),
+    ],
+)
+def test_pods_are_on_nodes_and_in_other_domains(key, within, one, where):
+    top, domain = Name("CompositePodGroup", "ml", "top"), Domain(key, "x1")
+    held = DomainCause(domain, 1, 0, 2, causes=(SHORT,))
+    single = PodsDoNotFit((top, Name("Pod", "ml", "p")), domain, PodDemand(1, 1, 0, ()), (held,), undivided=True)
+    tree = ChildrenDoNotFit((top,), 2, 2, (ChildrenInDomain(domain, 1),), key)
+
+    assert f"does not fit {where}: " in group_words(single)
+    assert f"does not fit {within} (2 pods)" in group_words(PodsDoNotFit((ROOT,), domain, PodDemand(2, 2, 0, ()), (held,), undivided=True))
+    assert group_words(FitsAlone(domain, None)).startswith(f"fits by itself {within}, but")
+    assert f"for 2 more pods {within}" in group_words(PodsLeftOver((ROOT,), (), held))
+    assert f"has capacity for 1 of 2 pods {one}" in group_words(InsufficientCapacity((ROOT,), 1, 2, key=key))
+    assert f"top needs both of its groups {one}" in group_words(tree)
+    assert constraint_text(InOneDomain(ROOT, key)).endswith(f"must be {one} ({key})")
 
 
 def test_causes_of_one_sentence_are_its_clauses():
