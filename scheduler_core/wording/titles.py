@@ -34,7 +34,13 @@ def domain_text(domain: Domain) -> str:
     if not domain.value:
         return f"the {level(domain.key)} without a name" if domain.key else "the cluster"
     noun = level(domain.key)
-    return domain.value if domain.value.startswith(noun) else f"{noun} {domain.value}"
+    return domain.value if has_noun(domain.value, noun) else f"{noun} {domain.value}"
+
+
+def has_noun(value: str, noun: str) -> bool:
+    """Return whether the *value* of a domain begins with its *noun* as a word: ``rack-1`` and ``rack1`` do, ``rackless`` does not."""
+    rest = value.removeprefix(noun)
+    return not noun or (value.startswith(noun) and bool(rest) and not rest[0].isalpha())
 
 
 def domain_place(domain: Domain) -> str:
@@ -48,7 +54,10 @@ def taint_text(taint: Taint) -> str:
 
 
 def expression_text(key: str, operator: str, values: Sequence[str]) -> str:
-    """Return an expression of a selector as kubectl writes it: ``app=web``, ``tier in (a, b)``, ``!app``; bounds as ``cores > 8``."""
+    """Return an expression of a selector as kubectl writes it: ``app=web``, ``tier in (a, b)``, ``!app``; bounds as ``cores > 8``.
+
+    An operator that does not exist is shown as it is: ``app Like (web)``.
+    """
     listing = ", ".join(values[:SHOWN]) + (f" and {len(values) - SHOWN} more" if len(values) > SHOWN else "")
     match operator:
         case "Exists":
@@ -57,6 +66,8 @@ def expression_text(key: str, operator: str, values: Sequence[str]) -> str:
             return f"!{key}"
         case "Gt" | "Lt":
             return f"{key} {'>' if operator == 'Gt' else '<'} {listing}"
-    if len(values) == 1:
-        return f"{key}{'=' if operator == 'In' else '!='}{listing}"
-    return f"{key} {operator.lower()} ({listing})"
+        case "In" | "NotIn" if len(values) == 1:
+            return f"{key}{'=' if operator == 'In' else '!='}{listing}"
+        case "In" | "NotIn":
+            return f"{key} {operator.lower()} ({listing})"
+    return f"{key} {operator} ({listing})"

@@ -44,6 +44,8 @@ from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.decision_words import sentences
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.node_words import closed_nodes, node_words
+from scheduler_core.wording.phrases import domain_names
+from scheduler_core.wording.titles import expression_text
 from scheduler_core.wording.verdict_line import verdict_line
 
 WORLD, ROOT = Domain("", ""), Name("PodGroup", "ml", "train")
@@ -147,6 +149,34 @@ def test_affinity_is_named_as_far_as_it_decides():
         ": all 4 nodes do not match its node selector a=true and node affinity: "
         "no node has label topology.example.com/block in (b1, b2) or cores > 8, and no node matches !old"
     )
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "text"),
+    [
+        ("In", ("1",), "z=1"),
+        ("NotIn", ("1",), "z!=1"),
+        ("NotIn", ("1", "2"), "z notin (1, 2)"),
+        ("Foo", ("1",), "z Foo (1)"),
+        ("Foo", ("1", "2"), "z Foo (1, 2)"),
+    ],
+)
+def test_an_operator_that_does_not_exist_is_shown_as_it_is(operator, values, text):
+    assert expression_text("z", operator, values) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (("r1", "rack", "rackless"), "racks r1, rack and rackless"),
+        (("rackless",), "rack rackless"),
+        (("rack",), "rack rack"),
+        (("rack-1", "r2"), "rack-1 and rack r2"),
+        (("rack1", "rack_2", "rack.3"), "rack1, rack_2 and rack.3"),
+    ],
+)
+def test_a_value_is_a_name_only_if_it_begins_with_the_noun_as_a_word(values, text):
+    assert domain_names([Domain("example.com/rack", each) for each in values]) == text
 
 
 def test_long_selections_are_named_once_and_the_line_has_its_end():
