@@ -59,7 +59,7 @@ def picture(figure: Figure, areas: Mapping[bytes, int]) -> Picture:
     others = counted(figure.others, f"more {level}")
     kinds = {stroke.kind for row in rows for stroke in row.strokes}
     return Picture(
-        caption=f"{noun} free in each {level}" if figure.level else f"{noun} free",
+        caption=f"{noun} free {nouns.preposition(level)} each {level}" if figure.level else f"{noun} free",
         needs=tuple(_need(each, figure, most) for each in figure.needs),
         rows=tuple(rows),
         rest=f"{others}, with at most the same capacity" if figure.others else "",
@@ -68,7 +68,7 @@ def picture(figure: Figure, areas: Mapping[bytes, int]) -> Picture:
 
 
 def _need(need: Need, figure: Figure, most: int) -> Gauge:
-    where = f"in one {figure.level}" if figure.level else "on one node" if need.pods == 1 else "in all"
+    where = f"{nouns.preposition(figure.level)} one {figure.level}" if figure.level else "on one node" if need.pods == 1 else "in all"
     whole = amount_text(figure.resource, need.amount)
     text = f"{whole} for {counted(need.pods, 'pod')}"
     if figure.unit:

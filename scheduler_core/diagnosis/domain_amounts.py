@@ -17,7 +17,7 @@ from scheduler_core.causes.groups import FailingGroup, PodsDoNotFit, PodsLeftOve
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import NodesRefused, NodeStateCause
 from scheduler_core.causes.resources import FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge
-from scheduler_core.diagnosis.relaxed_filters import node_state
+from scheduler_core.diagnosis.relaxed_filters import node_states
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Domain
 from scheduler_core.model.nodes import PODS, Bools, Ints
@@ -355,9 +355,9 @@ class _View:
         for plugin, reason, mask in self.profile.filters_by_plugin(shape) if len(nodes) else ():
             refused = remaining[~mask[remaining]]
             if len(refused):
-                cause = node_state(shape, (plugin, reason), refused, len(nodes), self.profile.nodes)
+                states = node_states(shape, (plugin, reason), refused, len(nodes), self.profile.nodes)
                 why = unmodelled if unmodelled is not None and reason == unmodelled.key else reason
                 named = "" if registry.is_of_kube_scheduler(plugin) else plugin
-                causes.append(cause or NodesRefused(why, NodeCount(len(refused), len(nodes)), named))
+                causes += states or (NodesRefused(why, NodeCount(len(refused), len(nodes)), named),)
                 remaining = remaining[mask[remaining]]
         return tuple(causes)

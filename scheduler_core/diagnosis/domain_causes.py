@@ -96,18 +96,21 @@ def _by_nodes(state: PlacementState, refusals: NodeRefusals, rules: PodRuleReaso
     """Yield the causes other than requests and decisive *rules*, that of the most nodes first, then by kube-scheduler's reason."""
     hidden = REASONS if rules.decisive else ()
     masks = {reason: mask for reason, mask in (*refusals.static.items(), *refusals.others.items()) if reason not in hidden}
-    counts = ((reason, int(mask.sum())) for reason, mask in masks.items())
-    for reason, count in sorted(counts, key=lambda each: (-each[1], each[0])):
-        if rule := rules.others.get(reason):
+    counts = list[tuple[str, int, NodeCause | None]]()
+    for reason, mask in masks.items():
+        states = relaxed_filters.state_causes(refusals, reason, state.nodes) if reason in refusals.static else ()
+        counts += [(reason, each.nodes.count, each) for each in states] or [(reason, int(mask.sum()), None)]
+    for reason, count, cause in sorted(counts, key=lambda each: (-each[1], each[0])):
+        if cause is not None:
+            yield cause
+        elif rule := rules.others.get(reason):
             yield rule
         else:
             yield from device_reasons(refusals, reason, count) or (_by_node(state, refusals, reason, count),)
 
 
 def _by_node(state: PlacementState, refusals: NodeRefusals, reason: str, count: int) -> NodeCause:
-    """Return the cause of *reason* with details: the taint, the selector, the claim."""
-    if reason in refusals.static and (cause := relaxed_filters.state_cause(refusals, reason, state.nodes)):
-        return cause
+    """Return the cause of *reason*, which is not a state of nodes, with details such as the claim."""
     if by_object := volume_cause(refusals, reason, count, state.nodes):
         return by_object
     if reason == refusals.pre_filter[1]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import assert_never
 
 from kubeapi.nodes import Taint
 from kubeapi.pods import Toleration
 from scheduler_core.causes.domains import DroppedFilter, PodRule, Relaxable
+from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.diagnosis.domain_capacity import homogeneous, slots
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
-from scheduler_core.model.nodes import Bools, Nodes, NodeTable
+from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -40,6 +43,7 @@ _BETWEEN_PODS = {
     EXISTING_ANTI_AFFINITY: PodRule.EXISTING_ANTI_AFFINITY,
 }
 Change = Callable[[PodShape], PodShape]
+NodeState = Cordoned | NodeAffinityMismatch | UntoleratedTaint
 
 
 def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals) -> DroppedFilter | None:
@@ -54,77 +58,89 @@ def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Pl
     """
     if not homogeneous(request) and len(request.entity.waiting) > _STEPS:
         return None
-    reasons = sorted({**refusals.static, **_between_pods(refusals)}.items(), key=lambda each: -int(each[1].sum()))
-    options = [_without(state, request, domain, refusals, reason) for reason, _ in reasons[:_TRIED]]
+    filters = sorted(_filters(state, refusals), key=lambda each: -each[1])
+    options = [_without(state, request, domain, refusals, dropped) for dropped, _ in filters[:_TRIED] if dropped is not None]
     known = [option for option in options if option is not None]
     return max(known, key=lambda option: option.pods, default=None)
 
 
-def state_cause(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> Cordoned | NodeAffinityMismatch | UntoleratedTaint | None:
-    """Return the cause of a static *reason* that is about the state of nodes; None for other reasons."""
+def state_causes(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> tuple[NodeState, ...]:
+    """Return the causes of a static *reason* that is about the state of nodes; empty for other reasons."""
     refused = refusals.static[reason]
-    return node_state(refusals.pod.shape, (refusals.plugin_of(reason), reason), refusals.nodes[refused], len(refusals.nodes), nodes)
+    return node_states(refusals.pod.shape, (refusals.plugin_of(reason), reason), refusals.nodes[refused], len(refusals.nodes), nodes)
 
 
-def node_state(
-    shape: PodShape, why: tuple[str, str], refused: Nodes, total: int, nodes: NodeTable
-) -> Cordoned | NodeAffinityMismatch | UntoleratedTaint | None:
-    """Return the state of the nodes *refused* (of *total*, at least one) to *shape* for the reason *why* of a plugin; None for others."""
+def node_states(shape: PodShape, why: tuple[str, str], refused: Nodes, total: int, nodes: NodeTable) -> tuple[NodeState, ...]:
+    """Return the states of the nodes *refused* (of *total*, at least one) to *shape* for the reason *why* of a plugin; empty for others.
+
+    kube-scheduler's reason for a taint does not state the effect: each effect is a cause of its own, that of the most nodes first.
+    """
     plugin, reason = why
     count = NodeCount(len(refused), total)
     if reason == UNSCHEDULABLE:
-        return Cordoned(count)
+        return (Cordoned(count),)
     if reason == NODE_AFFINITY:
         required = required_affinity(shape)
         terms = (required and required.node_selector_terms) or ()
-        return NodeAffinityMismatch(count, tuple(shape.node_selector), required is not None, terms, unmet_requirements(shape, nodes))
+        return (NodeAffinityMismatch(count, tuple(shape.node_selector), required is not None, terms, unmet_requirements(shape, nodes)),)
     if plugin == TaintToleration.name:
         tolerations = Tolerations(shape.tolerations)
-        # All these nodes have the same taint, but perhaps with another effect.
-        taints = nodes.taints[int(refused[0])]
-        return UntoleratedTaint(next(taint for taint in taints if taint.effect in HARD and not tolerations.cover(taint)), count)
-    return None
+        sets = Counter(nodes.taints[node] for node in refused.tolist())
+        counts = Counter[Taint]()
+        for taints, number in sets.items():
+            counts[next(taint for taint in taints if taint.effect in HARD and not tolerations.cover(taint))] += number
+        ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0].effect))
+        return tuple(UntoleratedTaint(taint, NodeCount(number, total)) for taint, number in ordered)
+    return ()
 
 
-def _between_pods(refusals: NodeRefusals) -> dict[str, Bools]:
-    return {reason: mask for reason, mask in refusals.others.items() if reason in _BETWEEN_PODS}
+def _filters(state: PlacementState, refusals: NodeRefusals) -> Iterator[tuple[Relaxable | None, int]]:
+    """Yield what can be dropped, with the number of nodes that it rejects; None for filters that cannot."""
+    unmodelled = state.profile.refused(refusals.pod.shape.unmodelled)
+    for reason, mask in refusals.static.items():
+        if causes := state_causes(refusals, reason, state.nodes):
+            yield from ((each, each.nodes.count) for each in causes)
+        else:
+            yield unmodelled if unmodelled is not None and reason == unmodelled.key else None, int(mask.sum())
+    for reason, mask in refusals.others.items():
+        if reason in _BETWEEN_PODS:
+            yield _BETWEEN_PODS[reason], int(mask.sum())
 
 
 def _without(
-    state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals, reason: str
+    state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals, dropped: Relaxable
 ) -> DroppedFilter | None:
-    if reason in _BETWEEN_PODS:
+    if isinstance(dropped, PodRule):
         others = (each for each in state.stateful.plugins if not isinstance(each, InterPodAffinity | PodTopologySpread))
         if any(each.touches(refusals.pod) and not requests_count(each, refusals.pod) for each in others):
             # The count would leave out the volumes or devices that the pods compete for as well.
             return None
-        refused = {reason, *(each for each, _ in state.stateful.filter(refusals.pod, refusals.nodes))}
-        rules = {_BETWEEN_PODS[each] for each in refused if each in _BETWEEN_PODS}
-        return DroppedFilter(_BETWEEN_PODS[reason] if len(rules) == 1 else PodRule.ALL, _count(state, _unrelated(request), domain))
-    change, dropped = _change(state, refusals, reason)
+        refused = (each for each, _ in state.stateful.filter(refusals.pod, refusals.nodes))
+        rules = {dropped, *(_BETWEEN_PODS[each] for each in refused if each in _BETWEEN_PODS)}
+        return DroppedFilter(dropped if len(rules) == 1 else PodRule.ALL, _count(state, _unrelated(request), domain))
     spreads = (each for each in state.stateful.plugins if isinstance(each, PodTopologySpread))
-    if dropped is None or any(each.honours(refusals.pod, affinity=reason == NODE_AFFINITY) for each in spreads):
+    if any(each.honours(refusals.pod, affinity=isinstance(dropped, NodeAffinityMismatch)) for each in spreads):
         # More nodes would form domains, or fewer: the count of the pods by domain would be another one.
         return None
-    return DroppedFilter(dropped, _count(dataclasses.replace(state, profile=_Relaxed(state.profile, change)), request, domain))
+    return DroppedFilter(dropped, _count(dataclasses.replace(state, profile=_Relaxed(state.profile, _change(dropped))), request, domain))
 
 
-def _change(state: PlacementState, refusals: NodeRefusals, reason: str) -> tuple[Change, Relaxable | None]:
-    """Return the change of a shape that drops the filter of *reason*, and its cause; None if it cannot be dropped."""
-    match cause := state_cause(refusals, reason, state.nodes):
+def _change(dropped: NodeState | UnmodelledField) -> Change:
+    """Return the change of a shape that drops a filter."""
+    match dropped:
         case Cordoned():
-            return _tolerating(CORDON), cause
+            return _tolerating(CORDON)
         case NodeAffinityMismatch():
-            return _unselective, cause
+            return _unselective
         case UntoleratedTaint():
-            return _tolerating(cause.taint), cause
-    unmodelled = state.profile.refused(refusals.pod.shape.unmodelled)
-    return _modelled, unmodelled if unmodelled is not None and reason == unmodelled.key else None
+            return _tolerating(dropped.taint)
+        case UnmodelledField():
+            return _modelled
+    assert_never(dropped)
 
 
 def _tolerating(taint: Taint) -> Change:
-    """Tolerate every effect of that key and value, as the reason does not state the effect."""
-    more = Toleration(key=taint.key, operator="Equal" if taint.value else "Exists", value=taint.value)
+    more = Toleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
     return lambda shape: dataclasses.replace(shape, tolerations=(*shape.tolerations, more))
 
 

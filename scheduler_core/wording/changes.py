@@ -14,8 +14,8 @@ from scheduler_core.model.decision import Remedy
 from scheduler_core.model.delayed_claims import class_and_size, written
 from scheduler_core.model.names import Domain
 from scheduler_core.model.resource_values import row_of
-from scheduler_core.wording.nouns import counted, labelled_nodes, level, listed
-from scheduler_core.wording.titles import Shown, domain_text, taint_text, titled, titles
+from scheduler_core.wording.nouns import counted, labelled_nodes, level, listed, preposition
+from scheduler_core.wording.titles import Shown, domain_place, domain_text, taint_text, titled, titles
 
 _MOST = 8
 """Maximum number of pods, nodes and domains that a change names."""
@@ -118,16 +118,16 @@ def _node_change(change: changes.NodeChange) -> str:
         case changes.UncordonedNodes(nodes):
             return f"node {nodes[0]} uncordoned" if len(nodes) == 1 else f"{len(nodes)} nodes uncordoned: {listed(nodes, _MOST)}"
         case changes.AddedNodes(count, domains):
-            where = f" in {_domains(domains)}" if domains else ""
+            where = f" {_places(domains)}" if domains else ""
             return f"{counted(count, 'more node')}{where} {_kind(change)}"
         case changes.AddedNodesByDomain(parts):
-            by_domain = [f"{part.count} in {_domains(part.domains)} {_kind(part)}" for part in parts]
+            by_domain = [f"{part.count} {_places(part.domains)} {_kind(part)}" for part in parts]
             return f"{counted(sum(part.count for part in parts), 'more node')}: {listed(by_domain, _MOST)}"
     assert_never(change)
 
 
-def _domains(domains: Sequence[Domain]) -> str:
-    return " and ".join(map(domain_text, domains))
+def _places(domains: Sequence[Domain]) -> str:
+    return f"{preposition(domains[0].key)} {' and '.join(map(domain_text, domains))}"
 
 
 def _kind(added: changes.AddedNodes) -> str:
@@ -172,7 +172,7 @@ def _raised(capacity: changes.RaisedCapacity) -> Iterator[str]:
 
 
 def _in_domain(domain: Domain | None) -> str:
-    return "" if domain is None else f" in {domain_text(domain)}"
+    return "" if domain is None else f" {domain_place(domain)}"
 
 
 def _device_change(change: changes.DeviceChange, shown: Shown) -> str:

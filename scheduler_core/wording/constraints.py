@@ -7,7 +7,7 @@ from typing import assert_never
 from scheduler_core.causes import constraints
 from scheduler_core.causes.constraints import Constraint
 from scheduler_core.wording.changes import relaxation_parts
-from scheduler_core.wording.nouns import level
+from scheduler_core.wording.nouns import level, preposition
 from scheduler_core.wording.titles import Shown, titled
 
 
@@ -17,7 +17,7 @@ def constraint_text(constraint: Constraint, shown: Shown = titled) -> str:  # no
         case constraints.NeedsMembers(group, minimum):
             return f"{shown(group)} needs {minimum} {'pods' if group.kind == 'PodGroup' else 'groups'}"
         case constraints.InOneDomain(group, key):
-            return f"{shown(group)} must be in one {level(key)} ({key})"
+            return f"{shown(group)} must be {preposition(key)} one {level(key)} ({key})"
         case constraints.TakesCapacity(group):
             return f"{shown(group)} also takes capacity"
         case constraints.EarlierRoot(root):

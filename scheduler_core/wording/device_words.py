@@ -17,7 +17,7 @@ from scheduler_core.causes.device_refusals import (
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
 from scheduler_core.model.device_claims import EXTENDED
 from scheduler_core.wording import phrases
-from scheduler_core.wording.nouns import counted, level, listed
+from scheduler_core.wording.nouns import counted, level, listed, preposition
 from scheduler_core.wording.selector_phrases import selector_phrases
 from scheduler_core.wording.titles import taint_text
 
@@ -85,5 +85,4 @@ def _where(place: NodeLabel | None) -> str:
     """Return the nodes of an allocation: ``on node n1``, ``in rack r1``, or ``for other nodes`` if they are not known."""
     if place is None:
         return "for other nodes"
-    noun = level(place.key)
-    return f"{'on' if noun == 'node' else 'in'} {noun} {listed(place.values, _VALUES)}"
+    return f"{preposition(place.key)} {level(place.key)} {listed(place.values, _VALUES)}"

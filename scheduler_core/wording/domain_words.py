@@ -12,7 +12,7 @@ from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, Un
 from scheduler_core.wording import phrases
 from scheduler_core.wording.node_words import node_words, without_filter
 from scheduler_core.wording.nouns import listed
-from scheduler_core.wording.sentences import Clause
+from scheduler_core.wording.sentences import Clause, ClauseDomains
 from scheduler_core.wording.titles import taint_text
 
 _REASONS = 3
@@ -21,16 +21,22 @@ SEPARATE_TAINTS = 2
 """Number of taints up to which each is a reason of its own in a message; a line of a verdict, which is short, merges this number too."""
 
 
-def domains_words(causes: Sequence[DomainCause]) -> list[Clause]:
-    """Return a clause for each domain; adjacent equal ones are merged."""
+def domains_words(causes: Sequence[DomainCause], key: str) -> list[Clause]:
+    """Return a clause for each domain of *key*, empty if there is one only; adjacent equal ones are merged."""
     clauses = []
     each_with_text = ((cause, _clause(cause)) for cause in causes)
     for (pods, text), equal in itertools.groupby(each_with_text, key=lambda each: (each[0].pods, each[1])):
         alike = [cause for cause, _ in equal]
         stated = tuple(stated for cause in alike for stated in (*cause.decisive, *cause.causes))
         whole = f"{phrases.holds_phrase([cause.domain for cause in alike], pods)}{text}"
-        clauses.append(Clause(whole, is_condition=any(cause.relaxation is not None for cause in alike), causes=stated))
+        domains = ClauseDomains(len(alike), key, pods) if key else None
+        clauses.append(Clause(whole, is_condition=any(cause.relaxation is not None for cause in alike), causes=stated, domains=domains))
     return clauses
+
+
+def rest_clause(domains: ClauseDomains) -> Clause:
+    """Return the clause that counts *domains*, which no other clause is about."""
+    return Clause(phrases.further(domains.number, domains.key, domains.most), domains=domains, is_rest=True)
 
 
 def domain_clauses(cause: DomainCause) -> list[Clause]:

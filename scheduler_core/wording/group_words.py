@@ -33,12 +33,12 @@ from scheduler_core.causes.groups import (
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.wording import phrases, volume_words
-from scheduler_core.wording.domain_words import domain_clauses, domains_words
+from scheduler_core.wording.domain_words import domain_clauses, domains_words, rest_clause
 from scheduler_core.wording.filter_words import attempt_ended_words, failure_words
 from scheduler_core.wording.kube_scheduler import STORAGE_EXCEEDED, VICTIMS_AWAITED, attempt_words
-from scheduler_core.wording.nouns import SHOWN, counted, level, listed
-from scheduler_core.wording.sentences import Clause, Sentence
-from scheduler_core.wording.titles import domain_text
+from scheduler_core.wording.nouns import SHOWN, counted, level, listed, preposition
+from scheduler_core.wording.sentences import Clause, ClauseDomains, Sentence
+from scheduler_core.wording.titles import domain_place, domain_text
 from scheduler_core.wording.truncation import LONGEST_CAUSE, cut, whole_within
 
 _JOINT = ". "
@@ -106,7 +106,7 @@ def _statement(cause: _Stated) -> str:
         case VictimsAwaited():
             return VICTIMS_AWAITED
         case FitsAlone():
-            where = f" in {domain_text(cause.domain)}" if cause.domain is not None else ""
+            where = f" {domain_place(cause.domain)}" if cause.domain is not None else ""
             return f"fits by itself{where}, but {f'group {cause.sibling.name}' if cause.sibling is not None else 'its parent'} does not"
         case NotTried():
             return f"not tried: {cause.because.path[-1].name} {_predicate(cause.because)}"
@@ -125,7 +125,7 @@ def _predicate(cause: _Leaf) -> str:
         case MinimumOutOfReach():
             return f"can no longer place {_groups(cause.children, cause.minimum)}"
         case InsufficientCapacity():
-            where = f" in one {level(cause.key)}" if cause.key else ""
+            where = f" {preposition(cause.key)} one {level(cause.key)}" if cause.key else ""
             ordered = ", placed in the order of the queue" if cause.pods and cause.in_order else ""
             return f"has capacity for {cause.pods} of {counted(cause.wanted, 'pod')}{where}{ordered}"
         case ChildFails():
@@ -165,19 +165,25 @@ def _members(cause: TooFewMembers) -> str:
 def _no_domain(cause: NoDomain) -> str:
     noun, where = level(cause.key), domain_text(cause.inside)
     if cause.pinned:
-        return f"must stay in the {noun} where its members run, but {where} has no node of that {noun}"
+        return f"must stay {preposition(cause.key)} the {noun} where its members run, but {where} has no node of that {noun}"
     what = "reaches devices with one value of the attribute" if cause.device_attribute else "has the label"
     return f"has no candidate {noun}: no node of {where} {what} {cause.key}"
 
 
 def _head(cause: PodsDoNotFit) -> str:
-    inside = f" in {domain_text(cause.inside)}"
+    inside = f" {domain_place(cause.inside)}"
     if _noun(cause.path) == "pod":
         requests = _requests(cause.demand.requests, 1)
-        where = f"on its node {cause.own_node}" if cause.own_node else f"on any node{inside}"
+        where = (
+            f"on its node {cause.own_node}"
+            if cause.own_node
+            else f"on any node{inside}"
+            if preposition(cause.inside.key) == "in"
+            else inside.strip()
+        )
         return f"{f'({requests}) ' if requests else ''}does not fit {where}"
     noun = level(cause.key)
-    where = f" {'on' if noun == 'node' else 'in'} any {noun}" if noun else ""
+    where = f" {preposition(cause.key)} any {noun}" if noun else ""
     return f"does not fit{where}{inside if cause.inside.key or not cause.key else ''} ({_demand(cause.demand)})"
 
 
@@ -202,18 +208,16 @@ def _in_brackets(text: str) -> str:
 def _domains(cause: PodsDoNotFit) -> list[Clause]:
     """Return a clause for each domain, and one about the domains that are not described."""
     alone = cause.undivided and not cause.domains[0].pods
-    clauses = domain_clauses(cause.domains[0]) if alone else domains_words(cause.domains)
+    clauses = domain_clauses(cause.domains[0]) if alone else domains_words(cause.domains, cause.key)
     if cause.further is not None:
-        most, number = cause.further.most, cause.further.number
-        held = f"{f'at most {most}' if most else 'can hold none'}{' each' if most and number > 1 else ''}"
-        clauses.append(Clause(f"{phrases.further(number, cause.key)}{'' if most is None else _in_brackets(held)}"))
+        clauses.append(rest_clause(ClauseDomains(cause.further.number, cause.key, cause.further.most)))
     elsewhere = [Clause(volume_words.elsewhere(cause.elsewhere, _noun(cause.path)))] if cause.elsewhere is not None else []
     return [*elsewhere, *clauses]
 
 
 def _left_over(cause: PodsLeftOver) -> str:
     more = f"{counted(cause.domain.wanted, 'more pod')}{_in_brackets(_requests(cause.requests, cause.domain.wanted))}"
-    return f"has its minimum, but no node for {more} in {domain_text(cause.domain.domain)}"
+    return f"has its minimum, but no node for {more} {domain_place(cause.domain.domain)}"
 
 
 def _first_domain(cause: ChildrenDoNotFit) -> list[Sentence]:
@@ -238,10 +242,11 @@ def _by_domain(cause: ChildrenDoNotFit) -> Sentence:
     clauses = []
     pairs: zip[tuple[ChildrenInDomain, str]] = zip(cause.domains, reasons, strict=True)
     for (fitting, why), equal in itertools.groupby(pairs, key=lambda pair: (pair[0].fitting, pair[1])):
-        clauses.append(Clause(phrases.holds_phrase([each.domain for each, _ in equal], fitting) + _in_brackets(why)))
+        alike = [each.domain for each, _ in equal]
+        clauses.append(Clause(phrases.holds_phrase(alike, fitting) + _in_brackets(why), domains=ClauseDomains(len(alike), cause.key)))
     if cause.further is not None:
-        clauses.append(Clause(phrases.further(cause.further.number, cause.key)))
-    return Sentence(f"{name} needs {groups} in one {level(cause.key)}", tuple(clauses))
+        clauses.append(rest_clause(ClauseDomains(cause.further.number, cause.key)))
+    return Sentence(f"{name} needs {groups} {preposition(cause.key)} one {level(cause.key)}", tuple(clauses))
 
 
 def _groups(total: int, minimum: int) -> str:

@@ -17,7 +17,7 @@ from scheduler_core.wording.device_words import device_words
 from scheduler_core.wording.nouns import SHOWN, counted, level, listed
 from scheduler_core.wording.phrases import size_of
 from scheduler_core.wording.resource_words import COMPARED
-from scheduler_core.wording.titles import domain_text
+from scheduler_core.wording.titles import domain_place
 
 
 def headline(causes: Sequence[Cause], *, promised: bool = False) -> str:
@@ -82,8 +82,7 @@ class _Group:
         """Return the domain, and which of its nodes, the amounts are of; empty for the whole cluster."""
         if self.own_node:
             return f" on its node {self.own_node}"
-        key = self.best.domain.key
-        return f" {'on' if level(key) == 'node' else 'in'} {domain_text(self.best.domain)}" if key else ""
+        return f" {domain_place(self.best.domain)}" if self.best.domain.key else ""
 
 
 def _of_group(group: _Group, besides: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import assert_never
 
 from kubeapi.selectors import NodeSelectorTerm, Requirement
@@ -25,19 +27,24 @@ from scheduler_core.wording import phrases
 from scheduler_core.wording.device_words import device_words
 from scheduler_core.wording.filter_words import filter_words
 from scheduler_core.wording.kube_scheduler import attempt_words
-from scheduler_core.wording.nouns import any_of, counted, listed
+from scheduler_core.wording.nouns import SHOWN, VALUES, any_of, counted, listed
 from scheduler_core.wording.pod_rule_words import pod_rule_words
 from scheduler_core.wording.resource_words import resource_words
 from scheduler_core.wording.titles import expression_text, taint_text
+from scheduler_core.wording.truncation import cut
 from scheduler_core.wording.volume_words import volume_words
 
 _OF_KUBERNETES = "node.kubernetes.io/"
 """Prefix of the taints that Kubernetes sets by the conditions of a node."""
 _OF_NODES = "node(s) "
 """Beginning of kube-scheduler's reasons that it counts by node."""
+_VERBS = {"exceed": ("exceeds", "exceed"), "were": ("was", "were"), "unavailable": ("is unavailable", "are unavailable")}
+"""First words of such reasons that depend on the number of nodes, with the verb for one and for several."""
 _OF_DEVICES = {CANNOT_ALLOCATE: "without devices for a claim", UNAVAILABLE: "cannot use the devices of a claim"}
 _PRESENT = frozenset({"In", "Exists", "Gt", "Lt"})
 """Operators that a node without the label does not match."""
+_LONGEST = 180
+"""Characters of the labels and expressions in a clause, so that a line has its end."""
 _RULES = {
     PodRule.SPREAD: "its topology spread constraints were dropped",
     PodRule.AFFINITY: "its pod affinity were dropped",
@@ -69,10 +76,9 @@ def _state_words(cause: NodeStateCause) -> str:  # noqa: PLR0911 - one case for 
             return f"{phrases.verb(cause.nodes, 'does', 'do')} not match its {_selection(cause)}{f': {unmet}' if unmet else ''}"
         case UntoleratedTaint():
             return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_text(cause.taint)}"
-        case NodesRefused(reason=str(reason), plugin="") if reason.startswith(_OF_NODES):
-            return f"{phrases.some_of(cause.nodes)} {reason.removeprefix(_OF_NODES)}"
         case NodesRefused(plugin=""):
-            return filter_words(cause.reason)
+            predicate = _predicate(cause)
+            return f"{phrases.some_of(cause.nodes)} {predicate}" if predicate else filter_words(cause.reason)
         case NodesRefused():
             return f"{phrases.verb(cause.nodes, 'is', 'are')} refused by plugin {cause.plugin}: {filter_words(cause.reason)}"
         case UnmodelledField():
@@ -92,14 +98,23 @@ def closed_nodes(cause: NodeStateCause) -> str:
         case NodeAffinityMismatch():
             return f"{counted(cause.nodes.count, 'node')}, not selected by the pods"
         case NodesRefused():
-            why = filter_words(cause.reason)
+            why, predicate = filter_words(cause.reason), _predicate(cause)
             plugin = f"refused by plugin {cause.plugin}: " if cause.plugin else ""
-            return f"{counted(cause.nodes.count, 'node')}, {plugin}{_OF_DEVICES.get(why, why)}"
+            return f"{counted(cause.nodes.count, 'node')}{f' that {predicate}' if predicate else f', {plugin}{_OF_DEVICES.get(why, why)}'}"
         case UnmodelledField():
             return filter_words(cause)
         case PodRefused():
             return cause.reason
     assert_never(cause)
+
+
+def _predicate(cause: NodesRefused) -> str:
+    """Return the rest of a sentence about the nodes, if the reason is one that kube-scheduler counts by node; empty for others."""
+    reason = filter_words(cause.reason)
+    if cause.plugin or not reason.startswith(_OF_NODES):
+        return ""
+    first, _, others = reason.removeprefix(_OF_NODES).partition(" ")
+    return f"{_VERBS.get(first, (first, first))[cause.nodes.count > 1]} {others}"
 
 
 def unusable_words(cause: UnusableCapacity) -> str:
@@ -131,9 +146,10 @@ def without_filter(dropped: Relaxable) -> str:
 
 def _selection(mismatch: NodeAffinityMismatch) -> str:
     """Return how a pod selects nodes: ``node selector gpu=h100``, ``node affinity zone in (a, b)``; without terms if the reason names some."""
-    pairs = listed([f"{key}={value}" for key, value in mismatch.node_selector])
-    terms = "" if _unmet(mismatch) else any_of([_term(each) for each in mismatch.node_selector_terms])
-    selections = (f"node selector {pairs}" if pairs else "", f"node affinity {terms}".rstrip() if mismatch.node_affinity else "")
+    labels = [f"{key}={value}" for key, value in mismatch.node_selector]
+    terms = [] if _unmet(mismatch) else [_term(each) for each in mismatch.node_selector_terms]
+    pairs, either = cut(listed(labels, _number_named(labels)), _LONGEST), cut(any_of(terms, _number_named(terms, VALUES)), _LONGEST)
+    selections = (f"node selector {pairs}" if pairs else "", f"node affinity {either}".rstrip() if mismatch.node_affinity else "")
     return " and ".join(filter(None, selections))
 
 
@@ -147,11 +163,17 @@ def _requirement(requirement: Requirement) -> str:
 
 
 def _unmet(mismatch: NodeAffinityMismatch) -> str:
-    """Return what no node has: ``no node has label zone in (a, b)``; empty if that is the whole selection already."""
-    if len(mismatch.node_selector) == 1 and not mismatch.node_affinity:
-        return ""
+    """Return what no node has: ``no node has label zone in (a, b)``; of a whole selection, which is named already, only that."""
+    if len(mismatch.node_selector) == len(mismatch.unmet_requirements) and not mismatch.node_affinity:
+        return "no node has any of these labels" if len(mismatch.node_selector) > 1 else ""
     stated: dict[str, list[str]] = {}
     for each in mismatch.unmet_requirements:
         is_label = each.operator in _PRESENT and each.key != "metadata.name"
         stated.setdefault("no node has label" if is_label else "no node matches", []).append(_requirement(each))
-    return ", and ".join(f"{lead} {any_of(requirements)}" for lead, requirements in stated.items())
+    parts = (f"{lead} {any_of(requirements, _number_named(requirements, VALUES))}" for lead, requirements in stated.items())
+    return cut(", and ".join(parts), _LONGEST)
+
+
+def _number_named(texts: Sequence[str], most: int = SHOWN) -> int:
+    """Return how many of *texts*, at most *most* and at least 1, are short enough together to be named in one clause."""
+    return max(1, sum(length <= _LONGEST for length in itertools.accumulate(map(len, texts[:most]))))

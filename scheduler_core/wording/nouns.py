@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 SHOWN = 4
 """Maximum number of domains, groups or reasons in a list; the rest is counted."""
-_VALUES = 3
+VALUES = 3
 """Maximum number of values of a node label that are named."""
 
 
@@ -28,12 +28,16 @@ def level(key: str) -> str:
     return "node" if last == "hostname" else last
 
 
-def any_of(values: Sequence[str]) -> str:
+def any_of(values: Sequence[str], most: int = VALUES) -> str:
     """Return values of a node label, one of which is enough: ``z1 or z2``."""
-    return f"{' or '.join(values[:_VALUES])}{f' or {len(values) - _VALUES} more' if len(values) > _VALUES else ''}"
+    return f"{' or '.join(values[:most])}{f' or {len(values) - most} more' if len(values) > most else ''}"
+
+
+def preposition(key: str) -> str:
+    """Return the preposition before a domain of *key*: ``on`` for a node, ``in`` for a rack."""
+    return "on" if level(key) == "node" else "in"
 
 
 def labelled_nodes(key: str, values: Sequence[str]) -> str:
     """Return the nodes with one of *values* of a label: ``in zone z1 or z2``, ``on node n1``."""
-    noun = level(key)
-    return f"{'on' if noun == 'node' else 'in'} {noun} {any_of(values)}"
+    return f"{preposition(key)} {level(key)} {any_of(values)}"

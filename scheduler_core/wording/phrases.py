@@ -9,7 +9,7 @@ from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.model.names import Domain
 from scheduler_core.model.resource_values import AttachableVolumes, Resource, VolumesOfClass, row_of
 from scheduler_core.wording.nouns import SHOWN, level, listed
-from scheduler_core.wording.titles import domain_text
+from scheduler_core.wording.titles import domain_text, has_noun
 
 
 def amount(resource: Resource, value: int) -> str:
@@ -70,7 +70,7 @@ def all_of(total: int) -> str:
 def domain_names(several: Sequence[Domain]) -> str:
     """Return the names of several domains: ``rack r1``, ``racks r1 and r2``, ``rack-1 and rack-2``."""
     noun = level(several[0].key)
-    if len(several) == 1 or not noun or any(each.value.startswith(noun) or not each.value for each in several):
+    if len(several) == 1 or any(has_noun(each.value, noun) or not each.value for each in several):
         return listed([domain_text(each) for each in several])
     return f"{noun}s {listed([each.value for each in several])}"
 
@@ -81,6 +81,7 @@ def holds_phrase(several: Sequence[Domain], count: int) -> str:
     return f"{domain_names(several)} can hold {count or 'none'}{each}"
 
 
-def further(number: int, key: str) -> str:
-    """Return the number of domains of *key* that are not described: ``and 3 more racks``."""
-    return f"and {number} more {level(key)}{'s' if number > 1 else ''}"
+def further(number: int, key: str, most: int | None) -> str:
+    """Return the number of domains of *key* that are not described, and what they hold: ``and 3 more racks (at most 2 each)``."""
+    held = f"at most {most}{' each' if number > 1 else ''}" if most else "can hold none"
+    return f"and {number} more {level(key)}{'s' if number > 1 else ''}{'' if most is None else f' ({held})'}"

@@ -8,7 +8,7 @@ from typing import assert_never
 from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule, ExceededSkew, HostPortsInUse, OtherPodsCause, SpreadExceeded
 from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.wording import phrases
-from scheduler_core.wording.nouns import SHOWN, level, listed
+from scheduler_core.wording.nouns import SHOWN, level, listed, preposition
 from scheduler_core.wording.titles import expression_text
 
 
@@ -17,7 +17,8 @@ def pod_rule_words(cause: OtherPodsCause) -> str:
     match cause:
         case HostPortsInUse():
             ports = listed([f"{port}/{protocol}" for protocol, port in cause.ports])
-            return f"{phrases.verb(cause.nodes, 'has', 'have')} host port {ports} in use"
+            noun = "host port" if len(cause.ports) == 1 else "host ports"
+            return f"{phrases.verb(cause.nodes, 'has', 'have')} {noun} {ports} in use"
         case AffinityConflict():
             return f"{phrases.verb(cause.nodes, 'is', 'are')} excluded by {_affinity(cause)}"
         case SpreadExceeded():
@@ -33,11 +34,11 @@ def _affinity(conflict: AffinityConflict) -> str:
         case AffinityRule.ANTI_AFFINITY:
             return f"its pod anti-affinity: {where} {'have' if several else 'has'} a pod with {selected}"
         case AffinityRule.EXISTING_ANTI_AFFINITY:
-            return f"the anti-affinity to {selected} of pods {'on' if noun == 'node' else 'in'} {where}"
+            return f"the anti-affinity to {selected} of pods {preposition(conflict.key)} {where}"
         case AffinityRule.AFFINITY if conflict.everywhere:
             return f"its pod affinity: no {noun} has a pod with {selected}"
         case AffinityRule.AFFINITY:
-            return f"its pod affinity: no pod with {selected} is {'on' if noun == 'node' else 'in'} {where}"
+            return f"its pod affinity: no pod with {selected} is {preposition(conflict.key)} {where}"
     assert_never(conflict.affinity_rule)
 
 

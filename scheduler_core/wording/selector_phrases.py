@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, OtherSelector, SelectorPart
+from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, OtherSelector, SelectorPart
 
 _VALUES = 3
 """Maximum number of values of a list."""
-_QUOTED = frozenset(";:,\"'`\\()[]{}<>")
-"""Characters with which a literal could be taken for more than one word, besides blanks."""
+_PLAIN = re.compile(r"(?=.*[^\W_])[\w./+-]*[\w+-]")
+"""Texts that are one word; others could be taken for several words, a sign or the end of a sentence."""
+_OF_OTHER_TYPE = re.compile(r"[+-]?\.?\d+(\.\d*)?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?|\d+(\.\d+){2}([+-].*)?|true|false|null")
+"""Texts that could be taken for a number, a quantity, a version or a boolean."""
+_WORDS = frozenset(
+    {
+        "and",
+        "or",
+        "not",
+        "no",
+        "in",
+        "with",
+        "present",
+        "more",
+        "starting",
+        "ending",
+        "matching",
+        "containing",
+        "attribute",
+        "capacity",
+        "for",
+    }
+)
+"""Words of phrases, and of the clauses around them."""
 _VERBS = {
     Comparison.MATCHES: "matching",
     Comparison.STARTS_WITH: "starting with",
@@ -42,7 +65,7 @@ def _name(compared: DeviceComparison, kinds: set[ComparedPart], *, with_domain: 
 
 
 def _phrase(compared: DeviceComparison, name: str) -> str:
-    values = [_quoted(each.text) for each in compared.literals]
+    values = [_quoted(each.text, each.type) for each in compared.literals]
     no = "not " if compared.negated else ""
     match compared.comparison:
         case Comparison.TRUE:
@@ -55,8 +78,9 @@ def _phrase(compared: DeviceComparison, name: str) -> str:
     return f"{name} {no}{_VERBS.get(compared.comparison, compared.comparison)} {values[0]}"
 
 
-def _quoted(text: str) -> str:
-    """Return *text*, in double quotes and escaped if it is empty or has characters that separate words or sentences."""
-    if text and not text.endswith(".") and text.isprintable() and " " not in text and _QUOTED.isdisjoint(text):
+def _quoted(text: str, kind: LiteralKind = LiteralKind.TEXT) -> str:
+    """Return *text*, in double quotes and escaped unless it is a plain word that cannot be taken for something else."""
+    other = kind is LiteralKind.TEXT and (text in _WORDS or _OF_OTHER_TYPE.fullmatch(text))
+    if not other and text.isprintable() and _PLAIN.fullmatch(text):
         return text
     return json.dumps(text, ensure_ascii=not text.isprintable())

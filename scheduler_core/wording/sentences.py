@@ -10,6 +10,15 @@ from scheduler_core.causes.node_count import NodeCount
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ClauseDomains:
+    """Number of the domains of *key* that a clause is about, and the most pods that one of them holds; None if it does not say."""
+
+    number: int
+    key: str
+    most: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Clause:
     """Clause of a sentence.
 
@@ -19,6 +28,8 @@ class Clause:
         is_condition: True if it says without which filter more pods would fit.
         causes: causes that it states.
         is_further: True if only a verdict has it, and only if it decides.
+        domains: domains that it is about, of several of one level; None for others.
+        is_rest: True if it counts the domains that no other clause is about.
 
     """
 
@@ -27,6 +38,8 @@ class Clause:
     is_condition: bool = False
     causes: tuple[NodeCause | AttemptFailed | PodRule, ...] = ()
     is_further: bool = False
+    domains: ClauseDomains | None = None
+    is_rest: bool = False
 
     @property
     def part(self) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kubeapi.nodes import Taint
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.wording.nouns import SHOWN, level, listed
+from scheduler_core.wording.nouns import SHOWN, level, listed, preposition
 
 Shown = Callable[[Name], str]
 """Function that turns the name of an object into text."""
@@ -34,7 +34,18 @@ def domain_text(domain: Domain) -> str:
     if not domain.value:
         return f"the {level(domain.key)} without a name" if domain.key else "the cluster"
     noun = level(domain.key)
-    return domain.value if domain.value.startswith(noun) else f"{noun} {domain.value}"
+    return domain.value if has_noun(domain.value, noun) else f"{noun} {domain.value}"
+
+
+def has_noun(value: str, noun: str) -> bool:
+    """Return whether the *value* of a domain begins with its *noun* as a word: ``rack-1`` and ``rack1`` do, ``rackless`` does not."""
+    rest = value.removeprefix(noun)
+    return not noun or (value.startswith(noun) and bool(rest) and not rest[0].isalpha())
+
+
+def domain_place(domain: Domain) -> str:
+    """Return a domain as a place: ``in rack r1``, ``on node n1``, ``in the cluster``."""
+    return f"{preposition(domain.key)} {domain_text(domain)}"
 
 
 def taint_text(taint: Taint) -> str:
@@ -43,7 +54,10 @@ def taint_text(taint: Taint) -> str:
 
 
 def expression_text(key: str, operator: str, values: Sequence[str]) -> str:
-    """Return an expression of a selector as kubectl writes it: ``app=web``, ``tier in (a, b)``, ``!app``; bounds as ``cores > 8``."""
+    """Return an expression of a selector as kubectl writes it: ``app=web``, ``tier in (a, b)``, ``!app``; bounds as ``cores > 8``.
+
+    An operator that does not exist is shown as it is: ``app Like (web)``.
+    """
     listing = ", ".join(values[:SHOWN]) + (f" and {len(values) - SHOWN} more" if len(values) > SHOWN else "")
     match operator:
         case "Exists":
@@ -52,6 +66,8 @@ def expression_text(key: str, operator: str, values: Sequence[str]) -> str:
             return f"!{key}"
         case "Gt" | "Lt":
             return f"{key} {'>' if operator == 'Gt' else '<'} {listing}"
-    if len(values) == 1:
-        return f"{key}{'=' if operator == 'In' else '!='}{listing}"
-    return f"{key} {operator.lower()} ({listing})"
+        case "In" | "NotIn" if len(values) == 1:
+            return f"{key}{'=' if operator == 'In' else '!='}{listing}"
+        case "In" | "NotIn":
+            return f"{key} {operator.lower()} ({listing})"
+    return f"{key} {operator} ({listing})"

@@ -31,8 +31,8 @@ from scheduler_core.causes.volume_causes import (
 )
 from scheduler_core.model.resource_values import AttachableVolumes, Resource, VolumesOfClass
 from scheduler_core.wording.decision_words import sentences
-from scheduler_core.wording.domain_words import SEPARATE_TAINTS, taints_clause
-from scheduler_core.wording.sentences import Clause
+from scheduler_core.wording.domain_words import SEPARATE_TAINTS, rest_clause, taints_clause
+from scheduler_core.wording.sentences import Clause, ClauseDomains
 from scheduler_core.wording.truncation import cut
 
 _LONG = 240
@@ -75,10 +75,13 @@ def verdict_line(causes: Sequence[Cause], removed: changes.Change | None = None)
 
 
 def _main_clauses(clauses: Sequence[Clause], removed: changes.Change | None) -> str:
-    """Return the clauses that decide, and others that fit in; of these, those about the largest parts of the nodes, until all are stated."""
+    """Return the clauses that decide, and others that fit in; of these, those about the largest parts of the nodes, until all are stated.
+
+    Clauses about domains are in their order, and those left out are counted at the end.
+    """
     deciding = [each for each in clauses if any(_removes(removed, cause) for cause in each.causes)]
     deciding = deciding[:1] or [each for each in clauses if each.is_condition]
-    others = [each for each in clauses if not each.is_further and not any(each is other for other in deciding)]
+    others = [each for each in clauses if not (each.is_further or each.is_rest) and not any(each is other for other in deciding)]
     main: list[Clause] = []
     length, part = sum(len(each.text) for each in deciding), sum(each.part for each in deciding if not each.is_condition)
     for each in sorted(others, key=lambda each: (each.is_condition, -each.part)):
@@ -86,8 +89,22 @@ def _main_clauses(clauses: Sequence[Clause], removed: changes.Change | None) -> 
         if first or ((each.part == 1 or part < 1) and length + len(each.text) <= _LONG):
             main.append(each)
             length, part = length + len(each.text), part + each.part
+    if any(each.domains is not None for each in clauses):
+        return "; ".join(each.text for each in _by_domain(clauses, [*main, *deciding]))
     kept = [*main, *deciding] if all(each.is_condition for each in deciding) else [*deciding, *main]
     return "; ".join(each.text for each in kept)
+
+
+def _by_domain(clauses: Sequence[Clause], kept: Sequence[Clause]) -> list[Clause]:
+    """Return those of *clauses* that are *kept*, in their order, and one that counts the domains of the others."""
+    left_out = [each.domains for each in clauses if each.domains is not None and each not in kept]
+    shown = [each for each in clauses if each in kept]
+    if not left_out:
+        return shown
+    # Domains that were not examined can hold any number.
+    held = [each.most for each in left_out if each.most is not None]
+    most = max(held) if len(held) == len(left_out) else None
+    return [*shown, rest_clause(ClauseDomains(sum(each.number for each in left_out), left_out[0].key, most))]
 
 
 def _removes(change: changes.Change | None, cause: NodeCause | AttemptFailed | PodRule) -> bool:
@@ -115,7 +132,8 @@ def _resources(cause: NodeCause | AttemptFailed | PodRule) -> tuple[Resource, ..
 
 def _taints_together(clauses: Sequence[Clause], removed: changes.Change | None) -> list[Clause]:
     """Return *clauses*, with one in place of those about taints that the pods do not tolerate; that of the change is named first."""
-    about = [not each.is_condition and all(isinstance(one, UntoleratedTaint) for one in each.causes or (None,)) for each in clauses]
+    plain = (() if each.is_condition or each.domains else each.causes for each in clauses)
+    about = [bool(causes) and all(isinstance(each, UntoleratedTaint) for each in causes) for causes in plain]
     taints = [cause for each in itertools.compress(clauses, about) for cause in each.causes if isinstance(cause, UntoleratedTaint)]
     if len(taints) < SEPARATE_TAINTS:
         return [*clauses]

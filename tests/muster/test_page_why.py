@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from muster.html.failure_text import picture
@@ -142,6 +144,14 @@ def test_the_headline_has_the_amounts_of_the_cause(closed):
 def told(objects, name="job"):
     (shown,) = [picture(figure, {}) for figure in drawn(objects, name)]
     return shown
+
+
+def test_a_picture_of_nodes_says_on_and_not_in():
+    (figure,) = drawn(paged.many_gpus(), "job")
+    shown = picture(dataclasses.replace(figure, level="node"), {})
+
+    assert shown.caption.endswith(" free on each node")
+    assert shown.needs[0].note.startswith("on one node; ")
 
 
 def test_picture_says_what_it_draws():

@@ -91,6 +91,19 @@ def selecting(*expressions):
             id="a taint behind which stands another",
         ),
         pytest.param(
+            [node("n1", taints=("a=b:NoSchedule",)), *(node(name, taints=("a=b:NoExecute",)) for name in ("n2", "n3"))],
+            [group("g", 3), *pods("g", 3, "4")],
+            "group g does not fit in the cluster (3 pods with 4 cpu each): 1 of 3 nodes has the untolerated taint a=b:NoSchedule; "
+            "2 would fit if the taint a=b:NoExecute on 2 of 3 nodes were tolerated",
+            id="a taint with two effects",
+        ),
+        pytest.param(
+            [node(f"n{number}", taints=("a=b:NoSchedule", "a=b:NoExecute")) for number in range(3)],
+            [group("g"), pod("g-0", "g")],
+            "group g does not fit in the cluster (1 pod with 1 cpu): all 3 nodes have the untolerated taint a=b:NoSchedule",
+            id="a taint behind which stands its other effect",
+        ),
+        pytest.param(
             [node(f"n{number}", rack="r1", taints=(f"t{number}:NoSchedule",)) for number in range(6)],
             [group("g", 7, key=RACK), *pods("g", 7, "4")],
             "group g does not fit in any rack (7 pods with 4 cpu each): rack r1 can hold none (all 6 nodes have untolerated taints: "

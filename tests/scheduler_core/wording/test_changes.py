@@ -14,7 +14,7 @@ from scheduler_core.causes.changes import Change, SearchLimit
 from scheduler_core.causes.constraints import Constraint
 from scheduler_core.causes.domains import PodRule
 from scheduler_core.model.decision import Remedy
-from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.names import HOSTNAME, Domain, Name
 from scheduler_core.whatif.edits.change_order import order_key
 from scheduler_core.wording.changes import change_text, limit_text, remedy_text, searched_text
 from scheduler_core.wording.constraints import constraint_text
@@ -49,6 +49,11 @@ CHANGES: list[tuple[Change, str]] = [
     (changes.UncordonedNodes(("n1", "n2")), "2 nodes uncordoned: n1 and n2"),
     (NODES, "2 more nodes like n1"),
     (dataclasses.replace(NODES, count=1, domains=(RACK, Domain("zone", "zone-1"))), "1 more node in rack r1 and zone-1 like n1"),
+    (dataclasses.replace(NODES, domains=(Domain(HOSTNAME, "n1"),)), "2 more nodes on node n1 like n1"),
+    (
+        changes.AddedDevices(1, "gpu", Domain(HOSTNAME, "n1"), ("n1",)),
+        "1 more device of class gpu on node n1, on n1",
+    ),
     (
         dataclasses.replace(NODES, larger=(changes.Amount("cpu", 9500), changes.Amount("memory", 64 * GI))),
         "2 more nodes like n1, but with 9500m cpu and 64Gi memory",

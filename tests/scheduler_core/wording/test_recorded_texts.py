@@ -20,23 +20,23 @@ from tests.scheduler_core.wording.refused_clusters import OPTIONS, refused_clust
 STEP = 40
 """Number of clusters in one digest."""
 RECORDED = (
-    "3b67162c86abbb15a2e9d523",
+    "dfa554f4254887bfcddeb94d",
     "ba7fda4fb2d3fa061da5d4db",
-    "932d41a4733b6d8df67d8d2e",
+    "af2226a869b20c72b69b0cf8",
     "397a0cba22bfd91376e584ac",
-    "a65070a5b8b9643da706fd5a",
-    "47b20842958bd4bdff224465",
-    "0355c936cca8ee42befee59c",
+    "cf02f036e6f10f5407f13a10",
+    "78f6f52c26eba7efbb4c87d6",
+    "d03321f7ee9e40adf7ceee33",
     "709a91574cd04451ee62a940",
 )
 DECISIONS = (
     "204a4771bbe95f2cd43473cc",
     "f352ed8c0ba7f6f26df1166a",
-    "19962424e4630432d4452af5",
+    "d24002fb6c04c0c108b9dc25",
     "b29e773c376bdad40406e02e",
     "74427c10a0ae772ab9fe97ed",
     "f4679396dff235aa2563ae21",
-    "25da2587ae666a09bd9f0a28",
+    "1364e1b3e5e4cb4b32284369",
     "ec19fbb9ab584582bb316c9a",
 )
 

@@ -14,26 +14,38 @@ from kubeapi.selectors import NodeSelectorTerm, Requirement
 from scheduler_core.causes import changes
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.changes import DroppedSelectors, ToleratedTaint, UncordonedNodes
+from scheduler_core.causes.constraints import InOneDomain
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFilter
+from scheduler_core.causes.filter_reasons import RelationsUnmet
 from scheduler_core.causes.groups import (
     ChildrenDoNotFit,
     ChildrenInDomain,
+    FitsAlone,
+    FurtherDomains,
+    InsufficientCapacity,
     PartlyPlaced,
     PodDemand,
     PodsDoNotFit,
+    PodsLeftOver,
     TooFewMembers,
 )
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodesRefused, PodRefused, UntoleratedTaint
+from scheduler_core.causes.other_pods import HostPortsInUse
 from scheduler_core.causes.pre_enqueue import ClaimMissing, MembersGated, QuorumAwaited, QuorumShortage, SchedulingGated
 from scheduler_core.causes.resources import ComparedNodes, InsufficientOnNodes, InsufficientResource, RequestTooLarge
 from scheduler_core.causes.volume_causes import NoFreeVolume, OutsideAllowedTopologies
 from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, SelectorLiteral
-from scheduler_core.model.names import Domain, Name, NamedClaim
+from scheduler_core.model.names import HOSTNAME, Domain, Name, NamedClaim
 from scheduler_core.model.resource_values import AttachableVolumes
 from scheduler_core.wording import verdict_line as verdict_line_module
+from scheduler_core.wording.constraints import constraint_text
+from scheduler_core.wording.decision_words import sentences
 from scheduler_core.wording.group_words import group_words
+from scheduler_core.wording.node_words import closed_nodes, node_words
+from scheduler_core.wording.phrases import domain_names
+from scheduler_core.wording.titles import expression_text
 from scheduler_core.wording.verdict_line import verdict_line
 
 WORLD, ROOT = Domain("", ""), Name("PodGroup", "ml", "train")
@@ -139,6 +151,61 @@ def test_affinity_is_named_as_far_as_it_decides():
     )
 
 
+@pytest.mark.parametrize(
+    ("operator", "values", "text"),
+    [
+        ("In", ("1",), "z=1"),
+        ("NotIn", ("1",), "z!=1"),
+        ("NotIn", ("1", "2"), "z notin (1, 2)"),
+        ("Foo", ("1",), "z Foo (1)"),
+        ("Foo", ("1", "2"), "z Foo (1, 2)"),
+    ],
+)
+def test_an_operator_that_does_not_exist_is_shown_as_it_is(operator, values, text):
+    assert expression_text("z", operator, values) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (("r1", "rack", "rackless"), "racks r1, rack and rackless"),
+        (("rackless",), "rack rackless"),
+        (("rack",), "rack rack"),
+        (("rack-1", "r2"), "rack-1 and rack r2"),
+        (("rack1", "rack_2", "rack.3"), "rack1, rack_2 and rack.3"),
+    ],
+)
+def test_a_value_is_a_name_only_if_it_begins_with_the_noun_as_a_word(values, text):
+    assert domain_names([Domain("example.com/rack", each) for each in values]) == text
+
+
+def test_long_selections_are_named_once_and_the_line_has_its_end():
+    labels = tuple((f"k{number}.example.com/" + "a" * 50, "b" * 60) for number in range(12))
+    absent = tuple(Requirement(key, "In", (value,)) for key, value in labels)
+    terms = (NodeSelectorTerm(tuple(absent)), *(NodeSelectorTerm((each,)) for each in absent))
+    whole = NodeAffinityMismatch(NodeCount(2, 4), labels, unmet_requirements=absent)
+    part = dataclasses.replace(whole, unmet_requirements=absent[1:])
+    affine = NodeAffinityMismatch(NodeCount(2, 4), labels, node_affinity=True, node_selector_terms=terms)
+
+    for each in (whole, part, affine, dataclasses.replace(affine, unmet_requirements=absent)):
+        line = verdict_line((refused(SHORT, each, relaxation=DroppedFilter(each, 2)),))
+        assert line.endswith(", were dropped")
+        assert line.count(labels[0][0]) <= 2
+    line = verdict_line((refused(whole, relaxation=DroppedFilter(whole, 2)),))
+    assert line.count("=") == 1
+    assert "and 11 more, which 2 of 4 nodes do not match (no node has any of these labels), were dropped" in line
+    few = NodeAffinityMismatch(NodeCount(4, 4), (("a", "1"), ("b", "2")), unmet_requirements=(Requirement("b", "In", ("2",)),))
+    assert node_words(few) == "all 4 nodes do not match its node selector a=1 and b=2: no node has label b=2"
+
+
+@pytest.mark.parametrize(
+    ("ports", "text"),
+    [((("TCP", 80),), "host port 80/TCP in use"), ((("TCP", 80), ("UDP", 53)), "host ports 80/TCP and 53/UDP in use")],
+)
+def test_one_host_port_or_several(ports, text):
+    assert node_words(HostPortsInUse(ports, NodeCount(1, 1))) == f"its only node has {text}"
+
+
 def test_taints_that_the_pods_do_not_tolerate_are_one_clause():
     states = [UntoleratedTaint(Taint(f"t{number}", "NoSchedule"), NodeCount(number + 1, 4)) for number in range(2)]
 
@@ -166,12 +233,31 @@ def test_a_clause_for_which_there_is_no_room_is_left_out():
 
 def test_what_a_plugin_of_a_user_says_is_quoted_whole():
     refusals = NodesRefused("node(s) were under maintenance", NodeCount(1, 1), "Maintenance")
-    known = NodesRefused("node(s) exceed max volume count", NodeCount(1, 1))
 
     assert verdict_line((refused(refusals, nodes=1),)).endswith(
         ": its only node is refused by plugin Maintenance: node(s) were under maintenance"
     )
-    assert verdict_line((refused(known, nodes=1),)).endswith(": its only node exceed max volume count")
+
+
+@pytest.mark.parametrize(
+    ("reason", "one", "several"),
+    [
+        ("node(s) exceed max volume count", "exceeds max volume count", "exceed max volume count"),
+        ("node(s) had no available disk", "had no available disk", "had no available disk"),
+        ("node(s) were full", "was full", "were full"),
+        ("node(s) unavailable due to a claim", "is unavailable due to a claim", "are unavailable due to a claim"),
+        (
+            RelationsUnmet(),
+            "didn't satisfy the pod's relations to other pods",
+            "didn't satisfy the pod's relations to other pods",
+        ),
+    ],
+)
+def test_the_verb_of_a_reason_of_kube_scheduler_agrees_with_the_nodes(reason, one, several):
+    single, both = NodesRefused(reason, NodeCount(1, 1)), NodesRefused(reason, NodeCount(2, 2))
+
+    assert (f"its only node {one}", f"both nodes {several}") == (node_words(single), node_words(both))
+    assert (f"1 node that {one}", f"2 nodes that {several}") == (closed_nodes(single), closed_nodes(both))
 
 
 def test_the_cause_that_the_change_removes_decides_and_not_another_filter():
@@ -201,6 +287,67 @@ def test_a_rack_that_a_filter_closes_is_named_whatever_its_place():
 
     for change in (None, UncordonedNodes(("n1", "n2"))):
         assert "closed can hold none" in verdict_line((cause,), change)
+
+
+def rack(name, pods=0, text="", **more):
+    return DomainCause(Domain("rack", name + text), 4, pods, 3, **more)
+
+
+def test_racks_are_in_their_order_and_those_left_out_are_counted_at_the_end():
+    cordoned, taint = Cordoned(NodeCount(1, 4)), UntoleratedTaint(Taint("t", "NoSchedule"), NodeCount(4, 4))
+    closed = rack("r2", 0, causes=(cordoned,), relaxation=DroppedFilter(cordoned, 3))
+    tainted = rack("r3", 0, causes=(taint,), relaxation=DroppedFilter(taint, 3))
+    named = (rack("r1", 1), closed, tainted, rack("r4", 2, "x" * 250))
+
+    def line(further, racks=named):
+        cause = PodsDoNotFit((ROOT,), WORLD, PodDemand(3, 3, 0, ()), racks, "rack", further=further)
+        return verdict_line((cause,), UncordonedNodes(("n1",))).partition("(3 pods): ")[2]
+
+    both = "rack r1 can hold 1; rack r2 can hold none, or all 3 if 1 of 4 nodes were uncordoned"
+    assert line(FurtherDomains(8, 0), named[:2]) == f"{both}; and 8 more racks (can hold none)"
+    assert line(FurtherDomains(8, 0)).startswith(f"{both}; rack r3 can hold none")
+    assert line(FurtherDomains(8, 0)).endswith("were tolerated; and 9 more racks (at most 2 each)")
+    assert line(FurtherDomains(8)).endswith("; and 9 more racks")
+    assert line(None).endswith("; and 1 more rack (at most 2)")
+
+
+def test_racks_in_which_the_groups_of_a_tree_do_not_fit_are_counted_too():
+    top = Name("CompositePodGroup", "ml", "top")
+    short = TooFewMembers((top, ROOT), 1, 2)
+    racks = (ChildrenInDomain(Domain("rack", "r1"), 1), ChildrenInDomain(Domain("rack", "x" * 250), 0, (short,)))
+    tree = ChildrenDoNotFit((top,), 2, 2, racks, "rack", further=FurtherDomains(3))
+
+    last = verdict_line_module._main_clauses([*sentences((tree,))][-1].clauses, None)
+    assert last == "rack r1 can hold 1; and 4 more racks"
+
+
+def test_taints_of_several_racks_are_not_added_up():
+    racks = [rack(f"r{each}", causes=(UntoleratedTaint(Taint(f"t{each}", "NoSchedule"), NodeCount(4, 4)),)) for each in range(2)]
+    cause = PodsDoNotFit((ROOT,), WORLD, PodDemand(3, 3, 0, ()), tuple(racks), "rack")
+
+    assert verdict_line((cause,)) == group_words(cause)
+
+
+@pytest.mark.parametrize(
+    ("key", "within", "one", "where"),
+    [
+        (HOSTNAME, "on node x1", "on one node", "on node x1"),
+        ("example.com/rack", "in rack x1", "in one rack", "on any node in rack x1"),
+    ],
+)
+def test_pods_are_on_nodes_and_in_other_domains(key, within, one, where):
+    top, domain = Name("CompositePodGroup", "ml", "top"), Domain(key, "x1")
+    held = DomainCause(domain, 1, 0, 2, causes=(SHORT,))
+    single = PodsDoNotFit((top, Name("Pod", "ml", "p")), domain, PodDemand(1, 1, 0, ()), (held,), undivided=True)
+    tree = ChildrenDoNotFit((top,), 2, 2, (ChildrenInDomain(domain, 1),), key)
+
+    assert f"does not fit {where}: " in group_words(single)
+    assert f"does not fit {within} (2 pods)" in group_words(PodsDoNotFit((ROOT,), domain, PodDemand(2, 2, 0, ()), (held,), undivided=True))
+    assert group_words(FitsAlone(domain, None)).startswith(f"fits by itself {within}, but")
+    assert f"for 2 more pods {within}" in group_words(PodsLeftOver((ROOT,), (), held))
+    assert f"has capacity for 1 of 2 pods {one}" in group_words(InsufficientCapacity((ROOT,), 1, 2, key=key))
+    assert f"top needs both of its groups {one}" in group_words(tree)
+    assert constraint_text(InOneDomain(ROOT, key)).endswith(f"must be {one} ({key})")
 
 
 def test_causes_of_one_sentence_are_its_clauses():
