@@ -19,25 +19,28 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import NamedFilter
+from scheduler_core.plugins.base import NamedFilter, Refusal
 from scheduler_core.plugins.claim_allocation import requests_count
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
-from scheduler_core.plugins.node_affinity import NODE_AFFINITY, required_affinity, unmet_requirements
-from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY, NodeAffinity, required_affinity, unmet_requirements
+from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE, NodeUnschedulable
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD, PodTopologySpread
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.taint_toleration import HARD, TaintToleration, Tolerations
+from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
 _TRIED = 3
 """Number of filters to drop, one at a time, those that reject the most nodes first."""
 _STEPS = 64
 """Maximum number of pods to try again one by one."""
+_CORDONED = Refusal(NodeUnschedulable.name, UNSCHEDULABLE)
+_NOT_SELECTED = Refusal(NodeAffinity.name, NODE_AFFINITY)
 _BETWEEN_PODS = {
-    SPREAD: PodRule.SPREAD,
-    LACKS_TOPOLOGY: PodRule.SPREAD,
-    AFFINITY: PodRule.AFFINITY,
-    ANTI_AFFINITY: PodRule.ANTI_AFFINITY,
-    EXISTING_ANTI_AFFINITY: PodRule.EXISTING_ANTI_AFFINITY,
+    Refusal(PodTopologySpread.name, SPREAD): PodRule.SPREAD,
+    Refusal(PodTopologySpread.name, LACKS_TOPOLOGY): PodRule.SPREAD,
+    Refusal(InterPodAffinity.name, AFFINITY): PodRule.AFFINITY,
+    Refusal(InterPodAffinity.name, ANTI_AFFINITY): PodRule.ANTI_AFFINITY,
+    Refusal(InterPodAffinity.name, EXISTING_ANTI_AFFINITY): PodRule.EXISTING_ANTI_AFFINITY,
 }
 Change = Callable[[PodShape], PodShape]
 
@@ -54,31 +57,30 @@ def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Pl
     """
     if not homogeneous(request) and len(request.entity.waiting) > _STEPS:
         return None
-    reasons = sorted({**refusals.static, **_between_pods(refusals)}.items(), key=lambda each: -int(each[1].sum()))
-    options = [_without(state, request, domain, refusals, reason) for reason, _ in reasons[:_TRIED]]
+    masks = sorted({**refusals.static, **_between_pods(refusals)}.items(), key=lambda each: -int(each[1].sum()))
+    options = [_without(state, request, domain, refusals, refusal) for refusal, _ in masks[:_TRIED]]
     known = [option for option in options if option is not None]
     return max(known, key=lambda option: option.pods, default=None)
 
 
-def state_cause(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> Cordoned | NodeAffinityMismatch | UntoleratedTaint | None:
-    """Return the cause of a static *reason* that is about the state of nodes; None for other reasons."""
-    refused = refusals.static[reason]
-    return node_state(refusals.pod.shape, (refusals.plugin_of(reason), reason), refusals.nodes[refused], len(refusals.nodes), nodes)
+def state_cause(refusals: NodeRefusals, refusal: Refusal, nodes: NodeTable) -> Cordoned | NodeAffinityMismatch | UntoleratedTaint | None:
+    """Return the cause of a static *refusal* that is about the state of nodes; None for others."""
+    refused = refusals.static[refusal]
+    return node_state(refusals.pod.shape, refusal, refusals.nodes[refused], len(refusals.nodes), nodes)
 
 
 def node_state(
-    shape: PodShape, why: tuple[str, str], refused: Nodes, total: int, nodes: NodeTable
+    shape: PodShape, refusal: Refusal, refused: Nodes, total: int, nodes: NodeTable
 ) -> Cordoned | NodeAffinityMismatch | UntoleratedTaint | None:
-    """Return the state of the nodes *refused* (of *total*, at least one) to *shape* for the reason *why* of a plugin; None for others."""
-    plugin, reason = why
+    """Return the state of the nodes *refused* (of *total*, at least one) to *shape* that *refusal* is about; None for others."""
     count = NodeCount(len(refused), total)
-    if reason == UNSCHEDULABLE:
+    if refusal == _CORDONED:
         return Cordoned(count)
-    if reason == NODE_AFFINITY:
+    if refusal == _NOT_SELECTED:
         required = required_affinity(shape)
         terms = (required and required.node_selector_terms) or ()
         return NodeAffinityMismatch(count, tuple(shape.node_selector), required is not None, terms, unmet_requirements(shape, nodes))
-    if plugin == TaintToleration.name:
+    if refusal.plugin == TaintToleration.name:
         tolerations = Tolerations(shape.tolerations)
         # All these nodes have the same taint, but perhaps with another effect.
         taints = nodes.taints[int(refused[0])]
@@ -86,32 +88,33 @@ def node_state(
     return None
 
 
-def _between_pods(refusals: NodeRefusals) -> dict[str, Bools]:
-    return {reason: mask for reason, mask in refusals.others.items() if reason in _BETWEEN_PODS}
+def _between_pods(refusals: NodeRefusals) -> dict[Refusal, Bools]:
+    return {refusal: mask for refusal, mask in refusals.others.items() if refusal in _BETWEEN_PODS}
 
 
 def _without(
-    state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals, reason: str
+    state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals, refusal: Refusal
 ) -> DroppedFilter | None:
-    if reason in _BETWEEN_PODS:
+    if refusal in _BETWEEN_PODS:
         others = (each for each in state.stateful.plugins if not isinstance(each, InterPodAffinity | PodTopologySpread))
         if any(each.touches(refusals.pod) and not requests_count(each, refusals.pod) for each in others):
             # The count would leave out the volumes or devices that the pods compete for as well.
             return None
-        refused = {reason, *(each for each, _ in state.stateful.filter(refusals.pod, refusals.nodes))}
+        known = state.stateful.filters_by_plugin(refusals.pod, refusals.nodes)
+        refused = {refusal, *(Refusal(plugin, reason) for plugin, reason, _ in known)}
         rules = {_BETWEEN_PODS[each] for each in refused if each in _BETWEEN_PODS}
-        return DroppedFilter(_BETWEEN_PODS[reason] if len(rules) == 1 else PodRule.ALL, _count(state, _unrelated(request), domain))
-    change, dropped = _change(state, refusals, reason)
+        return DroppedFilter(_BETWEEN_PODS[refusal] if len(rules) == 1 else PodRule.ALL, _count(state, _unrelated(request), domain))
+    change, dropped = _change(state, refusals, refusal)
     spreads = (each for each in state.stateful.plugins if isinstance(each, PodTopologySpread))
-    if dropped is None or any(each.honours(refusals.pod, affinity=reason == NODE_AFFINITY) for each in spreads):
+    if dropped is None or any(each.honours(refusals.pod, affinity=refusal == _NOT_SELECTED) for each in spreads):
         # More nodes would form domains, or fewer: the count of the pods by domain would be another one.
         return None
     return DroppedFilter(dropped, _count(dataclasses.replace(state, profile=_Relaxed(state.profile, change)), request, domain))
 
 
-def _change(state: PlacementState, refusals: NodeRefusals, reason: str) -> tuple[Change, Relaxable | None]:
-    """Return the change of a shape that drops the filter of *reason*, and its cause; None if it cannot be dropped."""
-    match cause := state_cause(refusals, reason, state.nodes):
+def _change(state: PlacementState, refusals: NodeRefusals, refusal: Refusal) -> tuple[Change, Relaxable | None]:
+    """Return the change of a shape that drops the filter of *refusal*, and its cause; None if it cannot be dropped."""
+    match cause := state_cause(refusals, refusal, state.nodes):
         case Cordoned():
             return _tolerating(CORDON), cause
         case NodeAffinityMismatch():
@@ -119,7 +122,7 @@ def _change(state: PlacementState, refusals: NodeRefusals, reason: str) -> tuple
         case UntoleratedTaint():
             return _tolerating(cause.taint), cause
     unmodelled = state.profile.refused(refusals.pod.shape.unmodelled)
-    return _modelled, unmodelled if unmodelled is not None and reason == unmodelled.key else None
+    return _modelled, unmodelled if unmodelled is not None and refusal == (UnmodelledFields.name, unmodelled.key) else None
 
 
 def _tolerating(taint: Taint) -> Change:

@@ -93,8 +93,8 @@ def closed_nodes(cause: NodeStateCause) -> str:
             return f"{counted(cause.nodes.count, 'node')}, not selected by the pods"
         case NodesRefused():
             why = filter_words(cause.reason)
-            plugin = f"refused by plugin {cause.plugin}: " if cause.plugin else ""
-            return f"{counted(cause.nodes.count, 'node')}, {plugin}{_OF_DEVICES.get(why, why)}"
+            why = f"refused by plugin {cause.plugin}: {why}" if cause.plugin else _OF_DEVICES.get(why, why)
+            return f"{counted(cause.nodes.count, 'node')}, {why}"
         case UnmodelledField():
             return filter_words(cause)
         case PodRefused():
