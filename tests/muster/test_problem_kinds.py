@@ -18,6 +18,7 @@ from scheduler_core.causes.input_problems import (
     AttributeUnknown,
     Effect,
     InvalidField,
+    KindNotServed,
     LabelSource,
     LabelUnknown,
     ObjectLeftOut,
@@ -34,6 +35,7 @@ from scheduler_core.causes.request_notes import (
     TemplateMissing,
 )
 from scheduler_core.cluster.load import load
+from scheduler_core.loading import gather
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.problem import Problem
@@ -137,7 +139,12 @@ def test_queues_and_unreadable_files_of_the_cluster(folder):
         pytest.param(Problem(AlsoDefined(lone("p"), "a:1"), (Name("Node", "", "n"),)), True, True, id="several nodes"),
         pytest.param(Problem(FileUnreadable("why"), place="Pod of a file"), False, False, id="a file named like a pod"),
         pytest.param(Problem.about(Name("Service", "a", "Pod x"), SeveralObjects()), False, False, id="services"),
-        pytest.param(Problem.about(lone("p"), ObjectLeftOut("why")), False, True, id="a pod is left out"),
+        *(
+            pytest.param(Problem.about(Name(kind, "a", "b"), ObjectLeftOut("why")), False, True, id=f"a {kind} is left out")
+            for kind in (*gather.KINDS, *gather.ADMISSION_KINDS, gather.CONFIGURATION)
+        ),
+        pytest.param(Problem.about(Name("ConfigMap", "a", "b"), ObjectLeftOut("why")), False, False, id="a kind that nothing reads"),
+        pytest.param(Problem.about(Name("PodGroup", "a", "b"), KindNotServed("GenericWorkload")), False, False, id="a kind that is off"),
         pytest.param(Problem.about(lone("p"), NotSimulated("the pod is left out")), False, False, id="another problem of a pod"),
     ],
 )
@@ -165,7 +172,7 @@ def test_a_file_of_the_cluster_can_have_the_name_of_an_object(folder):
     Path("Pod default/p").write_text("a: [", encoding="utf-8")
     arguments = ["simulate", saved("mine.json", [pod("p")]), "--objects", saved("cluster.json", NODES), "--objects", "Pod default/p"]
     answer = CliRunner().invoke(cli.main, arguments)
-    assert (0, True) == (answer.exit_code, "Pod default/p:1:5" in answer.stdout)
+    assert (2, True) == (answer.exit_code, "Pod default/p:1:5" in answer.stdout)
 
 
 UNSORTED = {"kind": "attribute x", "metadata": {"name": "y"}}
