@@ -54,6 +54,7 @@ class Answer:
         problems: inputs that could not be used.
         seconds: duration; None if not requested.
         skipped: objects at PATH that create pods, or may create pods, and were not used; they are among *problems*.
+        unread: inputs and objects of the rest of the cluster that were not used; they are among *problems*.
         refused: objects at PATH whose pods the API server would refuse, with the reason; they are among *notes*.
         notes: what the groups and pods of controllers' objects cannot express, and objects that create no pods.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
@@ -68,6 +69,7 @@ class Answer:
     problems: tuple[Problem, ...] = ()
     seconds: float | None = None
     skipped: tuple[Problem, ...] = ()
+    unread: tuple[Problem, ...] = ()
     refused: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     own: Share | None = None
@@ -115,9 +117,9 @@ class Answer:
     def exit_status(self) -> int:
         """Return 0 if every pod has a node in the end, 1 if not; of ``own`` if that is set.
 
-        It is 2 if an object was skipped, or if there were only problems.
+        It is 2 if an object was skipped, a part of the cluster was not read, or if there were only problems.
         """
-        if self.skipped:
+        if self.skipped or self.unread:
             return NOTHING_DECIDED
         counts = self.own or Share(self.roots, self.placed, len(self.pending), len(self.problems))
         if not counts.roots and not counts.pending:

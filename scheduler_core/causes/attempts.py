@@ -124,7 +124,7 @@ class FitError:
 
     Attributes:
         nodes: number of all nodes of the cluster.
-        reasons: reasons with their number of nodes, most first, then by text.
+        reasons: reasons with their number of nodes, most first, then by text; plugins with an equal one are apart.
         outside: number of nodes outside the domain that was tried.
         pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
 

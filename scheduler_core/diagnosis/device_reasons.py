@@ -20,13 +20,13 @@ from scheduler_core.cel.selector import selector_parts
 from scheduler_core.diagnosis.device_causes import DeviceCause, free_devices
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.device_claims import DeviceLack, DeviceShortage, DevicesTogether
-from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
 from scheduler_core.model.names import HOSTNAME, NamedClaim
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.dynamic_resources import NAME
+from scheduler_core.plugins.base import Refusal
+from scheduler_core.plugins.dynamic_resources import DEVICES_LACKING, DEVICES_UNAVAILABLE, NAME
 
 _MOST_NODES = 2048
 """Maximum number of nodes of a domain whose devices are counted together."""
@@ -37,7 +37,7 @@ def with_domain(state: PlacementState, request: PlacementRequest, refusals: Node
 
     No pod of *request* is assumed.
     """
-    causes = refusals.devices.get(CANNOT_ALLOCATE, ())
+    causes = refusals.devices.get(DEVICES_LACKING, ())
     if not causes or len(refusals.nodes) > _MOST_NODES or len(request.runs) != 1:
         return refusals
     counted = [each for each in causes if goal > 1 and each.shortage is not None and _counts_for_group(each.shortage)]
@@ -49,7 +49,7 @@ def with_domain(state: PlacementState, request: PlacementRequest, refusals: Node
             # The sum over all nodes is the whole reason.
             others = [each for each in causes if each is not cause] if len(nodes) < len(refusals.nodes) else []
             found = (DeviceCause(DeviceLack((together,)), cause.nodes), *others)
-            return dataclasses.replace(refusals, devices={**refusals.devices, CANNOT_ALLOCATE: found})
+            return dataclasses.replace(refusals, devices={**refusals.devices, DEVICES_LACKING: found})
     return refusals
 
 
@@ -67,11 +67,11 @@ def _usable(state: PlacementState, refusals: NodeRefusals) -> Nodes:
     return refusals.nodes[usable]
 
 
-def device_reasons(refusals: NodeRefusals, reason: str, count: int) -> list[DeviceRefusal]:
-    """Return why *reason* excludes *count* nodes, with claims, classes and numbers; empty if it is not about devices."""
-    if reason == UNAVAILABLE and (allocated := _allocated(refusals.pod)):
+def device_reasons(refusals: NodeRefusals, refusal: Refusal, count: int) -> list[DeviceRefusal]:
+    """Return why *refusal* excludes *count* nodes, with claims, classes and numbers; empty if it is not about devices."""
+    if refusal == DEVICES_UNAVAILABLE and (allocated := _allocated(refusals.pod)):
         return [DevicesElsewhere(allocated, NodeCount(count, len(refusals.nodes)))]
-    return [_cause(refusals, each) for each in refusals.devices.get(reason, ())]
+    return [_cause(refusals, each) for each in refusals.devices.get(refusal, ())]
 
 
 def _cause(refusals: NodeRefusals, cause: DeviceCause) -> DeviceRefusal:

@@ -26,7 +26,9 @@ from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.placement.equal_pods import slots_of
 from scheduler_core.plugins import registry
+from scheduler_core.plugins.base import Refusal
 from scheduler_core.plugins.profile import Profile
+from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
 _OF_ONE_RESOURCE = (FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge)
 
@@ -355,8 +357,8 @@ class _View:
         for plugin, reason, mask in self.profile.filters_by_plugin(shape) if len(nodes) else ():
             refused = remaining[~mask[remaining]]
             if len(refused):
-                states = node_states(shape, (plugin, reason), refused, len(nodes), self.profile.nodes)
-                why = unmodelled if unmodelled is not None and reason == unmodelled.key else reason
+                states = node_states(shape, Refusal(plugin, reason), refused, len(nodes), self.profile.nodes)
+                why = unmodelled if unmodelled is not None and (plugin, reason) == (UnmodelledFields.name, unmodelled.key) else reason
                 named = "" if registry.is_of_kube_scheduler(plugin) else plugin
                 causes += states or (NodesRefused(why, NodeCount(len(refused), len(nodes)), named),)
                 remaining = remaining[mask[remaining]]

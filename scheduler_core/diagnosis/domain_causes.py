@@ -14,7 +14,7 @@ from scheduler_core.diagnosis import node_refusals, relaxed_filters
 from scheduler_core.diagnosis.device_reasons import device_reasons, with_domain
 from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, nodes_of_pods
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
-from scheduler_core.diagnosis.pod_rule_reasons import REASONS, PodRuleReasons
+from scheduler_core.diagnosis.pod_rule_reasons import RULES, PodRuleReasons
 from scheduler_core.diagnosis.resource_shortage import shortages
 from scheduler_core.diagnosis.volume_reasons import volume_cause
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
@@ -26,6 +26,7 @@ from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
+from scheduler_core.plugins.base import Refusal
 from scheduler_core.plugins.node_affinity import own_node
 
 
@@ -93,30 +94,30 @@ def _taken(request: PlacementRequest, nodes: Nodes) -> dict[int, int]:
 
 
 def _by_nodes(state: PlacementState, refusals: NodeRefusals, rules: PodRuleReasons) -> Iterator[NodeCause]:
-    """Yield the causes other than requests and decisive *rules*, that of the most nodes first, then by kube-scheduler's reason."""
-    hidden = REASONS if rules.decisive else ()
-    masks = {reason: mask for reason, mask in (*refusals.static.items(), *refusals.others.items()) if reason not in hidden}
-    counts = list[tuple[str, int, NodeCause | None]]()
-    for reason, mask in masks.items():
-        states = relaxed_filters.state_causes(refusals, reason, state.nodes) if reason in refusals.static else ()
-        counts += [(reason, each.nodes.count, each) for each in states] or [(reason, int(mask.sum()), None)]
-    for reason, count, cause in sorted(counts, key=lambda each: (-each[1], each[0])):
+    """Yield the causes other than requests and decisive *rules*, that of the most nodes first, then by reason and plugin."""
+    hidden = RULES if rules.decisive else ()
+    masks = {refusal: mask for refusal, mask in (*refusals.static.items(), *refusals.others.items()) if refusal not in hidden}
+    counts = list[tuple[Refusal, int, NodeCause | None]]()
+    for refusal, mask in masks.items():
+        states = relaxed_filters.state_causes(refusals, refusal, state.nodes) if refusal in refusals.static else ()
+        counts += [(refusal, each.nodes.count, each) for each in states] or [(refusal, int(mask.sum()), None)]
+    for refusal, count, cause in sorted(counts, key=lambda each: (-each[1], each[0].reason, each[0].plugin)):
         if cause is not None:
             yield cause
-        elif rule := rules.others.get(reason):
+        elif rule := rules.others.get(refusal):
             yield rule
         else:
-            yield from device_reasons(refusals, reason, count) or (_by_node(state, refusals, reason, count),)
+            yield from device_reasons(refusals, refusal, count) or (_by_node(state, refusals, refusal, count),)
 
 
-def _by_node(state: PlacementState, refusals: NodeRefusals, reason: str, count: int) -> NodeCause:
-    """Return the cause of *reason*, which is not a state of nodes, with details such as the claim."""
-    if by_object := volume_cause(refusals, reason, count, state.nodes):
+def _by_node(state: PlacementState, refusals: NodeRefusals, refusal: Refusal, count: int) -> NodeCause:
+    """Return the cause of *refusal*, which is not a state of nodes, with details such as the claim."""
+    if by_object := volume_cause(refusals, refusal, count, state.nodes):
         return by_object
-    if reason == refusals.pre_filter[1]:
-        return PodRefused(reason)
-    value = refusals.values.get(reason, reason)
+    own = registry.is_of_kube_scheduler(refusal.plugin)
+    if refusal == refusals.pre_filter and own:
+        return PodRefused(refusal.reason)
+    value = refusals.values.get(refusal, refusal.reason)
     if isinstance(value, UnmodelledField):
         return value
-    plugin = refusals.plugin_of(reason)
-    return NodesRefused(value, NodeCount(count, len(refusals.nodes)), "" if registry.is_of_kube_scheduler(plugin) else plugin)
+    return NodesRefused(value, NodeCount(count, len(refusals.nodes)), "" if own else refusal.plugin)

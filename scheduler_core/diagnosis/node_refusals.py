@@ -17,13 +17,13 @@ from scheduler_core.causes.attempts import FitError, ReasonCount
 from scheduler_core.causes.filter_reasons import ReasonValue, UnmodelledField
 from scheduler_core.diagnosis import device_causes
 from scheduler_core.diagnosis.device_causes import DeviceCause
-from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, UNAVAILABLE
+from scheduler_core.model.devices import INVALID_POOLS
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState, free_of
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import NamedFilter
-from scheduler_core.plugins.dynamic_resources import DeviceAllocation
+from scheduler_core.plugins.base import NO_REFUSAL, NamedFilter, Refusal
+from scheduler_core.plugins.dynamic_resources import DEVICES_LACKING, DEVICES_UNAVAILABLE
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_core.plugins.noderesources import resource_reason
 from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
@@ -37,50 +37,46 @@ class NodeRefusals:
     Attributes:
         pod: the pod.
         nodes: the examined nodes.
-        static: nodes by reason, for filters that are applied before all others; non-empty masks over ``nodes``.
+        static: nodes by refusal, for filters that are applied before all others; non-empty masks over ``nodes``.
         others: the same for ports, spread, affinity, and static filters that are applied last.
         usable: shape (nodes,): nodes that pass the filters of ``static``.
         free: shape (requests, nodes): free resources, negative if overcommitted.
         short: shape (requests, nodes): resources that are insufficient, among the usable nodes.
         feasible: number of nodes that would take the pod.
-        pre_filter: the reason that excludes all nodes without a look at them, after the name of its plugin; empty if there is none.
+        pre_filter: the refusal that excludes all nodes without a look at them; its reason is empty if there is none.
         filters: all filters with their plugin; masks over ``nodes``.
-        devices: reasons why nodes have no devices, or cannot use those of a claim, by kube-scheduler's reason.
-        values: reasons that are more than the text by which the filter is known, by that text.
+        devices: reasons why nodes have no devices, or cannot use those of a claim, by refusal.
+        values: reasons that are more than the text by which the filter is known, by refusal.
 
     """
 
     pod: PodRecord
     nodes: Nodes
-    static: Mapping[str, Bools]
-    others: Mapping[str, Bools]
+    static: Mapping[Refusal, Bools]
+    others: Mapping[Refusal, Bools]
     usable: Bools
     free: Ints
     short: Bools
     feasible: int
-    pre_filter: tuple[str, str] = ("", "")
+    pre_filter: Refusal = NO_REFUSAL
     filters: tuple[NamedFilter, ...] = ()
-    devices: Mapping[str, tuple[DeviceCause, ...]] = dataclasses.field(default_factory=dict)
-    values: Mapping[str, ReasonValue] = dataclasses.field(default_factory=dict)
+    devices: Mapping[Refusal, tuple[DeviceCause, ...]] = dataclasses.field(default_factory=dict)
+    values: Mapping[Refusal, ReasonValue] = dataclasses.field(default_factory=dict)
 
-    def plugin_of(self, reason: str) -> str:
-        """Return the name of the plugin whose filter has *reason*."""
-        return next((plugin for plugin, each, _ in self.filters if each == reason), "")
-
-    def counts(self) -> list[tuple[str, int]]:
-        """Return kube-scheduler's reasons with their number of nodes, most first, then by text."""
-        counts: Counter[str] = Counter()
+    def counts(self) -> list[tuple[Refusal, int]]:
+        """Return the refusals with their number of nodes in kube-scheduler's order of filters, most first, then by reason and plugin."""
+        counts: Counter[Refusal] = Counter()
         remaining: Bools = np.ones(len(self.nodes), dtype=bool)
         for plugin, filters in itertools.groupby(sorted(self.filters, key=lambda each: registry.position(each[0])), lambda each: each[0]):
             passed = remaining.copy()
             for _, reason, passing in filters:
-                counts[reason] += int((remaining & ~passing).sum())
+                counts[Refusal(plugin, reason)] += int((remaining & ~passing).sum())
                 passed &= passing
                 # Only NodeResourcesFit gives all its reasons for a node.
                 if plugin != registry.NODE_LOCAL.name:
                     remaining = passed
             remaining = passed
-        return sorted((each for each in counts.items() if each[1]), key=lambda each: (-each[1], each[0]))
+        return sorted((each for each in counts.items() if each[1]), key=lambda each: (-each[1], each[0].reason, each[0].plugin))
 
 
 def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
@@ -90,8 +86,8 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     unmodelled = state.profile.refused(state.stateful.unmodelled(pod)) if related else None
     first = [(plugin, reason, mask[nodes]) for plugin, reason, mask in _static(state, pod, unmodelled)]
     # Devices are reported after the resources of nodes, whether nodes have none or too few.
-    without = [each for each in first if each[1] == CANNOT_ALLOCATE]
-    first = [each for each in first if each[1] != CANNOT_ALLOCATE]
+    without = [each for each in first if each[:2] == DEVICES_LACKING]
+    first = [each for each in first if each[:2] != DEVICES_LACKING]
     static = _first_rejections(first, remaining)
     usable = remaining.copy()
     ledger = _ledger_filters(state, pod.shape, nodes)
@@ -109,7 +105,7 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     others = _first_rejections(ledger, remaining)
     stateful = [*without, *(state.stateful.filters_by_plugin(pod, nodes) if related else ())]
     if counted.any():
-        stateful.append((DeviceAllocation.name, CANNOT_ALLOCATE, enough[counted].all(axis=0)))
+        stateful.append((*DEVICES_LACKING, enough[counted].all(axis=0)))
     stateful = list(_with_invalid_pools(state, stateful, nodes))
     values = _values(state, (unmodelled, state.profile.refused(pod.shape.unmodelled)))
     last = [(plugin, reason, mask[nodes]) for plugin, reason, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
@@ -117,8 +113,8 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     pre_filter = state.profile.pre_filter_by_plugin(pod.shape)
     filters = (*first, *ledger, *_row_filters(state, rows[~counted], enough[~counted]), *stateful, *last)
     refusals = NodeRefusals(pod, nodes, static, others, usable, free, short, int(remaining.sum()), pre_filter, filters)
-    about_devices = {reason: others[reason] for reason in (CANNOT_ALLOCATE, UNAVAILABLE) if reason in others}
-    devices = {reason: device_causes.causes(state, pod, nodes[mask]) for reason, mask in about_devices.items()}
+    about_devices = {refusal: others[refusal] for refusal in (DEVICES_LACKING, DEVICES_UNAVAILABLE) if refusal in others}
+    devices = {refusal: device_causes.causes(state, pod, nodes[mask]) for refusal, mask in about_devices.items()}
     return dataclasses.replace(refusals, devices=devices, values=values)
 
 
@@ -126,7 +122,7 @@ def _with_invalid_pools(state: PlacementState, filters: Iterable[NamedFilter], n
     """Yield *filters*; where *nodes* without devices reach an invalid pool, that is the reason."""
     plugin = device_causes.device_plugin(state)
     for name, reason, passing in filters:
-        if plugin is not None and reason == CANNOT_ALLOCATE:
+        if plugin is not None and (name, reason) == DEVICES_LACKING:
             invalid = ~passing
             invalid[invalid] = plugin.reach_invalid_pools(nodes[invalid])
             yield name, INVALID_POOLS, ~invalid
@@ -138,9 +134,9 @@ def _with_invalid_pools(state: PlacementState, filters: Iterable[NamedFilter], n
 def fit_error(state: PlacementState, refusals: NodeRefusals) -> FitError:
     """Return the reasons in kube-scheduler's terms, counted over all nodes of the cluster."""
     total = len(state.nodes)
-    if refusals.pre_filter[1]:
-        return FitError(total, pre_filter=refusals.pre_filter[1])
-    reasons = (ReasonCount(refusals.values.get(key, key), each) for key, each in refusals.counts())
+    if refusals.pre_filter.reason:
+        return FitError(total, pre_filter=refusals.pre_filter.reason)
+    reasons = (ReasonCount(refusals.values.get(refusal, refusal.reason), nodes) for refusal, nodes in refusals.counts())
     return FitError(total, tuple(reasons), total - len(refusals.nodes))
 
 
@@ -172,19 +168,20 @@ def _static(state: PlacementState, pod: PodRecord, unmodelled: UnmodelledField |
     return [*no_node, *state.profile.filters_by_plugin(pod.shape, last=False)]
 
 
-def _values(state: PlacementState, unmodelled: Iterable[UnmodelledField | None]) -> dict[str, ReasonValue]:
-    """Return the reasons that are values, by the text of their filter, after the nodes were filtered."""
+def _values(state: PlacementState, unmodelled: Iterable[UnmodelledField | None]) -> dict[Refusal, ReasonValue]:
+    """Return the reasons that are values, by refusal, after the nodes were filtered."""
     plugin = device_causes.device_plugin(state)
-    errors = plugin.errors() if plugin is not None else ()
-    return {each.key: each for each in (*errors, *unmodelled) if each is not None}
+    errors: dict[Refusal, ReasonValue] = {Refusal(plugin.name, each.key): each for each in plugin.errors()} if plugin is not None else {}
+    return errors | {Refusal(UnmodelledFields.name, each.key): each for each in unmodelled if each is not None}
 
 
-def _first_rejections(filters: Iterable[NamedFilter], remaining: Bools) -> dict[str, Bools]:
+def _first_rejections(filters: Iterable[NamedFilter], remaining: Bools) -> dict[Refusal, Bools]:
     """Return, for each filter, the nodes that it is the first to reject; they are removed from *remaining*."""
-    rejected: dict[str, Bools] = {}
-    for _, reason, passing in filters:
+    rejected: dict[Refusal, Bools] = {}
+    for plugin, reason, passing in filters:
         newly_rejected = remaining & ~passing
         if newly_rejected.any():
-            rejected[reason] = rejected.get(reason, False) | newly_rejected
+            refusal = Refusal(plugin, reason)
+            rejected[refusal] = rejected.get(refusal, False) | newly_rejected
             remaining &= passing
     return rejected

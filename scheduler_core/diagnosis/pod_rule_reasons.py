@@ -22,22 +22,29 @@ from scheduler_core.causes.other_pods import (
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.base import Refusal
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
-from scheduler_core.plugins.node_ports import PORTS
+from scheduler_core.plugins.node_ports import PORTS, NodePorts
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD, PodTopologySpread
 from scheduler_core.plugins.spread_constraints import SpreadTerm
 
-REASONS = (PORTS, AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, LACKS_TOPOLOGY, SPREAD)
-_RULES = {
-    AFFINITY: AffinityRule.AFFINITY,
-    ANTI_AFFINITY: AffinityRule.ANTI_AFFINITY,
-    EXISTING_ANTI_AFFINITY: AffinityRule.EXISTING_ANTI_AFFINITY,
+_PORTS = Refusal(NodePorts.name, PORTS)
+_SPREAD = Refusal(PodTopologySpread.name, SPREAD)
+_AFFINITY = Refusal(InterPodAffinity.name, AFFINITY)
+_ANTI_AFFINITY = Refusal(InterPodAffinity.name, ANTI_AFFINITY)
+_EXISTING_ANTI_AFFINITY = Refusal(InterPodAffinity.name, EXISTING_ANTI_AFFINITY)
+_CONFLICTS = {
+    _AFFINITY: AffinityRule.AFFINITY,
+    _ANTI_AFFINITY: AffinityRule.ANTI_AFFINITY,
+    _EXISTING_ANTI_AFFINITY: AffinityRule.EXISTING_ANTI_AFFINITY,
 }
+RULES = (_PORTS, *_CONFLICTS, Refusal(PodTopologySpread.name, LACKS_TOPOLOGY), _SPREAD)
+"""Refusals by host ports and by rules between pods."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodRuleReasons:
-    """Causes about other pods, by kube-scheduler's reason.
+    """Causes about other pods, by the refusal.
 
     Attributes:
         decisive: rules that alone reject every node that the pod can use: no amount of free resources is enough.
@@ -45,51 +52,52 @@ class PodRuleReasons:
 
     """
 
-    decisive: Mapping[str, OtherPodsCause]
-    others: Mapping[str, OtherPodsCause]
+    decisive: Mapping[Refusal, OtherPodsCause]
+    others: Mapping[Refusal, OtherPodsCause]
 
     @classmethod
     def from_refusals(cls, state: PlacementState, refusals: NodeRefusals) -> PodRuleReasons:
         """Return the rules among *refusals*, which must be those of the present state."""
-        rules = {reason: refusals.usable & ~passing for _, reason, passing in refusals.filters if reason in REASONS}
-        decisive = [reason for reason, mask in rules.items() if mask.any() and (mask == refusals.usable).all()]
-        if ANTI_AFFINITY in decisive:
+        filters = ((Refusal(plugin, reason), passing) for plugin, reason, passing in refusals.filters)
+        rules = {refusal: refusals.usable & ~passing for refusal, passing in filters if refusal in RULES}
+        decisive = [refusal for refusal, mask in rules.items() if mask.any() and (mask == refusals.usable).all()]
+        if _ANTI_AFFINITY in decisive:
             # Replicas exclude each other both ways.
-            decisive = [reason for reason in decisive if reason != EXISTING_ANTI_AFFINITY]
+            decisive = [refusal for refusal in decisive if refusal != _EXISTING_ANTI_AFFINITY]
         if decisive:
-            return cls(_causes(state, refusals, {reason: rules[reason] for reason in decisive}), {})
-        return cls({}, _causes(state, refusals, {reason: mask for reason, mask in refusals.others.items() if reason in REASONS}))
+            return cls(_causes(state, refusals, {refusal: rules[refusal] for refusal in decisive}), {})
+        return cls({}, _causes(state, refusals, {refusal: mask for refusal, mask in refusals.others.items() if refusal in RULES}))
 
 
-def _causes(state: PlacementState, refusals: NodeRefusals, rules: Mapping[str, Bools]) -> dict[str, OtherPodsCause]:
-    causes = ((reason, _cause(state, refusals, reason, mask)) for reason, mask in rules.items())
-    return {reason: cause for reason, cause in causes if cause is not None}
+def _causes(state: PlacementState, refusals: NodeRefusals, rules: Mapping[Refusal, Bools]) -> dict[Refusal, OtherPodsCause]:
+    causes = ((refusal, _cause(state, refusals, refusal, mask)) for refusal, mask in rules.items())
+    return {refusal: cause for refusal, cause in causes if cause is not None}
 
 
-def _cause(state: PlacementState, refusals: NodeRefusals, reason: str, mask: Bools) -> OtherPodsCause | None:
-    """Return the cause of *reason*, which rejects the examined nodes of *mask*; None if kube-scheduler's reason says all."""
+def _cause(state: PlacementState, refusals: NodeRefusals, refusal: Refusal, mask: Bools) -> OtherPodsCause | None:
+    """Return the cause of *refusal*, which rejects the examined nodes of *mask*; None if kube-scheduler's reason says all."""
     nodes, rejected = NodeCount(int(mask.sum()), len(refusals.nodes)), refusals.nodes[mask]
-    if reason == PORTS:
+    if refusal == _PORTS:
         return HostPortsInUse(tuple(HostPort(protocol, port) for protocol, _, port in refusals.pod.shape.ports), nodes)
     for plugin in state.stateful.plugins:
-        if isinstance(plugin, InterPodAffinity) and (conflict := next(_conflicts(state, refusals, plugin, reason, rejected, nodes), None)):
-            return conflict
-        if isinstance(plugin, PodTopologySpread) and reason == SPREAD:
+        if isinstance(plugin, InterPodAffinity) and refusal in _CONFLICTS:
+            return next(_conflicts(state, refusals, plugin, refusal, rejected, nodes), None)
+        if isinstance(plugin, PodTopologySpread) and refusal == _SPREAD:
             return SpreadExceeded(tuple(_skew(*each) for each in plugin.exceeded(refusals.pod, rejected)), nodes)
     return None
 
 
 def _conflicts(
-    state: PlacementState, refusals: NodeRefusals, plugin: InterPodAffinity, reason: str, rejected: Nodes, nodes: NodeCount
+    state: PlacementState, refusals: NodeRefusals, plugin: InterPodAffinity, refusal: Refusal, rejected: Nodes, nodes: NodeCount
 ) -> Iterator[AffinityConflict]:
     """Yield a conflict for each term that rejects one of the nodes *rejected*, with its selected pods and the domains."""
-    for term, tally in plugin.related(refusals.pod, reason):
+    for term, tally in plugin.related(refusals.pod, refusal.reason):
         counts = tally.counts_at(rejected)
-        refused = rejected[(counts == 0) if reason == AFFINITY else (counts > 0)]
+        refused = rejected[(counts == 0) if refusal == _AFFINITY else (counts > 0)]
         if len(refused):
             everywhere = nodes.count == nodes.total and len(refused) == len(rejected)
             domains = _domains(state, term.key, refused)
-            yield AffinityConflict(_RULES[reason], term.key, tuple(term.pods.clauses or ()), domains, everywhere, nodes)
+            yield AffinityConflict(_CONFLICTS[refusal], term.key, tuple(term.pods.clauses or ()), domains, everywhere, nodes)
 
 
 def _domains(state: PlacementState, key: str, nodes: Nodes) -> tuple[str, ...]:

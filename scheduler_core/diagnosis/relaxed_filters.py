@@ -22,25 +22,28 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import NamedFilter
+from scheduler_core.plugins.base import NamedFilter, Refusal
 from scheduler_core.plugins.claim_allocation import requests_count
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
-from scheduler_core.plugins.node_affinity import NODE_AFFINITY, required_affinity, unmet_requirements
-from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY, NodeAffinity, required_affinity, unmet_requirements
+from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE, NodeUnschedulable
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD, PodTopologySpread
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.taint_toleration import HARD, TaintToleration, Tolerations
+from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
 _TRIED = 3
 """Number of filters to drop, one at a time, those that reject the most nodes first."""
 _STEPS = 64
 """Maximum number of pods to try again one by one."""
+_CORDONED = Refusal(NodeUnschedulable.name, UNSCHEDULABLE)
+_NOT_SELECTED = Refusal(NodeAffinity.name, NODE_AFFINITY)
 _BETWEEN_PODS = {
-    SPREAD: PodRule.SPREAD,
-    LACKS_TOPOLOGY: PodRule.SPREAD,
-    AFFINITY: PodRule.AFFINITY,
-    ANTI_AFFINITY: PodRule.ANTI_AFFINITY,
-    EXISTING_ANTI_AFFINITY: PodRule.EXISTING_ANTI_AFFINITY,
+    Refusal(PodTopologySpread.name, SPREAD): PodRule.SPREAD,
+    Refusal(PodTopologySpread.name, LACKS_TOPOLOGY): PodRule.SPREAD,
+    Refusal(InterPodAffinity.name, AFFINITY): PodRule.AFFINITY,
+    Refusal(InterPodAffinity.name, ANTI_AFFINITY): PodRule.ANTI_AFFINITY,
+    Refusal(InterPodAffinity.name, EXISTING_ANTI_AFFINITY): PodRule.EXISTING_ANTI_AFFINITY,
 }
 Change = Callable[[PodShape], PodShape]
 NodeState = Cordoned | NodeAffinityMismatch | UntoleratedTaint
@@ -64,26 +67,25 @@ def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Pl
     return max(known, key=lambda option: option.pods, default=None)
 
 
-def state_causes(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> tuple[NodeState, ...]:
-    """Return the causes of a static *reason* that is about the state of nodes; empty for other reasons."""
-    refused = refusals.static[reason]
-    return node_states(refusals.pod.shape, (refusals.plugin_of(reason), reason), refusals.nodes[refused], len(refusals.nodes), nodes)
+def state_causes(refusals: NodeRefusals, refusal: Refusal, nodes: NodeTable) -> tuple[NodeState, ...]:
+    """Return the causes of a static *refusal* that is about the state of nodes; empty for others."""
+    refused = refusals.static[refusal]
+    return node_states(refusals.pod.shape, refusal, refusals.nodes[refused], len(refusals.nodes), nodes)
 
 
-def node_states(shape: PodShape, why: tuple[str, str], refused: Nodes, total: int, nodes: NodeTable) -> tuple[NodeState, ...]:
-    """Return the states of the nodes *refused* (of *total*, at least one) to *shape* for the reason *why* of a plugin; empty for others.
+def node_states(shape: PodShape, refusal: Refusal, refused: Nodes, total: int, nodes: NodeTable) -> tuple[NodeState, ...]:
+    """Return the states of the nodes *refused* (of *total*, at least one) to *shape* that *refusal* is about; empty for others.
 
     kube-scheduler's reason for a taint does not state the effect: each effect is a cause of its own, that of the most nodes first.
     """
-    plugin, reason = why
     count = NodeCount(len(refused), total)
-    if reason == UNSCHEDULABLE:
+    if refusal == _CORDONED:
         return (Cordoned(count),)
-    if reason == NODE_AFFINITY:
+    if refusal == _NOT_SELECTED:
         required = required_affinity(shape)
         terms = (required and required.node_selector_terms) or ()
         return (NodeAffinityMismatch(count, tuple(shape.node_selector), required is not None, terms, unmet_requirements(shape, nodes)),)
-    if plugin == TaintToleration.name:
+    if refusal.plugin == TaintToleration.name:
         tolerations = Tolerations(shape.tolerations)
         sets = Counter(nodes.taints[node] for node in refused.tolist())
         counts = Counter[Taint]()
@@ -97,14 +99,15 @@ def node_states(shape: PodShape, why: tuple[str, str], refused: Nodes, total: in
 def _filters(state: PlacementState, refusals: NodeRefusals) -> Iterator[tuple[Relaxable | None, int]]:
     """Yield what can be dropped, with the number of nodes that it rejects; None for filters that cannot."""
     unmodelled = state.profile.refused(refusals.pod.shape.unmodelled)
-    for reason, mask in refusals.static.items():
-        if causes := state_causes(refusals, reason, state.nodes):
+    for refusal, mask in refusals.static.items():
+        if causes := state_causes(refusals, refusal, state.nodes):
             yield from ((each, each.nodes.count) for each in causes)
         else:
-            yield unmodelled if unmodelled is not None and reason == unmodelled.key else None, int(mask.sum())
-    for reason, mask in refusals.others.items():
-        if reason in _BETWEEN_PODS:
-            yield _BETWEEN_PODS[reason], int(mask.sum())
+            is_unmodelled = unmodelled is not None and refusal == (UnmodelledFields.name, unmodelled.key)
+            yield unmodelled if is_unmodelled else None, int(mask.sum())
+    for refusal, mask in refusals.others.items():
+        if refusal in _BETWEEN_PODS:
+            yield _BETWEEN_PODS[refusal], int(mask.sum())
 
 
 def _without(
@@ -115,7 +118,8 @@ def _without(
         if any(each.touches(refusals.pod) and not requests_count(each, refusals.pod) for each in others):
             # The count would leave out the volumes or devices that the pods compete for as well.
             return None
-        refused = (each for each, _ in state.stateful.filter(refusals.pod, refusals.nodes))
+        known = state.stateful.filters_by_plugin(refusals.pod, refusals.nodes)
+        refused = (Refusal(plugin, reason) for plugin, reason, _ in known)
         rules = {dropped, *(_BETWEEN_PODS[each] for each in refused if each in _BETWEEN_PODS)}
         return DroppedFilter(dropped if len(rules) == 1 else PodRule.ALL, _count(state, _unrelated(request), domain))
     spreads = (each for each in state.stateful.plugins if isinstance(each, PodTopologySpread))

@@ -39,31 +39,36 @@ from scheduler_core.model.volumes import BIND_CONFLICT, BoundClaim, ClaimState
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.assumed_volumes import NOT_ENOUGH_SPACE
+from scheduler_core.plugins.base import Refusal
 from scheduler_core.plugins.volume_binding import NODE_CONFLICT, UNBOUND, VolumeBinding
 from scheduler_core.plugins.volume_zone import ZONE_CONFLICT, VolumeZone
 
-_BOUND_CONFLICTS = (NODE_CONFLICT, ZONE_CONFLICT)
+_NODE_CONFLICT = Refusal(VolumeBinding.name, NODE_CONFLICT)
+_ZONE_CONFLICT = Refusal(VolumeZone.name, ZONE_CONFLICT)
+_BOUND_CONFLICTS = (_NODE_CONFLICT, _ZONE_CONFLICT)
+_UNBOUND = (Refusal(VolumeBinding.name, BIND_CONFLICT), Refusal(VolumeBinding.name, NOT_ENOUGH_SPACE))
 
 
-def volume_cause(refusals: NodeRefusals, reason: str, count: int, nodes: NodeTable) -> VolumeCause | None:
-    """Return why *reason* excludes *count* nodes, with the names of claims and volumes; None if it is not about volumes."""
+def volume_cause(refusals: NodeRefusals, refusal: Refusal, count: int, nodes: NodeTable) -> VolumeCause | None:
+    """Return why *refusal* excludes *count* nodes, with the names of claims and volumes; None if it is not about volumes."""
     some, pod = NodeCount(count, len(refusals.nodes)), refusals.pod
     claims = pod.bound_claims
-    if reason in (BIND_CONFLICT, NOT_ENOUGH_SPACE) and nodes.storage is not None:
-        return _unbound(refusals, reason, some, nodes.storage)
-    if reason == NODE_CONFLICT:
+    if refusal in _UNBOUND and nodes.storage is not None:
+        return _unbound(refusals, refusal, some, nodes.storage)
+    if refusal == _NODE_CONFLICT:
         bound = (_bound(pod, each, filter(None, (_label(each),))) for each in claims if each.need.affinity or each.need.migrated)
         return VolumeAffinityConflict(tuple(bound), some)
-    if reason == ZONE_CONFLICT:
+    if refusal == _ZONE_CONFLICT:
         return VolumeZoneConflict(tuple(_bound(pod, each, each.need.zones) for each in claims if each.need.zones), some)
-    return _missing(refusals) if reason == refusals.pre_filter[1] else None
+    return _missing(refusals) if refusal == refusals.pre_filter else None
 
 
 def volume_elsewhere(state: PlacementState, request: PlacementRequest, places: Sequence[Placement]) -> VolumeElsewhere | None:
     """Return a bound volume that is in none of the domains that the pods of a leaf can use otherwise; None if there is none."""
     nodes: Nodes = np.concatenate([each.nodes for each in places])
     for pod in {each.shape.serial: each for each in request.entity.waiting if each.bound_claims}.values():
-        others = [mask for _, reason, mask in state.profile.filters_by_plugin(pod.shape, last=False) if reason not in _BOUND_CONFLICTS]
+        filters = state.profile.filters_by_plugin(pod.shape, last=False)
+        others = [mask for plugin, reason, mask in filters if (plugin, reason) not in _BOUND_CONFLICTS]
         usable = nodes[np.logical_and.reduce([np.ones(len(state.nodes), dtype=bool), *others])[nodes]]
         for claim in pod.bound_claims:
             for key, values in filter(None, (_label(claim), *claim.need.zones)):
@@ -92,9 +97,9 @@ def volumes_not_held(volumes: Mapping[str, VolumeChoice], without: Sequence[str]
     return VolumesNotHeld(shared, tuple(without)) if shared or without else None
 
 
-def _unbound(refusals: NodeRefusals, reason: str, nodes: NodeCount, storage: Storage) -> VolumeCause | None:
+def _unbound(refusals: NodeRefusals, refusal: Refusal, nodes: NodeCount, storage: Storage) -> VolumeCause | None:
     """Return why a claim of the pod finds no volume, by the first of the refused nodes; None if it is not known."""
-    mask = refusals.static[reason] if reason in refusals.static else refusals.others[reason]
+    mask = refusals.static[refusal] if refusal in refusals.static else refusals.others[refusal]
     refused = refusals.nodes[mask]
     requests = [need.request for need in refusals.pod.shape.volumes if need.request is not None]
     for name, request in zip(refusals.pod.delayed_claims, requests, strict=False):
@@ -173,7 +178,11 @@ def _missing(refusals: NodeRefusals) -> VolumeCause | None:
             return MissingObject(reason, Name("PersistentVolumeClaim", refusals.pod.namespace, need.claim))
         if plugin == VolumeZone.name and need.state is ClaimState.VOLUME_MISSING:
             return MissingObject(reason, Name("PersistentVolume", "", need.volume))
-        if reason == UNBOUND and need.state in (ClaimState.BINDING, ClaimState.NO_CLASS, ClaimState.UNBOUND):
+        if (plugin, reason) == (VolumeBinding.name, UNBOUND) and need.state in (
+            ClaimState.BINDING,
+            ClaimState.NO_CLASS,
+            ClaimState.UNBOUND,
+        ):
             return UnboundClaim(reason, need.field, need.state, need.storage_class)
     return None
 

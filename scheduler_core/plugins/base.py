@@ -15,7 +15,7 @@ import abc
 import dataclasses
 import enum
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,16 @@ Floats = NDArray[np.float64]
 Filters = list[tuple[str, Bools]]
 """(reason, mask of the nodes that pass), in kube-scheduler's order."""
 NamedFilter = tuple[str, str, Bools]  # the name of the plugin first
+
+
+class Refusal(NamedTuple):
+    """Filter of a plugin that can refuse nodes: other plugins may have the same reason, so the reason alone identifies none."""
+
+    plugin: str
+    reason: str
+
+
+NO_REFUSAL = Refusal("", "")
 
 
 class ClusterEvent(enum.Enum):

@@ -21,7 +21,7 @@ from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE, Allocatio
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import ClaimName
-from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin, StaticPlugin, normalised
+from scheduler_core.plugins.base import ClusterEvent, Filters, Refusal, StatefulPlugin, StaticPlugin, normalised
 from scheduler_core.plugins.claim_allocation import ClaimAllocation
 from scheduler_core.plugins.pod_counts import PodCounts
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from scheduler_core.plugins.devices.assumed_claims import AssumedClaims
 
 NAME = "DynamicResources"
+DEVICES_LACKING = Refusal(NAME, CANNOT_ALLOCATE)
+DEVICES_UNAVAILABLE = Refusal(NAME, UNAVAILABLE)
 WEIGHT = 2
 
 

@@ -12,7 +12,7 @@ from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import Filters, NamedFilter, NodeLocalPlugin, StaticPlugin, StaticScore
+from scheduler_core.plugins.base import NO_REFUSAL, Filters, NamedFilter, NodeLocalPlugin, Refusal, StaticPlugin, StaticScore
 from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
 
@@ -90,15 +90,15 @@ class Profile:
 
     def pre_filter(self, shape: PodShape) -> str:
         """Return the reason that excludes all nodes without a look at them (PreFilter); empty if there is none."""
-        return self.pre_filter_by_plugin(shape)[1]
+        return self.pre_filter_by_plugin(shape).reason
 
-    def pre_filter_by_plugin(self, shape: PodShape) -> tuple[str, str]:
-        """Return the same after the name of its plugin."""
+    def pre_filter_by_plugin(self, shape: PodShape) -> Refusal:
+        """Return the same with the name of its plugin."""
         if self._concerning(shape) is self._without_claims:
-            return "", ""
+            return NO_REFUSAL
         shape = self._fields.without_ignored(shape)
-        reasons = ((plugin.name, plugin.pre_filter(shape)) for plugin in self._filtering(shape))
-        return next((each for each in reasons if each[1]), ("", ""))
+        refusals = (Refusal(plugin.name, plugin.pre_filter(shape)) for plugin in self._filtering(shape))
+        return next((each for each in refusals if each.reason), NO_REFUSAL)
 
     def reaches(self, plugin: str, shape: PodShape) -> bool:
         """Return whether the PreFilter of *plugin* is called: no plugin before it excludes all nodes."""
@@ -115,8 +115,8 @@ class Profile:
 
     def filters_by_plugin(self, shape: PodShape, *, last: bool | None = None) -> list[NamedFilter]:
         """Return the same with the name of each filter's plugin."""
-        if reason := self.pre_filter(shape):
-            return [] if last else [(self._fields.name, reason, np.zeros(len(self.nodes), dtype=bool))]
+        if (refusal := self.pre_filter_by_plugin(shape)).reason:
+            return [] if last else [(*refusal, np.zeros(len(self.nodes), dtype=bool))]
         shape = self._fields.without_ignored(shape)
         enabled = self._filtering(shape)
         return [(plugin.name, *named) for plugin in enabled if last in (None, plugin.last) for named in plugin.filters(shape)]

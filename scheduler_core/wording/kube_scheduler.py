@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import assert_never
 
 from scheduler_core.causes.attempts import (
@@ -100,8 +101,13 @@ def fit_error(error: FitError) -> str:
     """Return kube-scheduler's message, counted over all nodes of the cluster."""
     if error.pre_filter:
         return f"0/{error.nodes} nodes are available: {error.pre_filter}."
-    shown = [f"{count} {filter_words(reason)}" for reason, count in error.reasons[:_MOST]]
-    if rest := error.reasons[_MOST:]:
+    counts = Counter[str]()
+    for reason, count in error.reasons:
+        # kube-scheduler counts equal reasons of several plugins together.
+        counts[filter_words(reason)] += count
+    distinct = list(counts.items()) if len(counts) == len(error.reasons) else sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    shown = [f"{count} {text}" for text, count in distinct[:_MOST]]
+    if rest := distinct[_MOST:]:
         shown.append(f"{sum(count for _, count in rest)} node(s) for {len(rest)} more reasons")
     if error.outside:
         shown.append(f"{error.outside} {_ELSEWHERE}")

@@ -98,9 +98,9 @@ def closed_nodes(cause: NodeStateCause) -> str:
         case NodeAffinityMismatch():
             return f"{counted(cause.nodes.count, 'node')}, not selected by the pods"
         case NodesRefused():
-            why, predicate = filter_words(cause.reason), _predicate(cause)
-            plugin = f"refused by plugin {cause.plugin}: " if cause.plugin else ""
-            return f"{counted(cause.nodes.count, 'node')}{f' that {predicate}' if predicate else f', {plugin}{_OF_DEVICES.get(why, why)}'}"
+            why, predicate = filter_words(cause.reason), "" if cause.plugin else _predicate(cause)
+            why = f"refused by plugin {cause.plugin}: {why}" if cause.plugin else _OF_DEVICES.get(why, why)
+            return f"{counted(cause.nodes.count, 'node')}{f' that {predicate}' if predicate else f', {why}'}"
         case UnmodelledField():
             return filter_words(cause)
         case PodRefused():

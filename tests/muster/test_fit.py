@@ -335,6 +335,21 @@ def test_an_empty_directory_is_nothing_to_judge(folder):
 UNREAD = {
     "a file": ("kind: [", "broken.yaml:1:8"),
     "a pod": (json.dumps(pod("low", cpu="x", on="n1")), "Pod default/low"),
+    "a node": (json.dumps(node("n9", cpu="x")), "Node n9"),
+    **{
+        f"a {kind}": (json.dumps({"apiVersion": version, "kind": kind, "metadata": {"name": "x", "labels": 5}, "spec": 5}), f"{kind} ")
+        for version, kinds in {
+            "v1": ("Namespace", "Node", "Pod", "PersistentVolumeClaim", "PersistentVolume", "Service", "ReplicationController"),
+            "apps/v1": ("ReplicaSet", "StatefulSet"),
+            "policy/v1": ("PodDisruptionBudget",),
+            "resource.k8s.io/v1": ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
+            "scheduling.k8s.io/v1": ("PriorityClass",),
+            "scheduling.k8s.io/v1alpha3": ("CompositePodGroup",),
+            "scheduling.k8s.io/v1beta1": ("PodGroup", "Workload"),
+            "storage.k8s.io/v1": ("CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment"),
+        }.items()
+        for kind in kinds
+    },
     "an object without a kind": (json.dumps({"apiVersion": "v1", "metadata": {"name": "a"}}), "Object a"),
 }
 

@@ -78,7 +78,7 @@ def test_values_that_are_skipped_at_first_are_refused(command, odd):
 def test_values_that_are_skipped_at_first_in_the_cluster(odd, status):
     assert status == run("fit", [USUAL, CLUSTER + POD % (b"odd", odd)])[0]
     found, output = run("simulate", [USUAL, CLUSTER + POD % (b"odd", odd)])
-    assert (0, status == 2) == (found, "Pod odd: is not JSON: " in output)
+    assert (status, status == 2) == (found, "Pod odd: is not JSON: " in output)
 
 
 @pytest.mark.parametrize("options", [[], ["--gang"], ["--gang", "--topology", "rack"]])

@@ -8,6 +8,7 @@ import pytest
 from muster.html.failure_figure import ROWS, figures
 from muster.html.free_capacity import attempts
 from scheduler_core.diagnosis.domain_amounts import NodeAmounts
+from scheduler_core.model.devices import CANNOT_ALLOCATE
 from scheduler_core.model.topology import Topology
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import StaticPlugin
@@ -70,19 +71,22 @@ class Maintained(StaticPlugin):
     """Plugin that kube-scheduler does not have."""
 
     name = "Maintained"
+    reason = ""
 
     def filters(self, shape):
-        return [("node(s) were not maintained", np.array([name != "r2-3" for name in self.nodes.names]))]
+        return [(self.reason, np.array([name != "r2-3" for name in self.nodes.names]))]
 
 
-def test_nodes_that_a_plugin_closes_have_its_name(monkeypatch):
+@pytest.mark.parametrize("reason", ["node(s) were not maintained", "node(s) were unschedulable", CANNOT_ALLOCATE])
+def test_nodes_that_a_plugin_closes_have_its_name(monkeypatch, reason):
+    monkeypatch.setattr(Maintained, "reason", reason)
     monkeypatch.setattr(registry, "STATIC", (*registry.STATIC, Maintained))
     objects = paged.many_gpus()
     for each in objects:
         each.get("spec", {}).pop("taints", None)
     (figure,) = drawn(objects, "job")
 
-    refused = "1 node, refused by plugin Maintained: node(s) were not maintained"
+    refused = f"1 node, refused by plugin Maintained: {reason}"
     assert [[refused]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows if row.amounts.closed]
 
 

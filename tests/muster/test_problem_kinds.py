@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from expansion.notes import NotExpressed, NotSimulated, ObjectNote, RefusedByServer, TemplateMissing
+from kubeapi import gather
 from kubeapi.problem import ObjectLeftOut, Problem, SeveralObjects
 from muster import cli
 from muster.commands.fit import verdict
@@ -17,7 +18,15 @@ from muster.render.answer import Answer
 from muster.render.file_notes import AlsoDefined, FileUnreadable
 from muster.render.problem_words import object_words
 from muster.render.tree_rows import Kinship
-from scheduler_core.causes.input_problems import AttributeUnknown, Effect, InvalidField, LabelSource, LabelUnknown, TopologyKeyUnknown
+from scheduler_core.causes.input_problems import (
+    AttributeUnknown,
+    Effect,
+    InvalidField,
+    KindNotServed,
+    LabelSource,
+    LabelUnknown,
+    TopologyKeyUnknown,
+)
 from scheduler_core.cluster.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
@@ -120,7 +129,12 @@ def test_queues_and_unreadable_files_of_the_cluster(folder):
         pytest.param(Problem(AlsoDefined(lone("p"), "a:1"), (Name("Node", "", "n"),)), True, True, id="several nodes"),
         pytest.param(Problem(FileUnreadable("why"), place="Pod of a file"), False, False, id="a file named like a pod"),
         pytest.param(Problem.about(Name("Service", "a", "Pod x"), SeveralObjects()), False, False, id="services"),
-        pytest.param(Problem.about(lone("p"), ObjectLeftOut("why")), False, True, id="a pod is left out"),
+        *(
+            pytest.param(Problem.about(Name(kind, "a", "b"), ObjectLeftOut("why")), False, True, id=f"a {kind} is left out")
+            for kind in (*gather.KINDS, *gather.ADMISSION_KINDS, gather.CONFIGURATION)
+        ),
+        pytest.param(Problem.about(Name("ConfigMap", "a", "b"), ObjectLeftOut("why")), False, False, id="a kind that nothing reads"),
+        pytest.param(Problem.about(Name("PodGroup", "a", "b"), KindNotServed("GenericWorkload")), False, False, id="a kind that is off"),
         pytest.param(Problem.about(lone("p"), NotSimulated("the pod is left out")), False, False, id="another problem of a pod"),
     ],
 )
@@ -148,7 +162,7 @@ def test_a_file_of_the_cluster_can_have_the_name_of_an_object(folder):
     Path("Pod default/p").write_text("a: [", encoding="utf-8")
     arguments = ["simulate", saved("mine.json", [pod("p")]), "--objects", saved("cluster.json", NODES), "--objects", "Pod default/p"]
     answer = CliRunner().invoke(cli.main, arguments)
-    assert (0, True) == (answer.exit_code, "Pod default/p:1:5" in answer.stdout)
+    assert (2, True) == (answer.exit_code, "Pod default/p:1:5" in answer.stdout)
 
 
 UNSORTED = {"kind": "attribute x", "metadata": {"name": "y"}}

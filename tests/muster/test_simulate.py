@@ -86,6 +86,25 @@ def test_exit_status_counts_the_paths_where_objects_are_the_rest_of_the_cluster(
     assert want == (answer.exit_code, json.loads(answer.stdout)["summary"].get("own"))
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(json.dumps(node("n3", cpu="x")), id="a node"),
+        pytest.param(json.dumps(pod("other", cpu="x", on="n1")), id="a pod"),
+        pytest.param(json.dumps({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": 5}), id="a volume"),
+        pytest.param('{"kind": ', id="a file"),
+    ],
+)
+def test_a_cluster_that_is_read_in_part_is_no_success(folder, broken):
+    (folder / "part.json").write_text(broken, encoding="utf-8")
+    answer = muster("fits.json", "--objects", "nodes.json", "--objects", "part.json", "--format", "json")
+    content = json.loads(answer.stdout)
+
+    assert (2, 1) == (answer.exit_code, content["summary"]["placed"])
+    assert len(content["problems"]) == 1
+    assert muster("nodes.json", "fits.json", "part.json").exit_code == 2
+
+
 def test_summary_says_what_counts(folder):
     (folder / "others.json").write_text("\n".join(map(json.dumps, [*NODES, *TOO_LARGE])), encoding="utf-8")
     told = muster("fits.json", "--objects", "others.json").stdout.splitlines()[-1]

@@ -129,7 +129,7 @@ def test_text_that_is_not_yaml_is_skipped(folder):
     (folder / "broken.yaml").write_text("kind: [", encoding="utf-8")
     (folder / "good.json").write_text("\n".join(map(json.dumps, [*NODES, job()])), encoding="utf-8")
     assert 2 == CliRunner().invoke(cli.main, ["simulate", "good.json", "broken.yaml"]).exit_code
-    assert 0 == CliRunner().invoke(cli.main, ["simulate", "good.json", "--objects", "broken.yaml"]).exit_code
+    assert 2 == CliRunner().invoke(cli.main, ["simulate", "good.json", "--objects", "broken.yaml"]).exit_code
 
 
 def test_skipped_objects_are_problems_with_their_reasons():

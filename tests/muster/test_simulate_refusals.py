@@ -126,7 +126,7 @@ def test_an_object_that_is_left_out_still_replaces_that_of_the_cluster():
     odd, stored = group(schedulingPolicy={"gang": {"minCount": -7}}), group()
     stored["metadata"] |= STORED
     status, answer = run("simulate", tried(odd), [stored])
-    assert (1, {}) == (status, answer["decisions"][0]["assignments"] if answer["decisions"] else {})
+    assert (2, {}) == (status, answer["decisions"][0]["assignments"] if answer["decisions"] else {})
     assert "minCount: Invalid value: -7" in messages(answer)
 
 

@@ -213,6 +213,11 @@ def test_mistakes_are_one_line(tmp_path: Any, arguments: tuple[str, ...], want: 
         pytest.param({**pod("p"), "spec": {"nodeName": "elsewhere", "containers": []}}, "Pod default/p: ", id="a pod on an unknown node"),
         pytest.param({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "bare"}}, "Node bare: ", id="a node without capacity"),
         pytest.param(node("n", "9"), "Node n: ", id="a node twice"),
+        pytest.param(
+            {"kind": "ResourceSlice", "apiVersion": "resource.k8s.io/v1", "metadata": {"name": "s"}, "spec": 5},
+            "ResourceSlice s: ",
+            id="devices",
+        ),
     ],
 )
 def test_a_cluster_read_in_part_is_shown_with_status_2(more: Json, want: str) -> None:

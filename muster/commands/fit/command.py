@@ -86,8 +86,8 @@ def fit(  # noqa: PLR0913 - one parameter an option
     ResourceQuota of the cluster would refuse them, that is the reason why they do not fit.
 
     Exit status: 0 everything at PATH fits, 1 it fits only after evictions, does not fit, or is undecided, 2 nothing at PATH could
-    be judged, a part of it was skipped (the verdict is about the rest), a
-    file of the cluster could not be read, or the command line is wrong.
+    be judged, a part of it was skipped (the verdict is about the rest), a file or an object of the cluster could not be read, or the
+    command line is wrong.
     """
     extras.require("simulate")
     if not paths:
@@ -144,7 +144,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     unread = own_objects.unread(answer, own, inputs.unread)
     own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))
     kinship = Kinship.from_snapshot(snapshot)
-    number = 0 if live else len(unread)
+    number = sum(map(own_objects.is_unread, unread)) if live else len(unread)
     if not live and own.decisions and not len(snapshot.nodes):
         return Judged(verdict.without_nodes(number), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from expansion.notes import ObjectNote
-from kubeapi.gather import is_left_out
-from kubeapi.problem import Problem, ProblemKind
+from kubeapi.gather import ADMISSION_KINDS, CONFIGURATION, KINDS, is_left_out
+from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind
 from muster.render.answer import Answer, Share
+from scheduler_core.causes.input_problems import KindNotServed
 from scheduler_core.model.decision import Decision, Step
 from scheduler_core.model.names import Name
 from validators.model.objects import namespace_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _WAITING = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
 _AMBIGUOUS = frozenset({"Node", *_WAITING})
+_USED = frozenset({*KINDS, *ADMISSION_KINDS, CONFIGURATION})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,9 +42,8 @@ class Own:
         return cls(waiting, own, tuple(problems), origins or {}) if waiting else None
 
 
-def share(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Share:
-    """Return the part of *answer* about *own*: the roots of its pods and groups, and all pods of these roots."""
-    part = restricted(answer, snapshot, own)
+def share(answer: Answer, part: Answer, own: Own) -> Share:
+    """Return how much of *answer* is about *own*: the roots of its pods and groups, and all pods of these roots, which *part* has."""
     mine = roots(answer.decisions, own)
     return Share(len(mine), len(mine & answer.placed_roots), len(part.pending), len(part.problems))
 
@@ -88,15 +89,23 @@ def _evicted(step: Step) -> Name | None:
 
 
 def unread(answer: Answer, part: Answer, inputs: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return *inputs* of the cluster that could not be read, and its pods that *answer* leaves out; those of *part* are at PATH."""
+    """Return *inputs* of the cluster that could not be read, and its objects that *answer* leaves out; those of *part* are at PATH."""
     mine = {*part.problems, *part.skipped}
     unused = (each for each in answer.problems if is_unused(each))
     return tuple(dict.fromkeys(each for each in (*inputs, *unused) if each not in mine))
 
 
 def is_unused(problem: Problem) -> bool:
-    """Return whether an object was not used that can be a pod, or it is not known which of several objects is meant."""
-    return is_left_out(problem, ("Pod",)) or is_ambiguous(problem)
+    """Return whether an object was not used that can change the answer, or it is not known which of several objects is meant.
+
+    A kind that the API server does not serve is none of the cluster's.
+    """
+    return (is_left_out(problem, _USED) and not isinstance(problem.fact, KindNotServed)) or is_ambiguous(problem)
+
+
+def is_unread(problem: Problem) -> bool:
+    """Return whether Muster could not read an object; for a live cluster, a pod on a node that was deleted is none."""
+    return problem.kind is ProblemKind.UNREADABLE_OBJECT or isinstance(problem.fact, ObjectLeftOut)
 
 
 def is_ambiguous(problem: Problem) -> bool:

@@ -85,7 +85,9 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs, notes))
     if inputs.own is not None:
         mine = own_objects.roots(answer.decisions, inputs.own)
-        answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, inputs.own), path_roots=mine)
+        part = own_objects.restricted(answer, snapshot, inputs.own)
+        unread = own_objects.unread(answer, part, inputs.unread)
+        answer = dataclasses.replace(answer, own=own_objects.share(answer, part, inputs.own), path_roots=mine, unread=unread)
     if request.fragmentation:
         cycle = request.cycle
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))

@@ -163,12 +163,10 @@ def _usual(amounts: Sequence[SurveyedAmount]) -> list[str]:
 
 
 def _unread(inputs: ClusterInput, problems: Sequence[Problem]) -> list[Problem]:
-    """Return the inputs that could not be read, and the nodes and pods that are left out."""
-    from kubeapi.gather import is_left_out
-    from muster.commands.simulate.own_objects import is_ambiguous
+    """Return the inputs that could not be read, and the objects that are left out."""
+    from muster.commands.simulate.own_objects import is_unused
 
-    left_out = (each for each in problems if is_left_out(each, ("Node", "Pod")) or is_ambiguous(each))
-    return [*dict.fromkeys((*inputs.problems, *left_out))]
+    return [*dict.fromkeys((*inputs.problems, *filter(is_unused, problems)))]
 
 
 def _report(problems: Sequence[Problem]) -> None:

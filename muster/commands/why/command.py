@@ -73,7 +73,7 @@ def why(
     Nothing is written to the cluster.
 
     Exit status: 0 it has a node, nothing is pending, or it would be placed now; 1 it is pending, and stays so; 2 there is no such
-    object, the cluster could not be read (the conditions are shown if they could), or the command line is wrong.
+    object, the cluster or a part of it could not be read (what could be is shown), or the command line is wrong.
     """
     extras.require("sidecar")
     if len(words) > len(("KIND", "NAME")):
@@ -97,7 +97,7 @@ def why(
         standard_output.write(why_report.as_json(result))
     else:
         standard_output.write_lines(why_report.as_text(result, colour=colour))
-    if unread and not subjects[0].node:
+    if not subjects[0].node and (unread or result.is_incomplete):
         return UNREAD
     return PENDING if result.is_pending and not subjects[0].node else PLACED
 
@@ -161,6 +161,8 @@ def _simulated(
     inputs = ClusterInput([*read.lists], [*read.problems], own=own)
     answer, snapshot = simulation.run(inputs, dataclasses.replace(request, only_own=True), progress)
     part, kinship = (own_objects.restricted(answer, snapshot, own) if own is not None else answer), Kinship.from_snapshot(snapshot)
+    not_read = tuple(filter(own_objects.is_unread, part.unread))
+    part = dataclasses.replace(part, problems=(*part.problems, *not_read), unread=not_read)
     if not part.decisions and (name := _scheduler_without_profile(snapshot, kinship, subjects)):
         raise click.UsageError(
             f"{scheduler_config.OPTION}: there is no profile {name!r}, which is the schedulerName of {subjects[0].label}"

@@ -48,6 +48,12 @@ class Why:
         return any(each.status is not Status.SUCCESS for each in last) or bool(self.simulated.pending)
 
     @property
+    def is_incomplete(self) -> bool:
+        """Return whether an object was not read that is about the root, or that can change the decisions about it."""
+        answer = self.simulated
+        return answer is not None and bool(answer.skipped or (answer.unread and answer.decisions))
+
+    @property
     def verdict(self) -> str:
         """Return the answer in one line."""
         first = self.subjects[0]

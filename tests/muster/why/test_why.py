@@ -239,6 +239,19 @@ def test_a_pod_with_a_node_and_a_group_that_fits(server: Server) -> None:
     assert answer.stdout.splitlines()[0] == "CompositePodGroup team/train: none of its pods is pending"
 
 
+def test_a_cluster_that_is_read_in_part_is_no_success(server: Server) -> None:
+    server.lists["/api/v1/nodes"][2].extend([node("c", cpu="32"), node("d", cpu="x")])
+    answer = why("workers", "--explain=off")
+    assert (answer.exit_code, answer.stdout.splitlines()[0]) == (2, "PodGroup team/workers would be placed now")
+    assert "  Node d: status.allocatable[cpu]: " in answer.stdout
+    simulated = json.loads(why("workers", "--explain=off", "--format=json").stdout)["simulation"]
+    assert [each["object"] for each in simulated["problems"]] == ["Node d"]
+    server.lists["/api/v1/nodes"][2].pop()
+    # It takes nothing from a node that exists.
+    server.lists["/api/v1/pods"][2].append(in_team(pod("left", on="deleted")))
+    assert why("workers", "--explain=off").exit_code == 0
+
+
 def test_victims_are_counted(server: Server) -> None:
     urgent = in_team(pod("urgent", cpu="4", priority=10))
     server.answers[f"/api/v1/{TEAM}/pods/urgent"] = urgent

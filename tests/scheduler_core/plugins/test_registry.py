@@ -7,11 +7,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from kubeapi.nodes import Taint
 from scheduler_core.cluster.load import load
+from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, UNAVAILABLE
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.status import Status
+from scheduler_core.model.volumes import BIND_CONFLICT
 from scheduler_core.plugins import registry
+from scheduler_core.plugins.assumed_volumes import NOT_ENOUGH_SPACE
 from scheduler_core.plugins.base import (
     ClusterEvent,
     Filters,
@@ -21,9 +25,17 @@ from scheduler_core.plugins.base import (
     StaticPlugin,
     StaticScore,
 )
+from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY
+from scheduler_core.plugins.node_ports import PORTS
+from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
 from scheduler_core.plugins.noderesources import NodeResources
 from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
+from scheduler_core.plugins.taint_toleration import taint_reason
+from scheduler_core.plugins.volume_binding import NODE_CONFLICT, UNBOUND
+from scheduler_core.plugins.volume_zone import ZONE_CONFLICT
 from scheduler_core.wording import decision_words
 from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod, pods, reasons_of, run, state
 
@@ -230,3 +242,90 @@ def test_plugins_of_claims_have_no_verdict_on_a_pod_without_claims_and_no_other_
     assert len(of_claims) == len(registry.OF_CLAIMS)
     assert not any(plugin.pre_filter(shape) or plugin.filters(shape) or plugin.score(shape) for plugin in of_claims)
     assert {plugin for plugin in registry.STATIC if plugin.pre_filter is not StaticPlugin.pre_filter} <= registry.OF_CLAIMS
+
+
+def saying(plugin: str, reason: str, refused: str) -> type[StaticPlugin]:
+    """Return a plugin that kube-scheduler does not have; it refuses the nodes whose name begins with *refused* for *reason*."""
+
+    def filters(self: StaticPlugin, shape: PodShape) -> Filters:
+        return [(reason, np.array([not name.startswith(refused) for name in self.nodes.names]))]
+
+    return type(plugin, (StaticPlugin,), {"name": plugin, "filters": filters})
+
+
+OF_KUBE_SCHEDULER = [
+    UNSCHEDULABLE,
+    NODE_AFFINITY,
+    taint_reason(Taint(key="a", value="b", effect="NoSchedule")),
+    PORTS,
+    AFFINITY,
+    ANTI_AFFINITY,
+    EXISTING_ANTI_AFFINITY,
+    SPREAD,
+    LACKS_TOPOLOGY,
+    CANNOT_ALLOCATE,
+    UNAVAILABLE,
+    INVALID_POOLS,
+    BIND_CONFLICT,
+    NOT_ENOUGH_SPACE,
+    NODE_CONFLICT,
+    ZONE_CONFLICT,
+    UNBOUND,
+]
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("reason", [*OF_KUBE_SCHEDULER, "Insufficient cpu", "Too many pods", "a; b: c. d, e"])
+@STRATEGIES
+def test_a_plugin_with_a_reason_of_another_one_is_quoted_by_its_name(monkeypatch, strategy, reason, last):
+    plugin = saying("Night", reason, "n")
+    monkeypatch.setattr(plugin, "last", last)
+    monkeypatch.setattr(registry, "STATIC", (*registry.STATIC, plugin))
+    decision = decided([*NODES, leaf("g", 2), *pods("g", 2)], strategy=strategy)
+    message = decision_words.message(decision)
+
+    assert f"all 4 nodes are refused by plugin Night: {reason}" in message
+    assert f"0/4 nodes are available: 4 {reason}." == reasons_of(decision)["default/g-0"]
+    assert "would fit" not in message
+
+
+def test_plugins_with_one_reason_are_apart_in_the_causes_and_counted_together_for_kube_scheduler(monkeypatch):
+    plugins = (saying("Night", UNSCHEDULABLE, "n1"), saying("Weekend", UNSCHEDULABLE, "n2"))
+    monkeypatch.setattr(registry, "STATIC", (*registry.STATIC, *plugins))
+    cordoned = {**node("n0", zone="a"), "spec": {"unschedulable": True}}
+    decision = decided([cordoned, *NODES[1:3], pod("one")])
+    message = decision_words.message(decision)
+
+    assert "it would fit if 1 of 3 nodes were uncordoned" in message
+    assert "1 of 3 nodes is refused by plugin Night: node(s) were unschedulable" in message
+    assert "1 of 3 nodes is refused by plugin Weekend: node(s) were unschedulable" in message
+    assert "0/3 nodes are available: 3 node(s) were unschedulable." == reasons_of(decision)["default/one"]
+
+
+def test_a_plugin_that_excludes_all_nodes_is_quoted_by_its_name(monkeypatch):
+    plugin = saying("Night", "node(s) were dark", "n")
+    monkeypatch.setattr(plugin, "pre_filter", lambda self, shape: UNBOUND)
+    monkeypatch.setattr(registry, "STATIC", (*registry.STATIC, plugin))
+    monkeypatch.setattr(registry, "OF_CLAIMS", registry.OF_CLAIMS | {plugin})
+    claiming = pod("one", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "c"},
+        "spec": {"volumeName": "v", "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "v"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "claimRef": {"namespace": "default", "name": "c"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+        },
+    }
+    decision = decided([*NODES, claim, volume, claiming])
+
+    assert f"all 4 nodes are refused by plugin Night: {UNBOUND}" in decision_words.message(decision)
+    assert f"0/4 nodes are available: {UNBOUND}." == reasons_of(decision)["default/one"]
