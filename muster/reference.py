@@ -79,7 +79,8 @@ root that is placed in part has causes too. Problems, notes and refused objects 
 
 The causes of decisions and groups are data: a tree with the group, its domains, and why their nodes refuse its pods. Programs read these. A
 pending pod that was tried has the result of kube-scheduler 1.37.1 instead: `FitError` has its messages, each with a number of nodes, to compare
-with events and conditions. Its group, or the decision if it has none, has the same nodes with taints, labels and amounts as data.
+with events and conditions, with the `plugin`, and with the `resource` of which nodes have too little. Its group, or the decision if it has none,
+has the same nodes with taints, labels and amounts as data.
 
 | key | value |
 |---|---|

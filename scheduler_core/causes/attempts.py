@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from scheduler_core.causes.filter_reasons import FilterReason
 from scheduler_core.causes.plugin_failures import PluginFailed
+from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.status import Status
 
 
@@ -112,10 +113,20 @@ AttemptReason = (
 
 
 class ReasonCount(NamedTuple):
-    """Reason of a filter, with the number of nodes that it refuses."""
+    """Reason of a filter, with the number of nodes that it refuses.
+
+    Attributes:
+        message: the reason.
+        nodes: number of nodes.
+        plugin: name of the plugin; empty for a field that is not modelled, and for a preemption.
+        resource: resource of which the nodes have too little for NodeResourcesFit; None for other reasons.
+
+    """
 
     message: FilterReason
     nodes: int
+    plugin: str = ""
+    resource: Resource | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from scheduler_core.cycle.device_holders import named_claims
 from scheduler_core.loading.released_claims import with_released_claims
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import claim_of, name_of
-from scheduler_core.model.devices import UNAVAILABLE
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
+from scheduler_core.plugins.dynamic_resources import DEVICES_UNAVAILABLE
 from scheduler_core.queueing.trees import name_of as name_of_group
 
 _FEW, _MANY = 3, 16
@@ -111,4 +111,4 @@ def _explained(decision: Decision, claims: Sequence[str], *, afterwards: bool = 
 def _lacks_devices(causes: Iterable[Cause]) -> bool:
     """Return whether some node refuses a pod because it cannot use the devices of its claim."""
     errors = [each for each in causes if isinstance(each, FitError)]
-    return any(reason == UNAVAILABLE for each in errors for reason, _ in each.reasons)
+    return any((reason.plugin, reason.message) == DEVICES_UNAVAILABLE for each in errors for reason in each.reasons)

@@ -18,7 +18,7 @@ from scheduler_core.causes.filter_reasons import ReasonValue, UnmodelledField
 from scheduler_core.diagnosis import device_causes
 from scheduler_core.diagnosis.device_causes import DeviceCause
 from scheduler_core.model.devices import INVALID_POOLS
-from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState, free_of
 from scheduler_core.plugins import registry
@@ -136,7 +136,17 @@ def fit_error(state: PlacementState, refusals: NodeRefusals) -> FitError:
     total = len(state.nodes)
     if refusals.pre_filter.reason:
         return FitError(total, pre_filter=refusals.pre_filter.reason)
-    reasons = (ReasonCount(refusals.values.get(refusal, refusal.reason), nodes) for refusal, nodes in refusals.counts())
+    resources = {_of_row(state.nodes, row): state.nodes.resources[row] for row, _ in refusals.pod.shape.requests}
+    resources = {refusal: resource for refusal, resource in resources.items() if refusal.plugin == registry.NODE_LOCAL.name}
+    reasons = [
+        ReasonCount(
+            refusals.values.get(refusal, refusal.reason),
+            nodes,
+            "" if refusal.plugin == UnmodelledFields.name else refusal.plugin,
+            resources.get(refusal),
+        )
+        for refusal, nodes in refusals.counts()
+    ]
     return FitError(total, tuple(reasons), total - len(refusals.nodes))
 
 
@@ -157,9 +167,13 @@ def _ledger_filters(state: PlacementState, shape: PodShape, nodes: Nodes) -> lis
 def _row_filters(state: PlacementState, rows: Ints, enough: Bools) -> Iterator[NamedFilter]:
     """Yield a filter for each of *rows*; *enough* has the nodes with enough of it."""
     for row, passing in zip(rows.tolist(), enough, strict=True):
-        plugin = NodeVolumeLimits.name if row in state.nodes.limit_rows else registry.NODE_LOCAL.name
-        plugin = VolumeBinding.name if row in state.nodes.volume_rows else plugin
-        yield plugin, resource_reason(state.nodes, row), passing
+        yield *_of_row(state.nodes, row), passing
+
+
+def _of_row(nodes: NodeTable, row: int) -> Refusal:
+    """Return the refusal of nodes with too little of a *row*."""
+    plugin = NodeVolumeLimits.name if row in nodes.limit_rows else registry.NODE_LOCAL.name
+    return Refusal(VolumeBinding.name if row in nodes.volume_rows else plugin, resource_reason(nodes, row))
 
 
 def _static(state: PlacementState, pod: PodRecord, unmodelled: UnmodelledField | None) -> list[NamedFilter]:

@@ -102,9 +102,9 @@ def fit_error(error: FitError) -> str:
     if error.pre_filter:
         return f"0/{error.nodes} nodes are available: {error.pre_filter}."
     counts = Counter[str]()
-    for reason, count in error.reasons:
+    for each in error.reasons:
         # kube-scheduler counts equal reasons of several plugins together.
-        counts[filter_words(reason)] += count
+        counts[filter_words(each.message)] += each.nodes
     distinct = list(counts.items()) if len(counts) == len(error.reasons) else sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     shown = [f"{count} {text}" for text, count in distinct[:_MOST]]
     if rest := distinct[_MOST:]:

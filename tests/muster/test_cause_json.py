@@ -326,6 +326,16 @@ def test_texts_of_others_are_messages_and_do_not_hide_the_reason():
     ]
 
 
+def test_a_message_of_kube_scheduler_has_its_plugin_and_resource():
+    error = FitError(3, (ReasonCount("Insufficient cpu", 2, "NodeResourcesFit", "cpu"), ReasonCount("dark", 1, "Night")))
+
+    (encoded,) = causes_json([error])
+    assert encoded["reasons"] == [
+        {"message": "Insufficient cpu", "nodes": 2, "plugin": "NodeResourcesFit", "resource": "cpu"},
+        {"message": "dark", "nodes": 1, "plugin": "Night"},
+    ]
+
+
 def test_a_reason_of_a_filter_that_is_a_value_is_a_message_with_its_fields():
     unmodelled, failed = UnmodelledField(("spec.a[0]", "spec.b")), DeviceError("no such key: model", DeviceAdvice.CORRECT_EXPRESSION)
     text = "spec.a[0] and spec.b can exclude nodes and is not modelled (muster simulate --ignore spec.a places it anyway)"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kubeapi.nodes import Taint
+from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.cluster.load import load
 from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, UNAVAILABLE
 from scheduler_core.model.nodes import Ints, Nodes
@@ -300,6 +301,10 @@ def test_plugins_with_one_reason_are_apart_in_the_causes_and_counted_together_fo
     assert "1 of 3 nodes is refused by plugin Night: node(s) were unschedulable" in message
     assert "1 of 3 nodes is refused by plugin Weekend: node(s) were unschedulable" in message
     assert "0/3 nodes are available: 3 node(s) were unschedulable." == reasons_of(decision)["default/one"]
+    (error,) = decision.pending["default/one"]
+    assert [(each.plugin, each.message, each.nodes) for each in error.reasons] == [
+        (plugin, UNSCHEDULABLE, 1) for plugin in ("Night", "NodeUnschedulable", "Weekend")
+    ]
 
 
 def test_a_plugin_that_excludes_all_nodes_is_quoted_by_its_name(monkeypatch):
@@ -329,3 +334,22 @@ def test_a_plugin_that_excludes_all_nodes_is_quoted_by_its_name(monkeypatch):
 
     assert f"all 4 nodes are refused by plugin Night: {UNBOUND}" in decision_words.message(decision)
     assert f"0/4 nodes are available: {UNBOUND}." == reasons_of(decision)["default/one"]
+
+
+def test_reasons_of_kube_scheduler_have_their_plugin_and_resource():
+    taint = {"key": "a", "value": "b", "effect": "NoSchedule"}
+    nodes = [node("cordoned", unschedulable=True), node("tainted", taints=[taint]), node("small", "1"), node("full", pods=0)]
+    (error,) = decided([*nodes, pod("one", cpu="2")]).pending["default/one"]
+
+    assert [tuple(each) for each in error.reasons] == [
+        ("Insufficient cpu", 1, "NodeResourcesFit", "cpu"),
+        ("Too many pods", 1, "NodeResourcesFit", "pods"),
+        ("node(s) had untolerated taint {a: b}", 1, "TaintToleration", None),
+        (UNSCHEDULABLE, 1, "NodeUnschedulable", None),
+    ]
+
+
+def test_a_field_that_is_not_modelled_has_no_plugin():
+    (error,) = decided([node("n"), pod("one", volumes=[{"name": "v", "azureFile": {}}])]).pending["default/one"]
+
+    assert [(each.message, each.plugin) for each in error.reasons] == [(UnmodelledField(("spec.volumes[0].azureFile",)), "")]
