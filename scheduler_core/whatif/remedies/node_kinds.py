@@ -56,7 +56,8 @@ def kinds(capacity: PresentCapacity, area: DomainCapacity, shape: PodShape | Non
     nodes, subject = capacity.snapshot.nodes, capacity.subject
     domains = tuple(filter(None, (area.domain,)))
     slots = capacity.slots(shape or subject.shape, nodes.allocatable)
-    if not len(area.nodes) or not capacity.fits_new_nodes:
+    if not len(area.nodes) or not capacity.fits_new_nodes or any(each.key == HOSTNAME for each in domains):
+        # A node has the domain of its host name for itself.
         return []
     keys = _related_keys(shape or subject.shape)
     if own := [*_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), area.nodes.tolist(), keys), domains, {}, shape)]:

@@ -204,6 +204,14 @@ def daemon(name, on, cpu=1):
     return pod(f"{name}-{on}", on=on, cpu=cpu, owner="DaemonSet")
 
 
+def test_a_node_is_never_added_to_the_domain_of_another_host_name():
+    host = "kubernetes.io/hostname"
+    groups = [tree("t", 2, RACK), gang("a", 2, host, parent="t"), gang("b", 1, host, parent="t")]
+    changes = helped([node("n1"), node("n2", cpu=1), *groups, *waiting("a", 2), *waiting("b", 1)])
+
+    assert ["1 more node in rack r1 like n1"] == [change for change in changes if "more node" in change]
+
+
 def test_a_fresh_node_runs_what_daemon_sets_run_on_the_one_it_is_like():
     objects = [node("a1"), daemon("log", "a1"), daemon("net", "a1"), pod("r", on="a1"), gang("g", 2), *waiting("g", 2)]
     (decision,) = not_placed(objects)
