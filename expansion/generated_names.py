@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubeapi.gathered import GatheredObjects, Given, StoredObjects, Unusable, content_of
+from kubeapi import decode
+from kubeapi.gathered import Given, Unusable, content_of
 
 _FIELD = b'"generateName"'
 
@@ -32,7 +33,7 @@ def named(objects: Iterable[Given]) -> Iterator[Given]:
 
 def _without_name(given: Given) -> dict[str, Any] | None:
     """Return an object that has a prefix and no name; None for others."""
-    if isinstance(given, (GatheredObjects, StoredObjects)) or (not isinstance(given, Mapping) and _FIELD not in bytes(given)):
+    if not isinstance(given, Mapping) and not (isinstance(given, decode.Text) and _FIELD in bytes(given)):
         return None
     try:
         content = dict(given) if isinstance(given, Mapping) else content_of(given)

@@ -1,4 +1,4 @@
-"""What is said about the objects that a person writes: what controllers and the API server make of them, as values without text."""
+"""Problems and notes about the objects that a person writes: what controllers and the API server make of them, as values without text."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ WhyNotSimulated = NotSimulated | ManagedElsewhere | FieldsUnknown | CreatedTwice
 
 
 class ObjectNote(enum.StrEnum):
-    """What is said about a given object by its kind alone."""
+    """Note about a given object that its kind tells alone."""
 
     HAS_ENDED = "has-ended"
     CREATES_NO_PODS = "creates-no-pods"

@@ -118,7 +118,9 @@ class _Sorter:
         lists = [_Open(iter((source,)))]
         while lists:
             current = lists[-1]
-            if (each := next(current.items, None)) is None:
+            try:
+                each = next(current.items)
+            except StopIteration:
                 lists.pop()
                 continue
             try:

@@ -101,7 +101,7 @@ class ProblemKind(enum.StrEnum):
 
 
 class Fact(Protocol):
-    """What is wrong, or said: a frozen dataclass, or a member of an enumeration."""
+    """Content of a problem or note, what is wrong or said: a frozen dataclass, or a member of an enumeration."""
 
     @property
     def problem_kind(self) -> ProblemKind:

@@ -14,8 +14,8 @@ from muster.render import file_notes as files
 from muster.render.file_notes import FileNote, RefusedRequest
 from scheduler_core.causes.input_problems import KindNotServed, NodeUnknown
 from scheduler_core.wording import problem_words as of_objects
-from scheduler_core.wording.nouns import counted
 from scheduler_core.wording.titles import label
+from validators.reports.counts import counted
 
 _NAMES_KIND = ObjectLeftOut | KindNotServed | NodeUnknown | notes.FieldsUnreadable
 """Facts with a message that names the kind of their object."""

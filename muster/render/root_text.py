@@ -14,7 +14,7 @@ from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import scheduler_causes, scheduler_message
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.nouns import level
-from scheduler_core.wording.stated_causes import Stated, Statements, reasons_left, without_stated
+from scheduler_core.wording.stated_causes import StatedCauses, Statements, reasons_left, without_stated
 from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
 from validators.reports.escape import printable
@@ -204,7 +204,7 @@ def _ranks(row: TreeRow, decision: Decision, lead: str) -> Iterator[str]:
             yield from folded(f"consecutive pods in different domains: {', '.join(counts)}", lead)
 
 
-def _reasons(row: TreeRow, stated: Stated, lead: str, page: Page) -> Iterator[str]:
+def _reasons(row: TreeRow, stated: StatedCauses, lead: str, page: Page) -> Iterator[str]:
     """Return the reasons why its pods have no node, grouped, the most frequent first; without causes that are *stated* above."""
     by_number = reasons_left(row.pending, stated)
     shown = by_number if page.every else by_number[:REASONS_SHOWN]

@@ -93,7 +93,7 @@ DeviceFailure = ClaimGone | ReservationLost | OtherDevices | DeviceAllocatedTwic
 
 
 class PreBindStep(enum.StrEnum):
-    """What is done before pods are bound."""
+    """Step before pods are bound."""
 
     VOLUMES = "volumes"
     """Volumes are bound."""

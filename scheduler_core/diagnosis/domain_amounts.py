@@ -55,8 +55,8 @@ class StatedDomain:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Stated:
-    """What the cause of a group states.
+class CauseAmounts:
+    """Amounts and domains that the cause of a group states.
 
     Attributes:
         resource: the resource that is short; None if the cause is another one, or several together.
@@ -76,7 +76,7 @@ class Stated:
     after_siblings: bool = False
 
     @classmethod
-    def by_cause(cls, group: FailingGroup) -> Stated | None:
+    def by_cause(cls, group: FailingGroup) -> CauseAmounts | None:
         """Return what the cause of *group* states; None if it does not describe domains."""
         cause, around = group
         match cause:
@@ -118,7 +118,7 @@ class Demand:
     chain: Chain
     shapes: tuple[PodShape, ...]
     required: tuple[PodShape, ...]
-    stated: Stated | None = None
+    stated: CauseAmounts | None = None
 
     @property
     def pods(self) -> int:
@@ -174,10 +174,10 @@ def demands(root: Entity, causes: Sequence[Cause]) -> list[Demand]:
     for leaf, chain in _leaves(root, ()):
         group = stated.get(leaf.name)
         if required := _needed(leaf, group):
-            result.append(_demand(leaf, chain, required, Stated.by_cause(group) if group is not None else None))
+            result.append(_demand(leaf, chain, required, CauseAmounts.by_cause(group) if group is not None else None))
     if len(result) > 1 and root.key:
-        decides = Stated.by_cause(failing[0]) if failing else None
-        result.insert(0, _demand(root, (_link(root),), _least(root), decides and Stated(decides.resource)))
+        decides = CauseAmounts.by_cause(failing[0]) if failing else None
+        result.insert(0, _demand(root, (_link(root),), _least(root), decides and CauseAmounts(decides.resource)))
     return result
 
 
@@ -210,7 +210,7 @@ def _is_refuted(domain: DomainAmounts, demand: Demand, row: int) -> bool:
     return domain.capacity > (demand.pods - 1 if demand.whole or demand.stated is None else demand.stated.about(domain.path).pods)
 
 
-def _as_stated(domain: DomainAmounts, stated: Stated, unit: int) -> DomainAmounts:
+def _as_stated(domain: DomainAmounts, stated: CauseAmounts, unit: int) -> DomainAmounts:
     """Return a domain with the amounts and the number of pods that the cause states; if others are counted, not node by node."""
     known = stated.about(domain.path)
     pods = domain.capacity
@@ -247,7 +247,7 @@ def _stated_free(cause: DomainCause, resource: Resource | None) -> int | None:
     return None
 
 
-def _demand(entity: Entity, chain: Chain, required: tuple[PodShape, ...], stated: Stated | None) -> Demand:
+def _demand(entity: Entity, chain: Chain, required: tuple[PodShape, ...], stated: CauseAmounts | None) -> Demand:
     shapes = {shape.serial: shape for shape in required}
     return Demand(entity.name.name, bool(entity.children), chain, tuple(shapes[serial] for serial in sorted(shapes)), required, stated)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from kubeapi.controllers import CONTROLLERS
@@ -71,13 +71,18 @@ def object_words(problem: Problem) -> str:
     """Return what a problem is about: ``Kind name`` or ``Kind namespace/name``, several of these, or a place."""
     if isinstance(problem.fact, inputs.AttributeUnknown):
         return f"attribute {problem.fact.attribute}"
-    more = len(problem.names) - _OBJECTS
-    return ", ".join(map(label, problem.names[:_OBJECTS])) + (f" and {more:,} more" if more > 0 else "") or problem.place
+    return _first([*map(label, problem.names)], _OBJECTS) or problem.place
 
 
 def shown_order(problem: Problem) -> tuple[str, str]:
     """Return the key by which problems are sorted in a list: the object, then the message."""
     return object_words(problem), problem_words(problem)
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    """Return a list of *most* of *names*, and the number of the others."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def _input_words(fact: InputProblem, names: tuple[Name, ...]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of problem
@@ -115,9 +120,8 @@ def _input_words(fact: InputProblem, names: tuple[Name, ...]) -> str:  # noqa: C
         case inputs.PartlyScored():
             return _scored_words(fact)
         case inputs.NamespacesUnknown():
-            listed = ", ".join(fact.namespaces[:_NAMED])
-            more = f" and {len(fact.namespaces) - _NAMED} more" if len(fact.namespaces) > _NAMED else ""
-            return f"{fact.field} needs the labels of all namespaces with pods; there is no Namespace {listed}{more}: add it to the objects"
+            listed = _first(fact.namespaces, _NAMED)
+            return f"{fact.field} needs the labels of all namespaces with pods; there is no Namespace {listed}: add it to the objects"
     return _label_words(fact)
 
 
@@ -175,11 +179,8 @@ def _label_words(fact: _LabelProblem) -> str:  # noqa: PLR0911 - as above
             hint = f'; did you mean "{fact.similar}"?' if fact.similar else ""
             return f"no device has this attribute, so no node is in a domain of this level{hint}"
         case inputs.SeveralDomains():
-            more = f" and {len(fact.values) - _NAMED} more" if len(fact.values) > _NAMED else ""
-            listed = ", ".join(fact.values[:_NAMED])
-            return (
-                f"its devices have {len(fact.values)} values of {fact.attribute} ({listed}{more}); the node is in no domain of this level"
-            )
+            listed = _first(fact.values, _NAMED)
+            return f"its devices have {len(fact.values)} values of {fact.attribute} ({listed}); the node is in no domain of this level"
         case inputs.AttributeIsNoLevel():
             return (
                 f'no node has the topology key "{fact.key}", but devices have this attribute: --device-topology {fact.key} makes it a level'

@@ -16,23 +16,23 @@ from scheduler_core.wording.conditions import scheduler_causes
 from scheduler_core.wording.decision_words import by_causes, message_causes, most_frequent
 from scheduler_core.wording.truncation import Enumeration
 
-Stated = frozenset[Hashable]
+StatedCauses = frozenset[Hashable]
 """Causes that messages state in full, and members, shortages and violations that they list."""
 
 
 class Statements:
-    """What the messages of a decision, and those of its groups, state."""
+    """Causes that the messages of a decision, and those of its groups, state."""
 
     def __init__(self, decision: Decision) -> None:
         self._decision = decision
         self._of_root = _stated(message_causes(decision))
-        self._of_groups: dict[Name, Stated] = {}
+        self._of_groups: dict[Name, StatedCauses] = {}
 
-    def above(self, groups: Iterable[GroupDecision]) -> Stated:
+    def above(self, groups: Iterable[GroupDecision]) -> StatedCauses:
         """Return what the message of the root and those of *groups* state."""
         return self._of_root.union(*map(self.of_group, groups))
 
-    def of_group(self, group: GroupDecision) -> Stated:
+    def of_group(self, group: GroupDecision) -> StatedCauses:
         """Return what the message and the condition of a group state."""
         if (known := self._of_groups.get(group.group)) is not None:
             return known
@@ -44,18 +44,18 @@ class Statements:
         return stated
 
 
-def reasons_left(pods: Mapping[str, tuple[Cause, ...]], stated: Stated) -> list[tuple[str, list[str]]]:
+def reasons_left(pods: Mapping[str, tuple[Cause, ...]], stated: StatedCauses) -> list[tuple[str, list[str]]]:
     """Return the causes of *pods* that are not *stated*, in words, each with its pods; those of the most pods first."""
     kept = ((without_stated(causes, stated), alike) for causes, alike in by_causes(pods.items()).items())
     return most_frequent((pod, causes) for causes, alike in kept if causes for pod in alike)
 
 
-def without_stated(causes: Sequence[Cause], stated: Stated) -> tuple[Cause, ...]:
+def without_stated(causes: Sequence[Cause], stated: StatedCauses) -> tuple[Cause, ...]:
     """Return those of *causes* that are not in *stated*, and of which not every part is."""
     return tuple(each for each in causes if not (each in stated or ((parts := _enumeration(each)) and stated.issuperset(parts.values))))
 
 
-def _stated(causes: Iterable[Cause | PreemptionReason]) -> Stated:
+def _stated(causes: Iterable[Cause | PreemptionReason]) -> StatedCauses:
     return frozenset(stated for cause in causes for stated in _within(cause))
 
 

@@ -73,7 +73,7 @@ def devices() -> Path:
             if each.title:
                 (Path(name) / each.title).write_text(each.text, encoding="utf-8")
         arguments = ["cluster.yaml", "other.yaml", "train.yaml", "--device-topology", "gpu.example.com/partition"]
-        return _screenshot("devices", arguments, Path(name), Path(name), 1120)
+        return _screenshot("devices", arguments, Path(name), Path(name), 1090)
 
 
 def cluster() -> Path:

@@ -131,6 +131,13 @@ def test_a_gang_on_request_has_all_pods_of_an_object() -> None:
     assert {"topology": [{"key": "example.com/rack"}]} == group["spec"]["schedulingConstraints"]
 
 
+@pytest.mark.parametrize("given", [5, None, 10**15, "text", [], {}, b"{", b"[]"], ids=repr)
+def test_what_is_no_object_is_skipped_and_nothing_else(given: Any) -> None:
+    expanded = expansion.expand([given, job()])
+    assert [ProblemKind.UNREADABLE_OBJECT] == [each.kind for each in expanded.skipped]
+    assert ["train-0", "train-1"] == [each["metadata"]["name"] for each in expanded.manifests() if each["kind"] == "Pod"]
+
+
 def test_every_public_name_exists() -> None:
     assert [*expansion.__all__] == [each for each in expansion.__all__ if getattr(expansion, each) is not None]
     with pytest.raises(AttributeError, match="has no attribute"):
