@@ -30,7 +30,7 @@ class Expanded:
     """Objects as they arise in a cluster.
 
     Attributes:
-        objects: the given objects of the kinds that placement reads, and the groups, pods and claims that arise from all of them, as admitted.
+        objects: the given objects of the kinds that placement reads, and the groups, pods and claims that arise, as admitted.
         others: the given objects of other kinds.
         origins: the given object of each created object.
         skipped: given objects that create pods, or may create pods, and were not expanded, with the reason.
@@ -73,7 +73,7 @@ def expand(
     They replace objects of the same name in the cluster, and what their controllers created there.
 
     Args:
-        objects: JSON text or parsed JSON of objects or of lists, or gathered objects.
+        objects: JSON text (bytes) or parsed JSON of objects or of lists, or gathered objects.
         cluster: the same of the objects of the cluster; None if nothing is known of one.
         creation: what is changed about the creation of pods.
         strict: *objects* and *cluster* are all that there is.  New objects are validated in full, as the API server does; a name that no

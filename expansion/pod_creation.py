@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from expansion.contents import Content
 
@@ -37,11 +37,11 @@ class PodCreation:
 
     gang: Gang | None = None
     levels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    without_pods: frozenset[str] = frozenset()
+    without_pods: Collection[str] = frozenset()
 
     def creates_none(self, group: str, kind: str) -> bool:
         """Return whether objects of a kind are said to create no pods."""
-        return not self.without_pods.isdisjoint((kind, f"{kind}.{group}"))
+        return kind in self.without_pods or f"{kind}.{group}" in self.without_pods
 
 
 UNCHANGED = PodCreation()

@@ -1,4 +1,4 @@
-"""Sorts objects by kind, opens lists, and skips kinds that placement does not read.
+"""Objects sorted by kind: lists are opened, and kinds that placement does not read are skipped.
 
 Objects that cannot be sorted are listed as problems; the rest is processed.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Container, Iterable, Iterator
+from typing import Any
 
 from kubeapi import decode, json_values
 from kubeapi.controllers import CONTROLLERS
 from kubeapi.decode import Source
-from kubeapi.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
+from kubeapi.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, StoredObjects, Unusable
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.names import Name as ObjectName
 from kubeapi.object_heads import HEAD, IDENTIFIED, OBJECT_TYPE, Head, ObjectType
@@ -172,6 +173,34 @@ def whole_name(gathered: GatheredObjects) -> Name | None:
     if not name:
         return None
     return "" if gathered.kind in CLUSTER_SCOPED else namespace or "default", name
+
+
+def places_by_name(names: Iterable[Any], objects: Objects) -> tuple[dict[Any, int], set[Any]]:
+    """Return the place of each of *names* but None, and the names of objects that differ; *names* has one for each of *objects*."""
+    places: dict[Any, int] = {}
+    ambiguous: set[Any] = set()
+    for place, name in enumerate(names):
+        if name in places:
+            before, after = objects[places[name]].canonical(), objects[place].canonical()
+            if before != after:
+                ambiguous.add(name)
+            if before <= after:
+                continue
+            del places[name]
+        if name is not None:
+            places[name] = place
+    return places, ambiguous
+
+
+def by_name(objects: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
+    """Return the objects of one kind by name; those without a name have one that no other has.
+
+    Of several objects of one name, the one that sorts first as JSON is used; different objects of one name are a problem.
+    """
+    listed = [*objects]
+    places, ambiguous = places_by_name([whole_name(each) or ("", f"/{number}") for number, each in enumerate(listed)], listed)
+    problems += [several(ObjectName(listed[0].kind, *name)) for name in ambiguous]
+    return {name: listed[place] for name, place in places.items()}
 
 
 def _encoded(source: Source) -> bytes:

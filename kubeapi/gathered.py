@@ -79,7 +79,7 @@ def content_of(text: decode.Text) -> dict[str, Json]:
 
 
 class NameSearch:
-    """NameSearch of objects, and texts that begin with one of them and a dash, as they are found in JSON without decoding it."""
+    """Search for names of objects, and for texts that begin with one of them and a dash, as they are found in JSON without decoding it."""
 
     _MOST = 256
     """Number of names up to which a search for all of them is fast."""

@@ -1,4 +1,4 @@
-"""Splits a text into JSON values: one document, JSON Lines, or concatenated values; refuses values that cannot be decoded in full.
+"""JSON values of a text: one document, JSON Lines, or concatenated values; those that cannot be decoded in full are refused.
 
 Splitting skips strings and numbers, and so do the typed decoders in fields that they do not know.  Some of these have no value: such
 an object must be refused before a part of it is used.

@@ -21,7 +21,7 @@ from scheduler_core.wording.changes import limit_text, remedy_text
 from scheduler_core.wording.conditions import conditions
 from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.pre_enqueue_words import order_words
-from scheduler_core.wording.problem_words import object_words, problem_words, shown_order
+from scheduler_core.wording.problem_words import object_words, problem_words
 from validators.gates import Gates
 
 _NOT_SEARCHED = Search("greedy", "not-searched")
@@ -227,6 +227,6 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
         raise ValueError(order_words(error.cause)) from None
     decisions = with_remedies(result.decisions, given, snapshot, options, remedies)
     ignored = configuration.problems(len(snapshot.nodes)) if configuration is not None else ()
-    problems = map(Problem.worded, (*sorted(result.problems, key=shown_order), *ignored))
+    problems = map(Problem.worded, (*sorted(result.problems, key=lambda each: (object_words(each), problem_words(each))), *ignored))
     pending = decision_words.pending(unplaced_pods(decisions, result.pending))
     return Simulation(tuple(map(Decision.worded, decisions)), pending, tuple(problems))

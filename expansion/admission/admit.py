@@ -9,12 +9,13 @@ from expansion.admission import limit_ranges, pod_defaults, quotas, validation
 from expansion.admission.limit_ranges import LimitRanges
 from expansion.admission.service_accounts import account_refusals
 from expansion.contents import Content, items, namespace_of, parsed, section
+from kubeapi.gather import ADMISSION_KINDS, by_name, left_out, whole_name, written_name
 from kubeapi.gathered import Objects
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.problem import Problem
 
 QUOTAS = "ResourceQuota"
-_KINDS = ("LimitRange", "ResourceQuota", "RuntimeClass", "PriorityClass", "Namespace")
+_KINDS = (*ADMISSION_KINDS, "PriorityClass", "Namespace")
 _SYSTEM_CLASSES: Mapping[str, Content] = {name: {"value": each.value} for name, each in SYSTEM_CLASSES.items()}
 _ADMIN = "resource.kubernetes.io/admin-access"
 _NO_RANGES = LimitRanges()
@@ -55,11 +56,17 @@ class Rules:
         every cluster; in a redacted snapshot it has another name, and so have the classes.
         """
         read: dict[str, dict[tuple[str, str], Content]] = {kind: {} for kind in _KINDS}
+        unread: list[Problem] = []
         for kinds in sources:
             for kind in _KINDS:
-                for each in kinds[kind]:
-                    if (content := parsed(each)) is not None:
-                        read[kind].setdefault((namespace_of(content), str(section(content, "metadata").get("name"))), content)
+                found = list[Problem]()
+                for (namespace, name), gathered in by_name(kinds[kind], found).items():
+                    if whole_name(gathered) is None:
+                        found.append(left_out(kind, written_name(gathered.text), "metadata.name is missing"))
+                    elif (content := parsed(gathered)) is not None:
+                        read[kind].setdefault((namespace, name), content)
+                # The readers of the other kinds report them.
+                unread += found if kind in ADMISSION_KINDS else ()
         runtimes = {name: each for (_, name), each in read["RuntimeClass"].items()}
         default = pod_defaults.default_class(read["PriorityClass"].values())
         classes = {**_SYSTEM_CLASSES, **{name: each for (_, name), each in read["PriorityClass"].items()}}
@@ -79,6 +86,7 @@ class Rules:
                 name for (_, name), each in read["Namespace"].items() if section(section(each, "metadata"), "labels").get(_ADMIN) == "true"
             ),
             (
+                *unread,
                 *limit_ranges.unusable(read["LimitRange"].values()),
                 *quotas.unusable(read[QUOTAS].values()),
                 *pod_defaults.unusable(read["RuntimeClass"].values()),
@@ -91,7 +99,8 @@ class Rules:
     def admit(self, pod: Content, *, created: bool = False, by_operator: bool = False) -> list[str]:
         """Set what admission sets in a new *pod*, which can be *created* by a controller; return the reasons why it would be refused.
 
-        If *by_operator*, its controller can also create its ServiceAccount.  The reasons are those of the first step of the API server that refuses it: mutation, validation, validating admission.
+        If *by_operator*, its controller can also create its ServiceAccount.  The reasons are those of the first step of the API server
+        that refuses it: mutation, validation, validating admission.
         """
         ranges = self.limits.get(namespace_of(pod)) or _NO_RANGES
         refusals = [*self.missing(pod)]
@@ -117,7 +126,7 @@ class Rules:
             yield from pod_defaults.priority_refusals(content, self.classes, self.default_class)
 
     def without_admin_access(self, claim: Content) -> Iterator[str]:
-        """Yield the reason why a new claim to devices, or template of claims, would be refused: its namespace does not allow admin access."""
+        """Yield the reason why a new claim to devices, or template of claims, would be refused: admin access is not allowed."""
         if self.namespaces is None or namespace_of(claim) in self.administrative:
             return
         spec = section(claim, "spec")

@@ -62,7 +62,7 @@ def amount_error(amount: object) -> str:
 
 def unreadable(kind: str, content: Content, errors: Iterable[AmountError]) -> Iterator[Problem]:
     """Yield the problem of an object of *kind* with *errors*, if there are any."""
-    listed = tuple(dict.fromkeys((each.field, each.error) for each in errors))
+    listed = tuple((each.field, each.error) for each in errors)
     if listed:
         metadata = section(content, "metadata")
         name = Name(kind, "" if kind == "RuntimeClass" else str(metadata.get("namespace") or "default"), str(metadata.get("name")))

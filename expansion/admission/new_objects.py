@@ -37,7 +37,7 @@ _CLAIMS = frozenset({"ResourceClaim", _TEMPLATE})
 class Admitted:
     """Given objects that were changed, volumes for new claims, the objects whose pods would be refused, with the reason, and notes.
 
-    *unread* are quotas of which a limit cannot be read.
+    *unread* are quotas, LimitRanges and RuntimeClasses with fields that cannot be read.
     """
 
     changed: list[Content] = dataclasses.field(default_factory=list)

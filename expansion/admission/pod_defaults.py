@@ -110,6 +110,15 @@ def _errors(runtime_class: Content) -> Iterator[AmountError]:
         if not isinstance(value, str):
             yield AmountError("", f"scheduling.nodeSelector[{key}]", "must be a string")
     yield from list_errors(tolerations, "scheduling.tolerations")
+    for index, toleration in enumerate(tolerations if isinstance(tolerations, list) else ()):
+        for field in _wrong_fields(toleration):
+            yield AmountError("", f"scheduling.tolerations[{index}].{field}", "must be a string")
+
+
+def _wrong_fields(toleration: object) -> list[str]:
+    """Return the fields of a toleration that must be strings and are not."""
+    values = {name: part(toleration, name) for name in ("key", "operator", "value", "effect")}
+    return [name for name, value in values.items() if value is not None and not isinstance(value, str)]
 
 
 def unfounded_overhead(pod: Content, classes: Mapping[str, Content]) -> Iterator[str]:
@@ -147,6 +156,6 @@ def set_runtime(pod: Content, classes: Mapping[str, Content], *, known: bool) ->
             return
     if selector:
         spec["nodeSelector"] = {**own, **selector}
-    if tolerations := items(scheduling, "tolerations"):
+    if tolerations := [each for each in items(scheduling, "tolerations") if not _wrong_fields(each)]:
         given = items(spec, "tolerations")
         spec["tolerations"] = [*given, *(each for each in tolerations if each not in given)]

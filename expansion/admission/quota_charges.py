@@ -102,7 +102,7 @@ class _Counted:
 
     @functools.cached_property
     def _own(self) -> Mapping[str, list[tuple[Content, Name]]]:
-        """The new given objects other than pods, each with its name, by namespace."""
+        """Return the new given objects other than pods, each with its name, by namespace."""
         found: defaultdict[str, list[tuple[Content, Name]]] = defaultdict(list)
         existing = {(each.kind, group_of(each.api_version), whole_name(each)) for each in self._others()}
         running = {each.object for each in self._rest.owners}
@@ -143,7 +143,7 @@ class _Counted:
 
     @functools.cached_property
     def _existing(self) -> Mapping[str, list[tuple[GatheredObjects, str]]]:
-        """The objects of the cluster and the given pods that are not new or replaced, with their names, by namespace."""
+        """Return the objects of the cluster and the given pods that are not new or replaced, with their names, by namespace."""
         found: defaultdict[str, list[tuple[GatheredObjects, str]]] = defaultdict(list)
         for each in (*self._running(), *self._others()):
             namespace, name = whole_name(each) or ("", "")

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 from expansion.admission import quota_usage
 from expansion.admission.quota_usage import CLAIM, amount
-from expansion.contents import Content, items, section
+from expansion.contents import Content, items, part, section
 
 REQUIRED = ("cpu", "memory")
 """Resources of which a pod with a request or limit is not BestEffort, and that a quota can demand of every container."""
 _POD = "Pod"
 _OF_PODS, _OF_VOLUMES = _OF_CLASSES = ("PriorityClass", "VolumeAttributesClass")
+_SCOPES = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity", *_OF_CLASSES)
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 class Scope(NamedTuple):
@@ -81,6 +83,29 @@ def scopes_of(quota: Content) -> Scopes:
     listed = spec.get("scopes")
     plain = [Scope(str(each), "Exists", frozenset()) for each in (listed if isinstance(listed, list) else ())]
     return (*plain, *(_scope(each) for each in items(section(spec, "scopeSelector"), "matchExpressions")))
+
+
+def errors_of(quota: Content) -> Iterator[tuple[str, str]]:
+    """Yield the field and the error of each scope of a quota that cannot be read."""
+    spec = quota.get("spec")
+    scopes, selector = part(spec, "scopes"), part(spec, "scopeSelector")
+    expressions = part(selector, "matchExpressions")
+    if scopes is not None and not isinstance(scopes, list):
+        yield "spec.scopes", "must be a list"
+    for index, scope in enumerate(scopes if isinstance(scopes, list) else ()):
+        if scope not in _SCOPES:
+            yield f"spec.scopes[{index}]", f"must be one of {', '.join(_SCOPES)}"
+    for path, content, kind in (("", selector, Mapping), (".matchExpressions", expressions, list)):
+        if content is not None and not isinstance(content, kind):
+            yield f"spec.scopeSelector{path}", f"must be {'an object' if kind is Mapping else 'a list'}"
+    for index, expression in enumerate(expressions if isinstance(expressions, list) else ()):
+        path = f"spec.scopeSelector.matchExpressions[{index}]"
+        for name, allowed in (("scopeName", _SCOPES), ("operator", _OPERATORS)):
+            if part(expression, name) not in allowed:
+                yield f"{path}.{name}", f"must be one of {', '.join(allowed)}"
+        values = part(expression, "values")
+        if values is not None and not (isinstance(values, list) and all(isinstance(each, str) for each in values)):
+            yield f"{path}.values", "must be a list of strings"
 
 
 def traits_of(content: Content) -> Traits:

@@ -77,6 +77,7 @@ def _errors(quota: Content) -> Iterator[AmountError]:
     for outer, inner in (("status" if section(quota.get("status"), "hard") else "spec", "hard"), ("status", "used")):
         yield from object_error(quota.get(outer), outer)
         yield from amount_errors(section(quota, outer).get(inner), f"{outer}.{inner}")
+    yield from (AmountError("", field, error) for field, error in quota_scopes.errors_of(quota))
 
 
 def _name_of(quota: Content) -> Name:

@@ -28,7 +28,7 @@ class FileUnreadable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FileTooLarge:
-    """File of more than *most_json* bytes of JSON, or of more than *most_yaml* bytes if it is YAML (None: it is JSON)."""
+    """File of more than *most_json* bytes of JSON, or of more than *most_yaml* bytes if it is YAML (no limit is given for JSON)."""
 
     problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
     most_json: int

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kubeapi.gather import KINDS, gather, is_left_out, written_name
+from kubeapi.gather import KINDS, by_name, gather, is_left_out, written_name
 from kubeapi.gathered import GatheredObjects, Given, Objects
 from kubeapi.groups import Group, PodGroup
 from kubeapi.meta import replaced
@@ -26,7 +26,7 @@ from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import SCHEDULING_KINDS
-from scheduler_core.loading.read_objects import by_name, one_each
+from scheduler_core.loading.read_objects import one_each
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers

@@ -6,12 +6,12 @@ The result does not depend on the order of the objects.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from kubeapi import decode
 from kubeapi.decoders import DECODERS
-from kubeapi.gather import Name, left_out, several, whole_name, written_name
+from kubeapi.gather import Name, left_out, places_by_name, several, written_name
 from kubeapi.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
 from kubeapi.meta import Struct
 from kubeapi.names import CLUSTER_SCOPED
@@ -114,7 +114,7 @@ def one_each(
     found = dict(zip(names, values, strict=True))
     kind = objects[0].kind if objects else ""
     if len(found) < len(names):
-        places, ambiguous = _places(names, objects)
+        places, ambiguous = places_by_name(names, objects)
         found = {name: values[place] for name, place in places.items()}
         problems += [several(ObjectName(kind, *_pair(name))) for name in ambiguous]
     found.pop(None, None)
@@ -130,31 +130,6 @@ def _name_of_unusable(gathered: GatheredObjects, why: Unusable, key: Callable[[N
         return key(_valid_name(gathered.kind, written_name(gathered.text), why))
     except Unusable:
         return None
-
-
-def _places(names: Iterable[Any], objects: Objects) -> tuple[dict[Any, int], set[Any]]:
-    """Return the place of each of *names* but None, and the names of objects that differ; *names* has one for each of *objects*."""
-    places: dict[Any, int] = {}
-    ambiguous: set[Any] = set()
-    for place, name in enumerate(names):
-        if name in places:
-            before, after = objects[places[name]].canonical(), objects[place].canonical()
-            if before != after:
-                ambiguous.add(name)
-            if before <= after:
-                continue
-            del places[name]
-        if name is not None:
-            places[name] = place
-    return places, ambiguous
-
-
-def by_name(objects: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
-    """Return the objects of one kind by name, as ``one_each`` selects them; those without a name have one that no other has."""
-    listed = [*objects]
-    places, ambiguous = _places([whole_name(each) or ("", f"/{number}") for number, each in enumerate(listed)], listed)
-    problems += [several(ObjectName(listed[0].kind, *name)) for name in ambiguous]
-    return {name: listed[place] for name, place in places.items()}
 
 
 def _pair(name: Name | str) -> Name:

@@ -74,11 +74,6 @@ def object_words(problem: Problem) -> str:
     return _first([*map(label, problem.names)], _OBJECTS) or problem.place
 
 
-def shown_order(problem: Problem) -> tuple[str, str]:
-    """Return the key by which problems are sorted in a list: the object, then the message."""
-    return object_words(problem), problem_words(problem)
-
-
 def _first(names: Sequence[str], most: int) -> str:
     """Return a list of *most* of *names*, and the number of the others."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import scheduler_core
 from kubeapi.problem import Problem
-from scheduler_core.wording.problem_words import shown_order
+from muster.render.problem_words import shown_order
 
 
 def worded(problems: Iterable[Problem]) -> list[scheduler_core.Problem]:

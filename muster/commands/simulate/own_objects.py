@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from expansion.notes import ObjectNote
@@ -95,12 +95,12 @@ def unread(answer: Answer, part: Answer, inputs: Iterable[Problem]) -> tuple[Pro
     return tuple(dict.fromkeys(each for each in (*inputs, *unused) if each not in mine))
 
 
-def is_unused(problem: Problem) -> bool:
-    """Return whether an object was not used that can change the answer, or it is not known which of several objects is meant.
+def is_unused(problem: Problem, kinds: Collection[str] = _USED) -> bool:
+    """Return whether an object of *kinds* was not used, or it is not known which of several objects is meant.
 
     A kind that the API server does not serve is none of the cluster's.
     """
-    return (is_left_out(problem, _USED) and not isinstance(problem.fact, KindNotServed)) or is_ambiguous(problem)
+    return (is_left_out(problem, kinds) and not isinstance(problem.fact, KindNotServed)) or is_ambiguous(problem)
 
 
 def is_unread(problem: Problem) -> bool:

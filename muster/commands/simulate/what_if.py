@@ -11,13 +11,12 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubeapi.gather import gather
+from kubeapi.gather import by_name, gather
 from kubeapi.gathered import GatheredObjects, Given
 from kubeapi.problem import Problem
 from muster.commands import options
 from muster.commands.simulate import drain
 from scheduler_core.cluster.accepted import accepted_content
-from scheduler_core.loading.read_objects import by_name
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, companion, csi_drivers, fresh, section
 

@@ -164,9 +164,11 @@ def _usual(amounts: Sequence[SurveyedAmount]) -> list[str]:
 
 def _unread(inputs: ClusterInput, problems: Sequence[Problem]) -> list[Problem]:
     """Return the inputs that could not be read, and the objects that are left out."""
+    from kubeapi.gather import KINDS
     from muster.commands.simulate.own_objects import is_unused
 
-    return [*dict.fromkeys((*inputs.problems, *filter(is_unused, problems)))]
+    # Admission changes new pods only.
+    return [*dict.fromkeys((*inputs.problems, *(each for each in problems if is_unused(each, KINDS))))]
 
 
 def _report(problems: Sequence[Problem]) -> None:
