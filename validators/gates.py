@@ -1,12 +1,14 @@
 """Feature gates of the API server: names, dependencies, and a set of gates that are on or off.
 
-Source: Kubernetes 1.37.1, ``pkg/features``; KEP-4671 for 1.35's WorkloadBasicPolicyDesiredCount.
+Source: Kubernetes 1.37.1 and 1.38.0-beta.0, ``pkg/features``; KEP-4671 for 1.35's WorkloadBasicPolicyDesiredCount.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+
+from kubeapi.versions import releases
 
 GENERIC_WORKLOAD = "GenericWorkload"
 TOPOLOGY = "TopologyAwareWorkloadScheduling"
@@ -26,6 +28,13 @@ NEEDS = {
     DESIRED_COUNT: (GENERIC_WORKLOAD,),
 }
 """The gates that each gate needs: if one of them is off, the API server does not start."""
+LAST_VERSIONS = {PREEMPTION_POLICY: 37}
+"""The last minor version of Kubernetes that has a gate, where it was removed: later, what it guarded is always on."""
+
+
+def names(minor: int = releases.TODAY) -> list[str]:
+    """Return the gates with which an API server of Kubernetes 1.*minor* starts."""
+    return [name for name in NEEDS if minor <= LAST_VERSIONS.get(name, minor)]
 
 
 class GateError(ValueError):
@@ -39,15 +48,16 @@ class Gates:
     off: frozenset[str] = frozenset()
 
     @classmethod
-    def from_switches(cls, switches: Iterable[tuple[str, bool]]) -> Gates:
-        """Return the default gates after *switches*; if a gate is switched twice, the last switch is used.
+    def from_switches(cls, switches: Iterable[tuple[str, bool]], minor: int = releases.TODAY) -> Gates:
+        """Return the default gates of Kubernetes 1.*minor* after *switches*; if a gate is switched twice, the last switch is used.
 
         Raises:
-            GateError: a gate is unknown, or is on while a gate that it needs is off.
+            GateError: the version does not have a gate, or a gate is on while a gate that it needs is off.
         """
-        explicit = dict(switches)
-        for name in explicit.keys() - NEEDS.keys():
-            raise GateError(f"there is no feature gate {name!r}; must be one of {', '.join(NEEDS)}")
+        explicit, known = dict(switches), names(minor)
+        for name in sorted(explicit.keys() - set(known)):
+            where = f" in Kubernetes {releases.name(minor)}" if name in NEEDS else ""
+            raise GateError(f"there is no feature gate {name!r}{where}; must be one of {', '.join(known)}")
         state = dict.fromkeys(NEEDS, True) | explicit
         for name, needed in NEEDS.items():
             missing = [each for each in needed if not state[each]]

@@ -20,7 +20,10 @@ from webhooks.enforcement import Enforcement, EnforcementPolicy
 
 
 class Finalizers(enum.StrEnum):
-    """Protection finalizers added on creation; one that no controller removes must not be added."""
+    """Protection finalizers added on creation; one that no controller removes must not be added.
+
+    The controllers of Kubernetes remove those that its API server adds; those of CompositePodGroups from 1.38 on.
+    """
 
     NONE = "none"
     PODGROUP = "podgroup"
@@ -152,15 +155,22 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in text.split("\n") if line)
 
 
-def _gates(text: str) -> Gates:
-    """Read feature gates: A=true,B=false.  Raises GateError if the API server does not start with them."""
+def finalizers_of(text: str, minor: int) -> Finalizers:
+    """Return the protection finalizers that *text* names; if empty, those that the API server of Kubernetes 1.*minor* adds."""
+    if text:
+        return Finalizers(text)
+    return Finalizers.ALL if minor >= releases.FIRST_WITH_COMPOSITE_FINALIZER else Finalizers.PODGROUP
+
+
+def gates(text: str, minor: int = releases.TODAY) -> Gates:
+    """Read feature gates: A=true,B=false.  Raises GateError if the API server of Kubernetes 1.*minor* does not start with them."""
     switches = []
     for part in filter(None, (part.strip() for part in text.replace("\n", ",").split(","))):
         name, equals, value = part.partition("=")
         if not equals or value.lower() not in ("true", "false"):
             raise ValueError("must be NAME=true or NAME=false, several separated by commas")
         switches.append((name.strip(), value.lower() == "true"))
-    return Gates.from_switches(switches)
+    return Gates.from_switches(switches, minor)
 
 
 def _rules(text: str) -> tuple[tuple[str, Severity], ...]:
@@ -211,6 +221,7 @@ SWITCH = Kind(_switch, is_flag=True)
 LINES = Kind(_lines, "PATH", repeatable=True)
 PROFILE = Kind(lambda text: Profile(_one_of(tuple(Profile), text)), "|".join(Profile), choices=tuple(Profile))
 VERSION = Kind(lambda text: releases.names()[_one_of(tuple(releases.names()), text)], "VERSION", choices=tuple(releases.names()))
-GATES = Kind(_gates, "A=true,B=false", repeatable=True)
+GATES = Kind(gates, "A=true,B=false", repeatable=True)
+FINALIZERS = Kind(lambda text: text and _one_of(tuple(Finalizers), text), "|".join(Finalizers), choices=tuple(Finalizers))
 RULES = Kind(_rules, "ID=SEVERITY", repeatable=True)
 ENFORCEMENT = Kind(_enforcement, "MODE|ID=MODE", repeatable=True)

@@ -164,11 +164,12 @@ class Settings(LimitSettings):
     finalizers: Annotated[
         str,
         Knob(
-            knobs.one_of(tuple(knobs.Finalizers)),
-            knobs.Finalizers.PODGROUP,
-            "protection finalizers that /mutate adds; use all only if a controller removes those of CompositePodGroups",
+            knobs.FINALIZERS,
+            "",
+            "protection finalizers that /mutate adds; empty: those that the API server adds, podgroup, and from Kubernetes 1.38 on all; "
+            "before 1.38, use all only if the sidecar removes those of CompositePodGroups",
             "--finalizers",
-            "Protection finalizers that /mutate adds.",
+            "Protection finalizers that /mutate adds; default: those that the API server adds.",
         ),
     ]
     server: Annotated[
@@ -200,6 +201,10 @@ class Settings(LimitSettings):
             SettingError: a value is invalid, or two values exclude each other.
         """
         settings = cls(**{knob.field: _read(knob, environ) for knob in KNOBS})
+        try:
+            knobs.gates(environ.get("MUSTER_GATES", ""), settings.kubernetes)
+        except GateError as error:
+            raise SettingError(f"{label('gates')}: {error}") from None
         if settings.cluster and settings.objects:
             raise SettingError(f"{label('objects')} and {label('cluster')} exclude each other: choose one")
         if settings.certificates == MANAGED and (settings.tls_cert or settings.tls_key):
@@ -209,6 +214,11 @@ class Settings(LimitSettings):
         if not settings.tls_probes and not settings.probe_bind:
             raise SettingError(f"{label('tls_probes')} is false: {label('probe_bind')} must be given, or nobody can probe the server")
         return settings
+
+    @property
+    def added_finalizers(self) -> knobs.Finalizers:
+        """Return the protection finalizers that /mutate adds."""
+        return knobs.finalizers_of(self.finalizers, self.kubernetes)
 
     @property
     def judging(self) -> base.Settings:

@@ -176,23 +176,23 @@ def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: S
     return Settings(
         profile=Profile(profile),
         minor=releases.names()[kubernetes],
-        gates=gates_of(gates),
+        gates=gates_of(gates, releases.names()[kubernetes]),
         severities=severities_of(rules),
         linting=linting,
     )
 
 
-def gates_of(texts: Iterable[str]) -> Gates:
-    """Return the gates for ``A=true,B=false``; if a gate is given twice, the last value is used.
+def gates_of(texts: Iterable[str], minor: int = releases.TODAY) -> Gates:
+    """Return the gates of Kubernetes 1.*minor* for ``A=true,B=false``; if a gate is given twice, the last value is used.
 
     Raises:
-        click.BadParameter: a wrong form, an unknown gate, or gates with which no API server starts.
+        click.BadParameter: a wrong form, an unknown gate, or gates with which no API server of that version starts.
 
     """
     from validators.gates import GateError, Gates
 
     try:
-        return Gates.from_switches(switches_of(texts))
+        return Gates.from_switches(switches_of(texts), minor)
     except GateError as error:
         raise _mistake("--gates", str(error)) from None
 

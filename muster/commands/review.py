@@ -11,7 +11,7 @@ import click
 from muster.commands import options
 from muster.commands.progress import Progress
 from webhooks.enforcement import with_modes
-from webhooks.knobs import Finalizers
+from webhooks.knobs import Finalizers, finalizers_of
 
 if TYPE_CHECKING:
     from validators.lookup import Lookup
@@ -47,9 +47,7 @@ _BAD_RECORD = 2
 @click.option(
     "--finalizers",
     type=click.Choice([each.value for each in Finalizers]),
-    default=Finalizers.PODGROUP.value,
-    show_default=True,
-    help="Protection finalizers added on CREATE; use 'all' only if a controller removes those of CompositePodGroups.",
+    help="Protection finalizers added on CREATE; default: those that the API server adds, podgroup, and from Kubernetes 1.38 on all.",
 )
 def review(
     *,
@@ -57,7 +55,7 @@ def review(
     endpoint: str,
     enforcement: tuple[str, ...],
     objects: tuple[str, ...],
-    finalizers: str,
+    finalizers: str | None,
     **judging: Any,
 ) -> int:
     """Answer the AdmissionReviews in FILE (JSON, JSON Lines or YAML; - for standard input), one answer per line, in order.
@@ -77,7 +75,9 @@ def review(
     from webhooks.admission import replay
 
     settings = options.settings_of(**judging, linting=False)
-    replay_options = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers), _policy(enforcement))
+    replay_options = replay.Options(
+        settings, _lookup(objects), endpoint, finalizers_of(finalizers or "", settings.minor), _policy(enforcement)
+    )
     status, progress = 0, Progress("review")
     for path in paths:
         name = files.display_name(path)
