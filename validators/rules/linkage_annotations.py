@@ -8,10 +8,10 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
+from validators.model.job_parts import TEMPLATE
 from validators.rules import checks
 from validators.rules.base import About, Context, Example, Profile, Rule
 
-TEMPLATE = "scheduling.k8s.io/group-template-name"
 PARENT = "scheduling.k8s.io/parent-compositepodgroup"
 PARENT_IN_KEP = "scheduling.k8s.io/parent-composite-podgroup"
 
