@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
+
+from muster.commands.demo import child_processes
+from tests.cluster import programs
+from validators import gates
 
 ALL_GATES: Mapping[str, bool] = dict.fromkeys(
     (
@@ -22,6 +27,12 @@ WITHOUT_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
 """Admission plugins that wait for controllers: without those no pod could be created, and no node used."""
 
 
+@functools.cache
+def _minor() -> int:
+    """Return the minor version of the API server of the tests."""
+    return child_processes.minor_version(programs.find().path("kube-apiserver"))
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Options of a control plane."""
@@ -32,8 +43,9 @@ class Options:
     apiserver_flags: tuple[str, ...] = ()
 
     def gate_flags(self) -> list[str]:
-        """``--feature-gates``, where any is named."""
-        named = ",".join(f"{name}={str(on).lower()}" for name, on in self.gates.items())
+        """``--feature-gates``, where any is named: without those that the API server no longer has, with which it does not start."""
+        gone = gates.NEEDS.keys() - gates.names(_minor())
+        named = ",".join(f"{name}={str(on).lower()}" for name, on in self.gates.items() if name not in gone)
         return [f"--feature-gates={named}"] if named else []
 
     def flags(self) -> list[str]:
