@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from kubeapi.versions.releases import Since
 from validators import field
-from validators.field import FieldError
+from validators.field import FieldError, Fix, Repair
 from validators.model import traits
 from validators.rules.base import SHAPED, Context, Example, Profile, Rule
 
@@ -20,12 +21,29 @@ def check(context: Context) -> Iterator[FieldError]:
     for shape in (*templates.leaves, *composites):
         mode = shape.disruption_mode
         if mode is not None and mode.all is not None and shape.scheduling_policy.gang is None:
-            yield field.invalid(
-                templates.path(shape) / "disruptionMode",
-                "all",
-                'cannot have "all" disruption mode when scheduling policy is other than "gang"',
-            )
+            path, is_enforced = templates.path(shape) / "disruptionMode", context.settings.minor >= _COMPOSITES
+            error = field.invalid(path, "all", 'cannot have "all" disruption mode when scheduling policy is other than "gang"')
+            yield dataclasses.replace(error, fix=Fix(Repair.RENAME, "single", is_safe=is_enforced, below=("all",)))
 
+
+_GROUP = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  disruptionMode: {all: {}}
+"""
+_BASIC = _GROUP.replace("{gang: {minCount: 4}}", "{basic: {}}")
+_COMPOSITE = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: CompositePodGroup
+metadata: {name: replica-0}
+spec:
+  workloadRef: {workloadName: train, templateName: replica}
+  schedulingPolicy: {basic: {}}
+  disruptionMode: {all: {}}
+"""
 
 RULE = Rule(
     id="all-needs-gang",
@@ -37,40 +55,9 @@ RULE = Rule(
     profile=Profile.KEP,
     upstream_since=38,
     changes=(_COMPOSITES,),
-    good=(
-        Example("""\
-apiVersion: scheduling.k8s.io/v1beta1
-kind: PodGroup
-metadata: {name: workers}
-spec:
-  schedulingPolicy: {gang: {minCount: 4}}
-  disruptionMode: {all: {}}
-"""),
-    ),
+    good=(Example(_GROUP),),
     bad=(
-        Example(
-            """\
-apiVersion: scheduling.k8s.io/v1beta1
-kind: PodGroup
-metadata: {name: workers}
-spec:
-  schedulingPolicy: {basic: {}}
-  disruptionMode: {all: {}}
-""",
-            at=("spec.disruptionMode",),
-        ),
-        Example(
-            """\
-apiVersion: scheduling.k8s.io/v1beta1
-kind: CompositePodGroup
-metadata: {name: replica-0}
-spec:
-  workloadRef: {workloadName: train, templateName: replica}
-  schedulingPolicy: {basic: {}}
-  disruptionMode: {all: {}}
-""",
-            at=("spec.disruptionMode",),
-            kubernetes="1.38",
-        ),
+        Example(_BASIC, at=("spec.disruptionMode",), fixed=_BASIC.replace("all", "single")),
+        Example(_COMPOSITE, at=("spec.disruptionMode",), kubernetes="1.38", fixed=_COMPOSITE.replace("all", "single")),
     ),
 )

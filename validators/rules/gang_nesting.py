@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
-from kubeapi.workloads import CompositePodGroupTemplate
+from kubeapi.workloads import CompositePodGroupTemplate, Template
 from validators import field
-from validators.field import FieldError
+from validators.field import FieldError, Fix, Repair
 from validators.model import traits
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
 
@@ -18,11 +19,20 @@ def check(context: Context) -> Iterator[FieldError]:
             continue
         for child in parent.children:
             if child.scheduling_policy.gang is None:
-                yield field.invalid_struct(
+                error = field.invalid_struct(
                     context.templates.path(child) / "schedulingPolicy",
                     'must have "gang" scheduling policy when parent compositePodGroupTemplate has "gang" scheduling policy: '
                     f"the parent is {parent.name!r}",
                 )
+                yield dataclasses.replace(error, fix=_fix(child))
+
+
+def _fix(child: Template) -> Fix | None:
+    """Return a gang of one: like a basic group, it counts for its parent as soon as one of its members is placed."""
+    if child.scheduling_policy.basic is None:
+        return None
+    count = "minGroupCount" if isinstance(child, CompositePodGroupTemplate) else "minCount"
+    return Fix(Repair.RENAME, "gang", below=("basic",), also=(Fix(Repair.REPLACE, {count: 1}, below=("basic",)),))
 
 
 _WORKLOAD = """\
@@ -54,7 +64,7 @@ RULE = Rule(
     relevant_traits=traits.GANG_ABOVE_BASIC,
     good=(Example(_WORKLOAD, kubernetes="1.38"),),
     bad=(
-        Example(_BASIC, at=(_PATH,), kubernetes="1.38"),
+        Example(_BASIC, at=(_PATH,), kubernetes="1.38", fixed=_WORKLOAD),
         Example(_BASIC.replace("{name: train}", "{name: train, labels: {a: b}}"), old=_BASIC, at=(_PATH,), kubernetes="1.38"),
     ),
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Mapping
 
+from kubeapi.workloads import Workload
 from validators import field
-from validators.field import FieldError
+from validators.field import FieldError, Fix, Repair
 from validators.model.job_parts import TEMPLATE, WORKLOAD, JobPart, job_part
+from validators.model.objects import namespace_of
 from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Rule
 
 _ANNOTATIONS = (WORKLOAD, TEMPLATE)
@@ -24,7 +27,26 @@ def check(context: Context) -> Iterator[FieldError]:
         return
     for key in _ANNOTATIONS:
         if not own.get(key):
-            yield field.required(new.annotation_path(key), f"must be set to a non-empty value when {WORKLOAD} or {TEMPLATE} is set")
+            error = field.required(new.annotation_path(key), f"must be set to a non-empty value when {WORKLOAD} or {TEMPLATE} is set")
+            yield dataclasses.replace(error, fix=_fix(context, own, key) if context.settings.fixes else None)
+
+
+def _fix(context: Context, annotations: Mapping[str, str], key: str) -> Fix | None:
+    """Return the annotation *key* with the only value that suits the other one, if there is one among the known Workloads."""
+    other = TEMPLATE if key == WORKLOAD else WORKLOAD
+    wanted, given = _ANNOTATIONS.index(key), _ANNOTATIONS.index(other)
+    suitable = {pair[wanted] for pair in _templates(context) if pair[given] == annotations.get(other)}
+    if len(suitable) != 1:
+        return None
+    (value,) = suitable
+    return Fix(Repair.REPLACE if key in annotations else Repair.ADD, value, is_safe=True, before=other)
+
+
+def _templates(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield the names of Workloads in the namespace, each with that of one of its templates that the Job controller reads."""
+    for each in context.lookup.list_kind("Workload") or ():
+        if isinstance(each, Workload) and namespace_of(each) == context.namespace:
+            yield from ((each.metadata.name, template.name) for template in each.spec.pod_group_templates or ())
 
 
 def _scheduling(new: JobPart, old: JobPart | None) -> Iterator[FieldError]:
@@ -53,6 +75,16 @@ spec:
       containers: [{{name: main, image: train}}]
 """
 _ONE = _JOB.replace(f"    {WORKLOAD}: train\n", "")
+_WORKLOAD = """\
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: workers
+    schedulingPolicy: {gang: {minCount: 4}}
+"""
 _CRON_JOB = f"""\
 apiVersion: batch/v1
 kind: CronJob
@@ -80,7 +112,7 @@ RULE = Rule(
     check=check,
     good=(Example(_JOB, kubernetes="1.38"), Example(_ONE + "  suspend: true\n", old=_ONE, kubernetes="1.38")),
     bad=(
-        Example(_ONE, at=(f"metadata.annotations[{WORKLOAD}]",), kubernetes="1.38"),
+        Example(_ONE + _WORKLOAD, at=(f"metadata.annotations[{WORKLOAD}]",), kubernetes="1.38", fixed=_JOB + _WORKLOAD),
         Example(_JOB.replace("spec:\n", "spec:\n  scheduling: {}\n", 1), at=("spec.scheduling",), kubernetes="1.38"),
         Example(_CRON_JOB, at=(f"spec.jobTemplate.metadata.annotations[{TEMPLATE}]",), kubernetes="1.38"),
     ),

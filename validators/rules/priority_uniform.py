@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Collection, Iterator
 
+from kubeapi.priority import PREEMPT_LOWER_PRIORITY
 from kubeapi.versions.releases import Since
 from kubeapi.workloads import CompositeShape, LeafShape, Workload
 from validators import field
-from validators.field import FieldError
+from validators.field import FieldError, Fix, Repair
 from validators.model import traits
-from validators.model.templates import SPEC
+from validators.model.templates import SPEC, Templates
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
 
 _POLICIES = Since(38, "a new Workload has one preemption policy too; one that was stored with several can be updated")
@@ -32,7 +34,17 @@ def check(context: Context) -> Iterator[FieldError]:
         detail = "detected multiple priority configurations: all templates must have one (class, number), found "
     else:
         detail = "all priority and priorityClassName values must be identical, detected multiple values: "
-    yield field.invalid_struct(SPEC, detail + listed)
+    yield dataclasses.replace(field.invalid_struct(SPEC, detail + listed), fix=_fix(templates, values) if with_policy else None)
+
+
+def _fix(templates: Templates, values: Collection[tuple[str, ...]]) -> Fix | None:
+    """Return PreemptLowerPriority, the default of groups, for all templates without a policy; None if more than that differs."""
+    shapes: list[LeafShape | CompositeShape] = [*templates.leaves, *templates.composites]
+    if len({each[:-1] for each in values}) > 1 or {each.preemption_policy for each in shapes} != {None, PREEMPT_LOWER_PRIORITY}:
+        return None
+    paths = [(*templates.path(each).parts[1:], "preemptionPolicy") for each in shapes if each.preemption_policy is None]
+    first, *others = [Fix(Repair.ADD, PREEMPT_LOWER_PRIORITY, is_safe=True, below=each, before="schedulingPolicy") for each in paths]
+    return dataclasses.replace(first, also=tuple(others))
 
 
 def _values(shape: LeafShape | CompositeShape, *, with_policy: bool) -> tuple[str, ...]:
@@ -40,6 +52,20 @@ def _values(shape: LeafShape | CompositeShape, *, with_policy: bool) -> tuple[st
     values = shape.priority_class_name or "no class", "no number" if shape.priority is None else str(shape.priority)
     return (*values, shape.preemption_policy or "no policy") if with_policy else values
 
+
+_POLICY = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: driver
+    preemptionPolicy: PreemptLowerPriority
+    schedulingPolicy: {basic: {}}
+  - name: workers
+    preemptionPolicy: PreemptLowerPriority
+    schedulingPolicy: {gang: {minCount: 4}}
+"""
 
 RULE = Rule(
     id="priority-uniform",
@@ -81,21 +107,6 @@ spec:
 """,
             at=("spec",),
         ),
-        Example(
-            """\
-apiVersion: scheduling.k8s.io/v1beta1
-kind: Workload
-metadata: {name: train}
-spec:
-  podGroupTemplates:
-  - name: driver
-    schedulingPolicy: {basic: {}}
-  - name: workers
-    preemptionPolicy: PreemptLowerPriority
-    schedulingPolicy: {gang: {minCount: 4}}
-""",
-            at=("spec",),
-            kubernetes="1.38",
-        ),
+        Example(_POLICY.replace("    preemptionPolicy: PreemptLowerPriority\n", "", 1), at=("spec",), kubernetes="1.38", fixed=_POLICY),
     ),
 )
