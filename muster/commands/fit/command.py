@@ -8,10 +8,12 @@ import click
 
 from expansion.pod_creation import Gang, PodCreation
 from muster import extras, standard_output
-from muster.commands import live_input, options, pod_creation, scheduler_config
+from muster.commands import live_input, options, pod_creation
+from muster.commands.options import click_option
 from muster.commands.outputs import output_of, to_file
+from muster.commands.simulate.simulation_options import GATES, IGNORE, REMEDIES, SCHEDULER_CONFIG
 from muster.render.problem_words import shown_order
-from scheduler_core.model.options import REMEDIES_BY_DEFAULT
+from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
     from muster.commands.fit.verdict_report import Judged
@@ -42,20 +44,15 @@ FORMATS = ("text", "json", "html")
 )
 @options.outputs(FORMATS, "Write the result to a file as well (repeatable); FILE - is standard output.")
 @click.option("--all", "everything", is_flag=True, help="Also show the other pending groups and pods of the cluster.")
-@options.strategy
-@options.rank_order
-@click.option(
-    "--remedies",
-    type=click.IntRange(0),
-    metavar="ROOTS",
-    help=f"Number of roots at PATH for which changes that help are searched.  [default: {REMEDIES_BY_DEFAULT}; with greedy 0]",
-)
-@options.budget
-@scheduler_config.option
-@options.device_topology
-@options.ignore
-@options.plugin
-@options.gates
+@click_option(STRATEGY, default=STRATEGY.default)
+@click_option(RANK_ORDER, default=RANK_ORDER.default)
+@click_option(REMEDIES, text="Number of roots at PATH for which changes that help are searched.")
+@click_option(BUDGET)
+@click_option(SCHEDULER_CONFIG)
+@click_option(DEVICE_TOPOLOGY)
+@click_option(IGNORE)
+@click_option(PLUGIN)
+@click_option(GATES)
 @options.verbose
 @options.no_color
 def fit(  # noqa: PLR0913 - one parameter an option
