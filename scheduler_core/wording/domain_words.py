@@ -52,7 +52,7 @@ def domain_clauses(cause: DomainCause) -> list[Clause]:
 def _clause(cause: DomainCause) -> str:
     """Return the clause after the number of pods that a domain holds."""
     why = _why(cause)
-    ordered = " in the order of the queue" if cause.pods and cause.in_order else ""
+    ordered = " in the order of the queue" if cause.in_order else ""
     alternative = f", or {_instead(cause) or 1} if {without_filter(cause.relaxation.dropped)}" if cause.relaxation else ""
     return f"{ordered}{f' ({why})' if why else ''}{alternative}"
 

@@ -126,7 +126,7 @@ def _predicate(cause: _Leaf) -> str:
             return f"can no longer place {_groups(cause.children, cause.minimum)}"
         case InsufficientCapacity():
             where = f" {preposition(cause.key)} one {level(cause.key)}" if cause.key else ""
-            ordered = ", placed in the order of the queue" if cause.pods and cause.in_order else ""
+            ordered = ", placed in the order of the queue" if cause.in_order else ""
             return f"has capacity for {cause.pods} of {counted(cause.wanted, 'pod')}{where}{ordered}"
         case ChildFails():
             return "fails"
