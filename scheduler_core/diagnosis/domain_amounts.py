@@ -135,7 +135,7 @@ class Demand:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeAmounts:
-    """Free capacity of a node (or several): usable by whole pods, remainder, not usable by the pods."""
+    """Free capacity of a node (or several): usable by whole pods, remainder too small for one, not usable by the pods."""
 
     fit: int
     over: int
@@ -343,9 +343,9 @@ class _View:
         """Return the amounts of a domain; *unit* is the amount for one pod, 0 if they are not alike."""
         usable, free = self.open[nodes], self.free[row, nodes]
         fitting = np.where(usable, free, 0) if self.slots is None else self.slots[nodes] * unit
-        by_node = sorted(
-            zip((-fitting).tolist(), (-np.where(usable, free - fitting, 0)).tolist(), (-np.where(usable, 0, free)).tolist(), strict=True)
-        )
+        # With room for a pod left, another resource is short there.
+        over = np.where(usable & (free - fitting < unit), free - fitting, 0)
+        by_node = sorted(zip((-fitting).tolist(), (-over).tolist(), (fitting + over - free).tolist(), strict=True))
         return DomainAmounts(
             path=path,
             nodes=nodes,

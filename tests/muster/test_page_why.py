@@ -242,6 +242,21 @@ def test_pieces_that_are_too_small_are_reported(used, want):
     assert [want] == [row.note for row in told(objects).rows]
 
 
+@pytest.mark.parametrize(
+    ("small", "note"),
+    [
+        pytest.param(0, "8 free", id="none is too small"),
+        pytest.param(2, "10 free, 2 of it in parts too small for a pod", id="others are too small"),
+    ],
+)
+def test_pieces_where_another_resource_is_short_are_not_too_small(small, note):
+    nodes = [machine("a", memory="8Gi"), machine("b", memory="1Gi"), *(machine(f"c{number}", cpu="1") for number in range(small))]
+    container = {"name": "main", "resources": {"requests": {"cpu": "2", "memory": "2Gi"}}}
+    shown = told([*nodes, group("job", 4), *(member(f"job-{number}", "job", containers=[container]) for number in range(4))])
+    assert [("capacity for 2 of 4 pods", note)] == [(row.text, row.note) for row in shown.rows]
+    assert "closed" in shown.kinds
+
+
 def test_needs_of_several_groups_are_reported_by_their_pods():
     shown = picture(drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK), minimum=1, key="")], "t")[0], {})
     assert ["g1 needs", "g0 and g2 need"] == [need.title for need in shown.needs]
