@@ -39,7 +39,7 @@ SITUATIONS = {
     "groups of one template are confined": (
         trees_of_one_template(3),
         Status.UNRESOLVABLE,
-        "topology constraint of PodGroup default/x and PodGroup default/y widened from rack to zone (zone)",
+        "topology constraints of PodGroup default/x and PodGroup default/y widened from rack to zone (zone)",
     ),
 }
 
