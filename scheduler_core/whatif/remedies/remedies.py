@@ -74,7 +74,7 @@ def advise(
         return Advice(())
     book = objects if isinstance(objects, Book) else Book(objects)
     trial = Trial(snapshot, options, subject, book, tries=tries, before=before)
-    conflicting = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
+    conflicting = conflict.find_conflict(trial, subject, decision.causes) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
     capacity = PresentCapacity(trial.cluster.base, subject, book)
     verified_remedies, limit = _Search(Finding(trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()

@@ -11,7 +11,7 @@ import pytest
 
 from kubeapi.nodes import Taint
 from kubeapi.selectors import NodeSelectorTerm, Requirement
-from scheduler_core.causes import changes
+from scheduler_core.causes import changes, removed_causes
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.changes import DroppedSelectors, ToleratedTaint, UncordonedNodes
 from scheduler_core.causes.constraints import InOneDomain
@@ -416,7 +416,7 @@ def test_every_change_says_which_clause_it_decides():
         unions += typing.get_args(each)
         members |= set() if typing.get_args(each) else {each}
 
-    decided = {*verdict_line_module._REMOVED, *verdict_line_module._PROVIDED}
+    decided = {*removed_causes.REMOVED, *removed_causes.PROVIDED}
     assert members == decided | REMOVE_NONE_ALONE | OF_OTHER_CHANGES
     assert not decided & (REMOVE_NONE_ALONE | OF_OTHER_CHANGES)
 
