@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
@@ -60,8 +61,8 @@ def change_text(change: Change, shown: Shown = titled) -> str:  # noqa: PLR0911 
         case changes.DeletedBudgets(budgets, disruptions):
             instead = f", or changed to allow {counted(disruptions, 'disruption')}" if disruptions else ""
             return f"{' and '.join(map(shown, budgets))} deleted{instead}; the victims are then evicted"
-        case changes.Successive(first, second):
-            return f"{change_text(first, shown)}, and {change_text(second, shown)}"
+        case changes.Successive():
+            return ", and ".join(_successive([*_single_changes(change)], shown))
     if isinstance(change, changes.GroupChange):
         return _group_change(change, shown)
     if isinstance(change, changes.Relaxation):
@@ -74,6 +75,26 @@ def change_text(change: Change, shown: Shown = titled) -> str:  # noqa: PLR0911 
     if isinstance(change, changes.DeviceChange):
         return _device_change(change, shown)
     assert_never(change)
+
+
+def _single_changes(change: Change) -> Iterator[Change]:
+    """Yield the changes that are made one after the other."""
+    if isinstance(change, changes.Successive):
+        yield from _single_changes(change.first)
+        yield from _single_changes(change.second)
+    else:
+        yield change
+
+
+def _successive(several: Sequence[Change], shown: Shown) -> Iterator[str]:
+    """Yield each change in words; taints that the same pods tolerate together."""
+    for owner, alike in itertools.groupby(several, key=lambda each: each.owner if isinstance(each, changes.ToleratedTaint) else None):
+        group = [*alike]
+        taints = [taint_text(each.taint) for each in group if isinstance(each, changes.ToleratedTaint)]
+        if owner is not None and len(taints) > 1:
+            yield f"taints {listed(taints)} tolerated by {_pods_of(owner, shown)}"
+        else:
+            yield from (change_text(each, shown) for each in group)
 
 
 def _group_change(change: changes.GroupChange, shown: Shown) -> str:

@@ -127,9 +127,7 @@ class _Search:
             case NotRelaxed(change):
                 return any(removes(change, cause) for cause in stated_filters(self._causes))
             case TakesCapacity(group):
-                return 2 * any(
-                    group == each.group for cause in self._failing if isinstance(cause, ChildrenInDomain) for each in cause.taken
-                )
+                return any(group == each.group for cause in self._failing if isinstance(cause, ChildrenInDomain) for each in cause.taken)
             case NeedsMembers(group) | InOneDomain(group):
                 names = (cause.failing[0] if isinstance(cause, ChildrenInDomain) else cause for cause in self._failing)
                 return any(group == cause.path[-1] for cause in names)

@@ -66,6 +66,13 @@ CHANGES: list[tuple[Change, str]] = [
         "3 more nodes: 2 in rack r1 like n1 and 1 in zone z like n2",
     ),
     (changes.ToleratedTaint(TAINT, GROUP), "taint team=x:NoSchedule tolerated by the pods of PodGroup ml/a"),
+    (
+        changes.Successive(
+            changes.Successive(changes.ToleratedTaint(TAINT, GROUP), changes.ToleratedTaint(Taint("a", "NoExecute"), GROUP)),
+            changes.UncordonedNodes(("n1",)),
+        ),
+        "taints team=x:NoSchedule and a:NoExecute tolerated by the pods of PodGroup ml/a, and node n1 uncordoned",
+    ),
     (changes.ToleratedTaint(TAINT, POD), "taint team=x:NoSchedule tolerated by Pod ml/p"),
     (changes.DroppedSelectors(POD, True, False), "node selector of Pod ml/p dropped"),
     (changes.DroppedPodRules(POD, (PodRule.SPREAD,)), "topology spread of Pod ml/p dropped"),
