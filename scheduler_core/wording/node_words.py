@@ -146,6 +146,9 @@ def without_filter(dropped: Relaxable) -> str:
             unmet = _unmet(dropped)
             refused = f"{phrases.no_match(dropped.nodes)}{f' ({unmet})' if unmet else ''}"
             return f"its {_selection(dropped)}, which {refused}, were dropped"
+        case UntoleratedTaint() if dropped.taint.key.startswith(_OF_KUBERNETES):
+            # It is gone when the node is well again; pods are not made to tolerate it.
+            return f"{phrases.some_of(dropped.nodes)} were without the taint {taint_text(dropped.taint)}"
         case UntoleratedTaint():
             return f"the taint {taint_text(dropped.taint)} on {phrases.some_of(dropped.nodes)} were tolerated"
         case UnmodelledField():

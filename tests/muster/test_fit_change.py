@@ -57,7 +57,19 @@ APART = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "rack"}
 SPREAD = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [APART]}}
 HARD = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": APART["labelSelector"]}
 TAINTED = [{**each, "spec": {"taints": [{"key": "gpu", "value": "a", "effect": "NoSchedule"}]}} for each in NODES]
+OLD = {"key": "old", "effect": "NoExecute"}
+TAINTED_TWICE = [{**each, "spec": {"taints": [*each["spec"]["taints"], OLD]}} for each in TAINTED]
 CASES = {
+    "a Deployment, and nodes with two taints": (
+        [deployment(2)],
+        TAINTED_TWICE,
+        "taints gpu=a:NoSchedule and old:NoExecute tolerated by the pods of Deployment default/web",
+    ),
+    "a Deployment, and cordoned nodes with two taints": (
+        [deployment(2)],
+        [{**each, "spec": {**each["spec"], "unschedulable": True}} for each in TAINTED_TWICE],
+        "taints gpu=a:NoSchedule and old:NoExecute tolerated by the pods of Deployment default/web, and node n1 uncordoned",
+    ),
     "a Job without a gang": ([job(7)], NODES, "2 more nodes like n1"),
     "a Deployment": ([deployment(5)], NODES, "1 more node like n1"),
     "two objects": ([deployment(3), job(4)], NODES, "2 more nodes like n1"),

@@ -142,6 +142,13 @@ def selecting(*expressions):
             id="a selector and affinity that no node matches together",
         ),
         pytest.param(
+            [node("n1", taints=("node.kubernetes.io/not-ready:NoSchedule",)), node("n2", "1")],
+            [group("g", 2), *pods("g", 2)],
+            "group g does not fit in the cluster (2 pods with 1 cpu each): the cluster can hold 1 (short of 1 cpu: 1 free, 2 needed), "
+            "or both if 1 of 2 nodes were without the taint node.kubernetes.io/not-ready:NoSchedule",
+            id="a node that is not ready",
+        ),
+        pytest.param(
             [node(f"n{number}", rack="r1", cordoned=True) for number in range(2)],
             [group("g", 2, key=RACK), *pods("g", 2)],
             "group g does not fit in any rack (2 pods with 1 cpu each): rack r1 can hold none, or both if both nodes were uncordoned",
