@@ -199,10 +199,11 @@ def test_remedies_do_not_evict_pods_of_path():
     assert not any("evicted" in each for each in changes)
 
 
-def test_a_group_that_is_placed_in_part_has_no_remedies():
-    """As far as the group requires, it is placed: no change can be verified to place the rest."""
+def test_a_group_that_is_placed_in_part_is_helped_by_the_change_for_all_its_pods():
+    """As far as the group requires, it is placed: only the change that places the rest too helps."""
     _, answer = judged([job(5)], NODES)
-    assert ["does-not-fit", []] == [answer["verdict"], [each for decision in answer["decisions"] for each in decision["remedies"]]]
+    assert "does-not-fit" == answer["verdict"]
+    assert ["1 more node like n1"] == [each["change"] for decision in answer["decisions"] for each in decision["remedies"]]
 
 
 def test_pods_before_it_in_the_queue_take_capacity():

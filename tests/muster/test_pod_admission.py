@@ -82,8 +82,9 @@ def test_the_verdict_says_that_nodes_have_capacity_for_more_objects_than_it_name
 
 def test_the_verdict_names_a_shortage_of_nodes_besides_the_quota():
     _, answer = fit([job(9)], [*NODES, quota({"cpu": "2"}, cpu="8")])
-    want = "does not fit: Job default/train: quota default/team-a leaves 6 cpu, 18 needed; besides, 1 of 9 pods has no node"
-    assert want == answer["message"]
+    refused = "does not fit: Job default/train: quota default/team-a leaves 6 cpu, 18 needed; besides, 1 of 9 pods has no node"
+    why = "group train-job-root has its minimum, but no node for 1 more pod (2 cpu) in the cluster: short of 2 cpu: 0 free, 2 needed"
+    assert f"{refused}: {why}" == answer["message"]
 
 
 def test_pods_that_are_replaced_leave_their_share_of_the_quota():

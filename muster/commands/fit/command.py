@@ -126,7 +126,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     import dataclasses
 
     from muster.commands.fit import verdict
-    from muster.commands.fit.change_for_all import change_for_all, clause
+    from muster.commands.fit.change_for_all import change_for_all, clause, with_change
     from muster.commands.fit.verdict import Kind
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.simulate import own_objects, simulation
@@ -153,6 +153,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         change = change_for_all(own, mine, snapshot, inputs.objects, request, kinship)
         progress.end()
     if change is not None:
+        answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
         judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins), change.remedy.change)
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, None if change is None else change.remedy)
 
