@@ -1,4 +1,4 @@
-"""Jobs, with their scheduling (KEP-6089, Job Integration)."""
+"""Jobs and CronJobs, with the scheduling of Jobs (KEP-6089, Job Integration)."""
 
 from __future__ import annotations
 
@@ -70,6 +70,28 @@ class Job(Struct, frozen=True, gc=False):
         parallelism = 1 if self.spec.parallelism is None else self.spec.parallelism
         remaining = parallelism if self.spec.completions is None else self.spec.completions - self.finished_pods
         return max(min(parallelism, remaining), 0)
+
+
+class CronJobTemplate(Struct, frozen=True, gc=False):
+    """Template of the Jobs of a CronJob."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: JobSpec = JobSpec()
+
+
+class CronJobSpec(Struct, frozen=True, gc=False):
+    """``spec`` of a CronJob."""
+
+    concurrency_policy: str = ""
+    job_template: CronJobTemplate = CronJobTemplate()
+
+
+class CronJob(Struct, frozen=True, gc=False):
+    """batch/v1 CronJob."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: CronJobSpec = CronJobSpec()
+    kind: ClassVar[str] = "CronJob"
 
 
 def _size(indexes: str) -> int:

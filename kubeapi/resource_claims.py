@@ -21,6 +21,8 @@ MAX_IN_CLAIM = 32
 """Maximum number of requests, constraints, configurations and selectors in one list of a claim."""
 MAX_ALTERNATIVES = 8
 """Maximum number of alternatives of a request."""
+MAX_CAPACITIES = 32
+"""Maximum number of capacities that a request asks for."""
 
 
 class DeviceToleration(Struct, frozen=True, gc=False):

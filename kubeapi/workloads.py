@@ -110,6 +110,11 @@ class CompositePodGroupTemplate(CompositeShape, frozen=True, gc=False):
     pod_group_templates: tuple[PodGroupTemplate, ...] | None = None
     composite_pod_group_templates: tuple[CompositePodGroupTemplate, ...] | None = None
 
+    @property
+    def children(self) -> tuple[Template, ...]:
+        """The templates of the level below, leaves first."""
+        return (*(self.pod_group_templates or ()), *(self.composite_pod_group_templates or ()))
+
 
 Template = PodGroupTemplate | CompositePodGroupTemplate
 

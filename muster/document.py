@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from kubeapi.versions import releases
 from muster import reference
 from muster.doctor import checks
 from scheduler_core.sidecar import settings as sidecar_settings
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from validators import rules
+from validators.gates import LAST_VERSIONS
 from validators.options import Option
 from validators.reports import explain
 from validators.rules.base import About, Operation, Rule, Severity
@@ -37,9 +39,29 @@ def pages() -> dict[Path, str]:
         ),
         REFERENCE / "metrics.md": reference.metrics_page(Telemetry().described(), metrics_table()),
         REFERENCE / "conditions.md": reference.conditions_page(),
+        REFERENCE / "kubernetes.md": reference.kubernetes_page(_changes()),
         REFERENCE / "causes.md": reference.causes_page(),
         REFERENCE / "checks.md": reference.checks_page((each.id, each.claim, each.why) for each in checks.discover().values()),
     }
+
+
+def _changes() -> list[tuple[str, str, str]]:
+    """Return the changes of Kubernetes: version, the rule that each concerns (empty if none), text; in order of version."""
+    of_rules = {each.change for rule in rules.discover().values() for each in rule.changes}
+    rows = [(releases.name(each), "", each.change) for each in releases.changes() if each.change not in of_rules]
+    for rule in rules.discover().values():
+        link = f"[{rule.id}](rules.md#{rule.id})"
+        if rule.since > releases.OLDEST:
+            rows.append((releases.name(rule.since), link, "introduced"))
+        if rule.upstream_since is not None:
+            rows.append((releases.name(rule.upstream_since), link, "a rule of the API server; before, of profile `kep` only"))
+        if rule.until < releases.NEWEST:
+            rows.append((releases.name(rule.until + 1), link, "withdrawn: a warning of profile `kep`"))
+        rows += [(releases.name(each), link, each.change) for each in rule.changes]
+    rows += [
+        (releases.name(last + 1), "", f"the feature gate `{name}` is gone: what it guarded is on") for name, last in LAST_VERSIONS.items()
+    ]
+    return sorted(rows)
 
 
 def rules_table() -> str:

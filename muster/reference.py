@@ -227,6 +227,15 @@ def _markers() -> dict[str, str]:
     return found
 
 
+def kubernetes_page(rows: Iterable[tuple[str, str, str]]) -> str:
+    """Return the page of what changed in Kubernetes: version, the rule that it concerns, change."""
+    return (
+        f"{GENERATED}# Changes of Kubernetes\n\n`--kubernetes` selects the version to mirror. The table has what differs between versions, "
+        "for all that Muster mirrors. [Supported versions](../operate/versions.md) has the API versions.\n\n"
+        f"{_table(('from', 'rule', 'change'), rows)}"
+    )
+
+
 def conditions_page() -> str:
     """Return the page of conditions and events that the sidecar writes."""
     conditions = ((kind, f"`{name}`", status, f"`{reason}`", about) for kind, name, status, reason, about in CONDITIONS)

@@ -6,7 +6,7 @@ import functools
 
 from kubeapi.versions.form import Form
 from validators import rules
-from validators.rules.base import About, Operation, Profile, Rule, Settings, Severity, no_check
+from validators.rules.base import About, Operation, Rule, Settings, Severity, no_check
 
 
 @functools.lru_cache(maxsize=1024)
@@ -34,7 +34,7 @@ def rules_for_request(kind: str, form: Form, operation: Operation, subresource: 
             continue
         if dict(settings.severities).get(rule.id) is Severity.OFF:
             continue
-        if settings.profile is Profile.UPSTREAM and rule.profile is Profile.KEP:
+        if not rule.has(settings.profile, settings.minor):
             continue
         if settings.linting:
             applies = rule.status or operation in rule.on

@@ -36,7 +36,7 @@ def unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
         error = field.not_supported(FieldPath("apiVersion"), api_version, versions)
         return dataclasses.replace(error, detail=error.detail if versions else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
     if served_kind.until < minor:
-        current = f"{group}/{' or '.join(row.version for row in served.current(kind, group))}"
+        current = f"{group}/{' or '.join(row.version for row in served.current(kind, group, minor))}"
         since = f"Kubernetes 1.{served_kind.until + 1}"
         detail = f"{kind} of this version is no longer served since {since}; {current} replaced it: run muster migrate"
         return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")

@@ -11,9 +11,9 @@ import dataclasses
 import enum
 import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from kubeapi.field_path import FieldPath
+from kubeapi.field_path import FieldPath, Part
 
 
 class ErrorType(enum.StrEnum):
@@ -44,34 +44,47 @@ _PHRASES = {
 _WITHOUT_VALUE = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG})
 
 
+FixValue = str | int | Mapping[str, "FixValue"]
+"""Value of a field: a scalar, or a mapping in flow style."""
+
+
 class Repair(enum.StrEnum):
     """Way to change a field."""
 
     RENAME = "rename"
     REPLACE = "replace"
     QUOTE = "quote"
+    ADD = "add"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fix:
     """Change of the field of an error that resolves the error.
 
-    RENAME gives the field the name *value*, REPLACE gives it the value *value*, QUOTE writes its value as a string.  A fix is
-    safe if no other intention of the author is likely.
+    RENAME gives the field the name *value*, REPLACE gives it the value *value*, QUOTE writes its value as a string, and ADD writes the
+    absent field with the value *value* before its sibling *before*.  A fix is safe if no other intention of the author is likely.
     """
 
     repair: Repair
-    value: str | int = ""
+    value: FixValue = ""
     is_safe: bool = False
+    below: tuple[Part, ...] = ()
+    """Path of the changed field below that of the error."""
+    before: str = ""
+    also: tuple[Fix, ...] = ()
+    """Further changes, without which this one does not resolve the error."""
 
     @property
     def title(self) -> str:
         """Description of the fix, for people."""
-        return {
+        where = f"{FieldPath(*self.below)}: " if self.below else ""
+        words = {
             Repair.RENAME: f"rename to {self.value!r}",
             Repair.REPLACE: f"replace with {self.value!r}",
             Repair.QUOTE: "write the value as a string",
-        }[self.repair]
+            Repair.ADD: f"add with the value {_format_value(self.value)}",
+        }
+        return "; ".join([where + words[self.repair], *(each.title for each in self.also)])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

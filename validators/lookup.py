@@ -14,7 +14,7 @@ from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.model.controllers import Controller, pods_of
 from validators.model.objects import Object, namespace_of
-from validators.model.views import Job, JobSet, Pod
+from validators.model.views import CronJob, Job, JobSet, Pod
 
 
 class Lookup(Protocol):
@@ -43,7 +43,7 @@ def parent_of(item: Object) -> str:
 
 def references_to_groups(item: Object) -> Iterator[tuple[str, str]]:
     """Yield the groups that *item* refers to, each once, with the kind under which ``Lookup.children`` lists the item there."""
-    if isinstance(item, (Controller, JobSet)):
+    if isinstance(item, (Controller, CronJob, JobSet)):
         yield from (("Pod", name) for name in dict.fromkeys(each.spec.group for each in pods_of(item)) if name)
     elif parent := parent_of(item):
         # The pods that a Job will create belong to the group too.

@@ -85,7 +85,8 @@ def validate(
     except WrongShapeError as error:
         return _wrong_types(kind, api_version, error.content)
     typed, previous, dropped = _as_stored(typed, previous, settings)
-    context = Context(typed, previous, operation, settings=settings, lookup=lookup, form=form)
+    sources = None if old is None else (new, old)
+    context = Context(typed, previous, operation, settings=settings, lookup=lookup, form=form, sources=sources)
     # No rule about the status reads templates: their traits are not computed.
     object_traits = traits.ANY if subresource else context.traits
     applicable = applicable_rules.rules_for_object(kind, form, operation, subresource, settings, object_traits)
@@ -160,8 +161,8 @@ def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: 
     if settings.gates.off:
         new, dropped = drop.drop_disabled_fields(new, old, settings.gates)
     if fill_in:
-        new = fill.fill(new, settings.gates)
-        old = None if old is None else fill.fill(old, settings.gates)
+        new = fill.fill(new, settings.gates, settings.minor)
+        old = None if old is None else fill.fill(old, settings.gates, settings.minor)
     return new, old, dropped
 
 
@@ -244,7 +245,7 @@ def _severity(rule: Rule, settings: Settings, error: FieldError) -> Severity:
             return Severity.WARNING
         if rule.at_admission is not None:
             return rule.at_admission
-    return rule.severity
+    return rule.severity_for(settings.minor)
 
 
 def _gate_warnings(dropped: drop.Dropped, settings: Settings) -> Iterator[Violation]:

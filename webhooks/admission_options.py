@@ -5,16 +5,27 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from validators.options import Option, OptionType, items, one_of
+from kubeapi.versions import releases
+from validators.options import Option, OptionType, items, one_of, optional
 from webhooks.enforcement import Enforcement, EnforcementPolicy
 
 
 class Finalizers(enum.StrEnum):
-    """Protection finalizers added on creation; one that no controller removes must not be added."""
+    """Protection finalizers added on creation; one that no controller removes must not be added.
+
+    The controllers of Kubernetes remove those that its API server adds; those of CompositePodGroups from 1.38 on.
+    """
 
     NONE = "none"
     PODGROUP = "podgroup"
     ALL = "all"
+
+
+def finalizers_of(chosen: Finalizers | None, minor: int) -> Finalizers:
+    """Return the *chosen* protection finalizers; by default those that the API server of Kubernetes 1.*minor* adds."""
+    if chosen is not None:
+        return chosen
+    return Finalizers.ALL if minor >= releases.FIRST_WITH_COMPOSITE_FINALIZER else Finalizers.PODGROUP
 
 
 def _enforcement(texts: Sequence[str]) -> EnforcementPolicy:
@@ -40,7 +51,8 @@ ENFORCEMENT = Option(
 )
 FINALIZERS = Option(
     "--finalizers",
-    one_of(tuple(Finalizers), Finalizers),
-    "Protection finalizers added on CREATE; use 'all' only if a controller removes those of CompositePodGroups.",
-    Finalizers.PODGROUP.value,
+    optional(one_of(tuple(Finalizers), Finalizers)),
+    "Protection finalizers added on CREATE; default: those that the API server adds.",
+    purpose="protection finalizers that /mutate adds; empty: those that the API server adds, podgroup, and from Kubernetes 1.38 on all; "
+    "before 1.38, use all only if the sidecar removes those of CompositePodGroups",
 )

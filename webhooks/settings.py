@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from validators import rule_options
-from validators.gates import Gates
+from validators.gates import GateError, Gates
 from validators.options import (
     ADDRESS,
     FILE,
@@ -30,7 +30,7 @@ from validators.options import (
 )
 from validators.rules import base
 from webhooks import admission_options
-from webhooks.admission_options import Finalizers
+from webhooks.admission_options import Finalizers, finalizers_of
 from webhooks.certificate_settings import MANAGED, CertificateSettings
 from webhooks.enforcement import EnforcementPolicy
 from webhooks.limit_settings import LimitSettings
@@ -130,7 +130,7 @@ class Settings(LimitSettings):
     gates: Gates = setting(rule_options.GATES)
     rules: tuple[tuple[str, base.Severity], ...] = setting(rule_options.RULES)
     enforcement: EnforcementPolicy = setting(admission_options.ENFORCEMENT)
-    finalizers: Finalizers = setting(admission_options.FINALIZERS)
+    finalizers: Finalizers | None = setting(admission_options.FINALIZERS)
     server: str = setting(
         Option(
             "--server",
@@ -161,6 +161,10 @@ class Settings(LimitSettings):
         """
         values = dict(given or {})
         settings = cls(**{field: values[field] if field in values else read_variable(option, environ) for field, option in OPTIONS.items()})
+        try:
+            settings = dataclasses.replace(settings, gates=settings.gates.of_version(settings.kubernetes))
+        except GateError as error:
+            raise OptionError(f"{label('gates')}: {error}") from None
         if settings.cluster and settings.objects:
             raise OptionError(f"{label('objects')} and {label('cluster')} exclude each other: choose one")
         if settings.certificates == MANAGED and (settings.tls_cert or settings.tls_key):
@@ -170,6 +174,11 @@ class Settings(LimitSettings):
         if not settings.tls_probes and not settings.probe_bind:
             raise OptionError(f"{label('tls_probes')} is false: {label('probe_bind')} must be given, or nobody can probe the server")
         return settings
+
+    @property
+    def added_finalizers(self) -> Finalizers:
+        """Return the protection finalizers that /mutate adds."""
+        return finalizers_of(self.finalizers, self.kubernetes)
 
     @property
     def judging(self) -> base.Settings:

@@ -16,7 +16,7 @@ errors                exceptions, each with all field errors at once
 existing_workload     reading of an existing Workload, created by this library or another program, to create its groups or to compare with it
 groups                all groups of a tree: ``replicas`` groups of each item below each group of its parent, parents first
 workload_item         description of a controller's object
-names                 names of Workloads and groups: those of Kubernetes 1.38's workloadbuilder if the owner has a uid
+names                 names of Workloads and groups: those of the controllers of Kubernetes if the owner has a uid
 resolve               resolution of each item's configuration
 shapes                decoding of the user's building blocks, with all errors in their shape
 template_annotations  annotations on a child object that name the template of its group and the group's parent

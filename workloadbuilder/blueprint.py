@@ -53,18 +53,18 @@ def _placed(holder: Mapping[str, Json], path: FieldPath, above: str, level: int)
 class Blueprint:
     """Valid Workload from which groups are created.
 
-    *references* are the ownerReferences of groups; if *hashed*, the names of groups end in a hash.  *several* has the names of
-    the templates with several groups; None if that is unknown.
+    *references* are the ownerReferences of groups; with one, the names of groups end in the hash of Kubernetes 1.*kubernetes*, which
+    also serves the groups.  *several* has the names of the templates with several groups; None if that is unknown.
     """
 
-    __slots__ = ("_several", "hashed", "references", "templates", "workload")
+    __slots__ = ("_several", "kubernetes", "references", "templates", "workload")
 
     def __init__(
-        self, workload: Mapping[str, Json], *, references: Sequence[Json], hashed: bool, several: frozenset[str] | None = None
+        self, workload: Mapping[str, Json], *, references: Sequence[Json], kubernetes: int, several: frozenset[str] | None = None
     ) -> None:
         self.workload = workload
         self.references = references
-        self.hashed = hashed
+        self.kubernetes = kubernetes
         self.templates = placed(workload["spec"])
         self._several = several
 
@@ -76,7 +76,8 @@ class Blueprint:
 
     def group_name(self, template: str, index: Sequence[int]) -> str:
         """Return the name of the group of *template* at *index*."""
-        return names.group_name(self.name, template, index, hashed=self.hashed)
+        owner_uid = self.references[0]["uid"] if self.references else ""
+        return names.group_name(self.name, template, index, owner_uid=owner_uid, kubernetes=self.kubernetes)
 
     def chosen(
         self,
@@ -117,7 +118,7 @@ class Blueprint:
                 spec[each] = copied(value)
         kind = "CompositePodGroup" if source.composite else "PodGroup"
         group, _, version = self.workload["apiVersion"].rpartition("/")
-        return {"apiVersion": served.closest(kind, group, version), "kind": kind, "metadata": metadata, "spec": spec}
+        return {"apiVersion": served.closest(kind, group, version, self.kubernetes), "kind": kind, "metadata": metadata, "spec": spec}
 
     def _missing(self, template: str, *, composite: bool) -> field.FieldError:
         have = " ".join(name for name, each in self.templates.items() if each.composite is composite)

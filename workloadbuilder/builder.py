@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.decode import Json
+from kubeapi.versions.releases import TODAY
 from validators import field
 from validators.field import FieldError
 from workloadbuilder import existing_workload, groups, templates, unchanged, workload_owner
@@ -32,16 +33,17 @@ class Builder:
         self._begin(root, options, None)
 
     @classmethod
-    def from_workload(cls, workload: Json) -> Builder:
+    def from_workload(cls, workload: Json, *, kubernetes: int = TODAY) -> Builder:
         """Return a builder of groups for a Workload that a parent's controller or a user has created.
 
-        Groups belong to the Workload's controller, unless another owner is passed.
+        Groups belong to the Workload's controller, unless another owner is passed.  *kubernetes* is the minor version of the API
+        server.
 
         Raises:
             BuildError: it is not a Workload of a served version, or the API server would refuse it.
         """
         builder = cls.__new__(cls)
-        builder._begin(None, None, existing_workload.read(workload))  # noqa: SLF001 - a second way to construct
+        builder._begin(None, None, existing_workload.read(workload, kubernetes, stored=True))  # noqa: SLF001 - a second way to construct
         return builder
 
     def resolved(self) -> Resolved:
@@ -132,7 +134,7 @@ class Builder:
         yield from resolution.errors
         root = resolution.root
         if root is not None:
-            yield from check_tree(root)
+            yield from check_tree(root, options.kubernetes)
             yield from check_blocks(root, options, strict=strict)
             if old_root is not None:
                 yield from unchanged.check(root, resolve(old_root).root)
@@ -147,7 +149,7 @@ class Builder:
             self._blueprint = Blueprint(
                 templates.workload(root, self._options),
                 references=workload_owner.owner_references(self._options.owner),
-                hashed=bool(self._options.owner.uid),
+                kubernetes=self._options.kubernetes,
                 several=groups.several(root),
             )
         return self._blueprint

@@ -1,4 +1,4 @@
-"""Validation across the items of a tree: unique names, width, one priority, and unique names of groups."""
+"""Validation across the items of a tree: unique names, width, gangs below gangs, one priority, and unique names of groups."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.workloads import MAX_PRIORITY, MAX_TEMPLATES
 from validators import field
 from validators.field import FieldError
-from validators.rules import checks
+from validators.rules import checks, gang_nesting, priority_range
 from workloadbuilder.resolve import Resolved
+from workloadbuilder.shapes import MOST
+from workloadbuilder.workload_item import Block, PolicyKind
 
 _LOWEST = -(2**31)
 _LONGEST = 63
 """Longest DNS label, in bytes."""
 
 
-def check_tree(root: Resolved) -> Iterator[FieldError]:
-    """Yield the errors of the items as parts of one tree."""
+def check_tree(root: Resolved, kubernetes: int) -> Iterator[FieldError]:
+    """Yield the errors of the items as parts of one tree of Kubernetes 1.*kubernetes*."""
     first: dict[str, FieldPath] = {}
     for each in root.walk():
         yield from _name(each, first)
         yield from _width(each)
-        yield from _priority(each, root)
+        yield from _priority(each, root, kubernetes)
+        if kubernetes >= gang_nesting.RULE.since and _is_gang(each):
+            yield from _basic_children(each)
         if each.item.replicas < 0:
             yield field.invalid(
                 each.item.path, each.item.replicas, "must be greater than or equal to 0: it is the number of groups of this item"
@@ -70,15 +74,30 @@ def _list_path(item: Resolved, children: list[Resolved]) -> FieldPath:
     return FieldPath(*lists.pop()) if len(lists) == 1 and all(parts) else item.item.path
 
 
-def _priority(item: Resolved, root: Resolved) -> Iterator[FieldError]:
+def _is_gang(item: Resolved) -> bool:
+    policy = item.config.policy
+    return policy is not None and policy.kind is PolicyKind.GANG
+
+
+def _basic_children(item: Resolved) -> Iterator[FieldError]:
+    for child in item.children:
+        if not _is_gang(child) and Block.POLICY not in child.item.intent.unread:
+            detail = f"must have `gang` scheduling policy when parent group has `gang` scheduling policy: the parent is {item.item.name!r}"
+            yield field.invalid_struct(child.error_path(Block.POLICY), detail)
+
+
+def _priority(item: Resolved, root: Resolved, kubernetes: int) -> Iterator[FieldError]:
     own, top = item.item, root.item
+    limited = kubernetes <= priority_range.RULE.until
     if own.priority_class_name:
         yield from checks.messages(own.path, own.priority_class_name, content.subdomain)
-    if own.priority_class_name in SYSTEM_CLASSES:
+    if limited and own.priority_class_name in SYSTEM_CLASSES:
         detail = f"must be a class with a value of at most {MAX_PRIORITY}: the API server refuses groups of the system's own classes"
         yield field.invalid(own.path, own.priority_class_name, detail)
-    if own.priority is not None and own.priority > MAX_PRIORITY:
+    if limited and own.priority is not None and own.priority > MAX_PRIORITY:
         yield field.invalid(own.path, own.priority, f"must be less than or equal to {MAX_PRIORITY}")
+    elif own.priority is not None and own.priority > MOST:
+        yield field.invalid(own.path, own.priority, f"must be at most {MOST}: more does not fit into this field's type")
     elif own.priority is not None and own.priority < _LOWEST:
         yield field.invalid(own.path, own.priority, f"must be at least {_LOWEST}: less does not fit into this field's type")
     pair, expected = (own.priority_class_name, own.priority), (top.priority_class_name, top.priority)

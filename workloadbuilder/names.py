@@ -1,8 +1,9 @@
-"""Names of Workloads and groups: those of Kubernetes 1.38's workloadbuilder if the owner has a uid.
+"""Names of Workloads and groups: those of the controllers of Kubernetes if the owner has a uid.
 
 There, a Workload's name is that of its owner and a hash of the owner's uid, because a name can be reused after deletion.  A
-group's name consists of its Workload, its template and a hash of both (k8s.io/component-helpers, ``GenerateWorkloadName`` and
-``GeneratePodGroupName``).  Without a uid, for example in files, names have no hash.
+group's name consists of its Workload, its template and a hash: in Kubernetes 1.37 of both names (Job controller), from 1.38 on of both
+names and the owner's uid (k8s.io/component-helpers, ``GenerateWorkloadName`` and ``GeneratePodGroupName``).  Without a uid, for
+example in files, names have no hash.
 
 Kubernetes' scheme has one group for each template.  If a template has several groups, indices follow its name: first those of
 the ancestors whose templates have several groups, then the group's own.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
+from kubeapi.versions.releases import FIRST_WITH_OWNER_IN_GROUP_NAMES, TODAY
 from workloadbuilder.workload_item import Owner
 
 LONGEST = 253
@@ -38,21 +40,23 @@ def workload_name(owner: Owner) -> str:
     return f"{_cut(owner.name, LONGEST - len(suffix) - 1)}-{suffix}" if owner.name else suffix
 
 
-def group_name(workload: str, template: str, index: Iterable[int] = (), *, hashed: bool) -> str:
+def group_name(workload: str, template: str, index: Iterable[int] = (), *, owner_uid: str, kubernetes: int = TODAY) -> str:
     """Return the name of a group of *template*; *index* distinguishes it from other groups of the same template.
 
-    With *hashed*, or if the plain name would be too long, it ends in a hash of both names.
+    With *owner_uid*, the uid of the owner of the group, or if the plain name would be too long, it ends in the hash of Kubernetes
+    1.*kubernetes*.
 
-    >>> group_name("job-647cf7d9", "workers", hashed=True)
+    >>> group_name("job-647cf7d9", "workers", owner_uid="uid-1")
     'job-647cf7d9-workers-6cf4cbb8fd'
-    >>> group_name("job", "workers", (0, 3), hashed=False)
+    >>> group_name("job", "workers", (0, 3), owner_uid="")
     'job-workers-0-3'
     """
     indices = "".join([f"-{each}" for each in index])
     plain = f"{workload}-{template}{indices}"
-    if not hashed and len(plain) <= LONGEST:
+    if not owner_uid and len(plain) <= LONGEST:
         return plain
-    suffix = digest(f"{workload}{template}{indices}")
+    of_owner = kubernetes >= FIRST_WITH_OWNER_IN_GROUP_NAMES
+    suffix = digest(f"{workload}\0{template}{indices}\0{owner_uid}" if of_owner else f"{workload}{template}{indices}")
     first, second = _shortened(workload, f"{template}{indices}", LONGEST - len(suffix) - 2)
     return f"{first}-{second}-{suffix}"
 

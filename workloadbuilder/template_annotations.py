@@ -1,7 +1,8 @@
-"""Annotations on a child object that name the template of its group and the group's parent.
+"""Annotations on a child object that name the template of its group, its Workload, and the group's parent.
 
 A parent's controller writes them for the child's controller.  Source: KEP-6089, "Downward Template and Parent Mapping via
 Well-Known Annotations".  The parent's annotation is written with the name of Kubernetes 1.37; the KEP's own name is read too.
+Kubernetes 1.38 has the annotation of the Workload, and requires it; before, the Workload is that of the child's controller.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from kubeapi import content
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
+from kubeapi.versions.releases import FIRST_WITH_WORKLOAD_NAME, TODAY
 from validators import field
 from validators.field import FieldError
-from validators.rules.linkage_annotations import PARENT, PARENT_IN_KEP, TEMPLATE
+from validators.model.job_parts import TEMPLATE, WORKLOAD
+from validators.rules.linkage_annotations import PARENT, PARENT_IN_KEP
 
 _ANNOTATIONS = FieldPath("metadata", "annotations")
 
@@ -25,15 +28,21 @@ class Linkage:
 
     template: str = ""
     """Template of the object's group."""
+    workload: str = ""
+    """Workload that has the template."""
     parent: str = ""
     """CompositePodGroup that is the parent of that group."""
     errors: tuple[FieldError, ...] = ()
     warnings: tuple[FieldError, ...] = ()
 
 
-def write(template: str, parent: str = "") -> dict[str, str]:
-    """Return the annotations for a child whose group is created from *template*, below *parent* if it is not empty."""
-    return {TEMPLATE: template, PARENT: parent} if parent else {TEMPLATE: template}
+def write(workload: str, template: str, parent: str = "", *, kubernetes: int = TODAY) -> dict[str, str]:
+    """Return the annotations of Kubernetes 1.*kubernetes* for a child whose group is created from *template* of *workload*.
+
+    The group is below the group *parent* if that is not empty.
+    """
+    annotations = {TEMPLATE: template, PARENT: parent} if parent else {TEMPLATE: template}
+    return {WORKLOAD: workload, **annotations} if kubernetes >= FIRST_WITH_WORKLOAD_NAME else annotations
 
 
 def read(metadata: Json) -> Linkage:
@@ -41,7 +50,7 @@ def read(metadata: Json) -> Linkage:
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
     if not isinstance(annotations, Mapping):
         return Linkage()
-    given = {key: annotations[key] for key in (TEMPLATE, PARENT, PARENT_IN_KEP) if annotations.get(key) is not None}
+    given = {key: annotations[key] for key in (TEMPLATE, WORKLOAD, PARENT, PARENT_IN_KEP) if annotations.get(key) is not None}
     errors = [error for key, value in given.items() for error in _faults(key, value)]
     warnings: list[FieldError] = []
     if PARENT_IN_KEP in given:
@@ -52,7 +61,7 @@ def read(metadata: Json) -> Linkage:
     invalid = {error.path for error in errors}
     valid = {key: value for key, value in given.items() if _ANNOTATIONS / Key(key) not in invalid}
     parent = valid.get(PARENT) or valid.get(PARENT_IN_KEP, "")
-    return Linkage(valid.get(TEMPLATE, ""), parent, tuple(errors), tuple(warnings))
+    return Linkage(valid.get(TEMPLATE, ""), valid.get(WORKLOAD, ""), parent, tuple(errors), tuple(warnings))
 
 
 def _faults(key: str, value: Json) -> Iterator[FieldError]:

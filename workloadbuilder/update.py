@@ -60,11 +60,11 @@ def changes(old_workload: Json, new: Json | WorkloadItem, *, kubernetes: int = T
     Raises:
         BuildError: one of the Workloads is invalid, or no valid one can be built from the tree.
     """
-    old = existing_workload.read(old_workload)
+    old = existing_workload.read(old_workload, kubernetes, stored=True)
     if isinstance(new, WorkloadItem):
-        new_templates, reference = placed(_spec(new)), None
+        new_templates, reference = placed(_spec(new, kubernetes)), None
     else:
-        blueprint = existing_workload.read(new)
+        blueprint = existing_workload.read(new, kubernetes)
         new_templates, reference = blueprint.templates, blueprint.workload["spec"].get("controllerRef")
     pairs = [_compare(name, old.templates.get(name), new_templates.get(name)) for name in {**old.templates, **new_templates}]
     group_changes = [change for pair in pairs for change in _group_changes(pair, kubernetes)]
@@ -87,10 +87,10 @@ class _Pair:
     """New minimum, if only the minimum of the scheduling policy differs."""
 
 
-def _spec(root: WorkloadItem) -> dict[str, Json]:
+def _spec(root: WorkloadItem, kubernetes: int) -> dict[str, Json]:
     resolution = resolve(root)
     tree = resolution.root
-    errors = () if tree is None else (*check_tree(tree), *check_blocks(tree, None, strict=True))
+    errors = () if tree is None else (*check_tree(tree, kubernetes), *check_blocks(tree, None, strict=True))
     if tree is None or resolution.errors or errors:
         raise BuildError(in_order([*resolution.errors, *errors]))
     return templates.spec(tree)

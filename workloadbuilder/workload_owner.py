@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from kubeapi import content
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
+from kubeapi.versions.releases import TODAY
 from kubeapi.versions.served import WORKLOAD_VERSIONS, hub_of
 from validators import field
 from validators.field import FieldError
@@ -25,7 +26,7 @@ class BuildOptions:
     *name* is the Workload's; if empty, it is derived from the owner's.  *namespace* may be empty in files.  Policies and
     disruption modes that are not in the allowed sets are refused, so a controller must list each new one; an empty set allows
     nothing (KEP-6089, "Controller Opt-In for New Scheduling Capabilities").  *version* is that of Workload and PodGroups; a
-    CompositePodGroup has the closest version that serves the kind.
+    CompositePodGroup has the closest version in which Kubernetes 1.*kubernetes* serves the kind.
     """
 
     name: str
@@ -34,6 +35,7 @@ class BuildOptions:
     allowed_policies: frozenset[PolicyKind] = frozenset()
     allowed_disruption_modes: frozenset[DisruptionMode] = frozenset()
     version: str = hub_of("Workload").version
+    kubernetes: int = TODAY
 
     @property
     def workload_name(self) -> str:

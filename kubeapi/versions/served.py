@@ -83,18 +83,23 @@ def versions_of(kind: str) -> tuple[ApiVersion, ...]:
 
 def versions_served(kind: str, minor: int) -> list[str]:
     """Return the API versions in which Kubernetes 1.*minor* serves *kind*: group by group, the oldest first."""
-    rows = [row for row in versions_of(kind) if _KINDS[row.name, kind].since <= minor <= _KINDS[row.name, kind].until]
+    rows = current(kind, minor=minor)
     return [row.name for group in groups_of(kind) for row in reversed(rows) if row.group == group]
 
 
-def current(kind: str, group: str = "") -> tuple[ApiVersion, ...]:
-    """Return the API versions in which current Kubernetes serves *kind*, the preferred first; only those of *group* if given."""
-    return tuple(row for row in versions_of(kind) if _KINDS[row.name, kind].until >= TODAY and group in ("", row.group))
+def current(kind: str, group: str = "", minor: int = TODAY) -> tuple[ApiVersion, ...]:
+    """Return the API versions in which Kubernetes 1.*minor* serves *kind*, the preferred first; only those of *group* if given."""
+    served = [row for row in versions_of(kind) if group in ("", row.group)]
+    return tuple(row for row in served if _KINDS[row.name, kind].since <= minor <= _KINDS[row.name, kind].until)
 
 
-def closest(kind: str, group: str, version: str) -> str:
-    """Return the API version of *kind* to use with objects of *group* and *version*: the same, else the hub, else the preferred one."""
-    return min(current(kind, group) or current(kind), key=lambda row: (row.version != version, row is not _HUBS[kind])).name
+def closest(kind: str, group: str, version: str, minor: int = TODAY) -> str:
+    """Return the API version of *kind* to use with objects of *group* and *version* in Kubernetes 1.*minor*.
+
+    It is the same version, else the hub, else the preferred one.
+    """
+    rows = current(kind, group, minor) or current(kind, minor=minor)
+    return min(rows, key=lambda row: (row.version != version, row is not _HUBS[kind])).name
 
 
 def served_since(kind: str) -> int:

@@ -1,6 +1,6 @@
 """Table of API versions and their kinds.  Rows of one group are in order of preference.
 
-Sources: KEP-4671 (v1alpha1), KEP-6012 (v1alpha3), Kubernetes 1.35 to 1.37.1.
+Sources: KEP-4671 (v1alpha1), KEP-6012 (v1alpha3), Kubernetes 1.35 to 1.37.1, and 1.38.0-beta.0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ServedKind(Record, frozen=True):
     Attributes:
         since: the first minor version of Kubernetes that serves the kind.
         until: the last one.
-        hub: whether this version is the hub of the kind, which is written by default.
+        hub: whether this version is the hub of the kind: ``TODAY``'s version serves it, and it is written by default.
         schema: the name of the file in ``validators/schemas``; empty for ``KIND-VERSION``.
 
     """
@@ -73,7 +73,12 @@ TABLE: tuple[ApiVersion, ...] = (
     ApiVersion(
         SCHEDULING,
         "v1beta1",
-        (ServedKind("Workload", 37, hub=True), ServedKind("PodGroup", 37, hub=True), ServedKind("PriorityClass", 11, 21)),
+        (
+            ServedKind("Workload", 37, hub=True),
+            ServedKind("PodGroup", 37, hub=True),
+            ServedKind("CompositePodGroup", 38, schema="compositepodgroup-v1alpha3"),
+            ServedKind("PriorityClass", 11, 21),
+        ),
     ),
     ApiVersion(
         SCHEDULING,
@@ -125,7 +130,7 @@ TABLE: tuple[ApiVersion, ...] = (
     ),
     ApiVersion("resource.k8s.io", "v1beta1", _served(_DEVICES, 32)),
     ApiVersion("resource.k8s.io", "v1alpha3", (ServedKind("DeviceTaintRule", 33, schema=_TAINT_RULE),)),
-    ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True),)),
+    ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True), ServedKind("CronJob", 21, hub=True))),
     ApiVersion("jobset.x-k8s.io", "v1alpha2", (ServedKind("JobSet", hub=True),), custom=True),
     ApiVersion("policy", "v1", (ServedKind("PodDisruptionBudget", 21, hub=True),)),
 )

@@ -10,6 +10,7 @@ import click
 
 from muster import standard_output
 from validators import rule_options
+from validators.gates import Gates
 from validators.options import FILE, Option, OptionType, Value
 from validators.rules.base import Settings, Severity
 
@@ -172,13 +173,22 @@ def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: S
         click.BadParameter: an unknown gate, rule or severity, or gates with which no API server starts.
 
     """
+    minor = read_texts(rule_options.KUBERNETES, [kubernetes])
     return Settings(
         profile=read_texts(rule_options.PROFILE, [profile]),
-        minor=read_texts(rule_options.KUBERNETES, [kubernetes]),
-        gates=read_texts(rule_options.GATES, gates),
+        minor=minor,
+        gates=gates_of_version(read_texts(rule_options.GATES, gates), minor),
         severities=severities_of(rules),
         linting=linting,
     )
+
+
+def gates_of_version(gates: Gates, minor: int) -> Gates:
+    """Return *gates* for Kubernetes 1.*minor*.  Raises click.BadParameter if no API server of that version starts with them."""
+    try:
+        return gates.of_version(minor)
+    except ValueError as error:
+        raise _mistake(rule_options.GATES.flag, str(error)) from None
 
 
 def read_texts(option: Option[Value], texts: Sequence[str]) -> Value:

@@ -192,7 +192,7 @@ def _renamed(objects: list[Manifest], wanted: str) -> list[Manifest]:
     """A Workload and a group with the one template called otherwise."""
     workload, group = copy.deepcopy(objects)
     workload["spec"]["podGroupTemplates"][0]["name"] = group["spec"]["workloadRef"]["templateName"] = wanted
-    group["metadata"]["name"] = names.group_name(workload["metadata"]["name"], wanted, hashed=True)
+    group["metadata"]["name"] = names.group_name(workload["metadata"]["name"], wanted, owner_uid="any")
     return [workload, group]
 
 
@@ -215,9 +215,12 @@ def test_which_templates_the_job_controller_of_1_37_makes_a_childs_group_of(api,
     workload = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": metadata}
     api.create({**workload, "spec": {"controllerRef": reference, **templates}})
     child = job(namespace, 2, 1)
-    child["metadata"] |= {"ownerReferences": [owner], "annotations": template_annotations.write("workers", "root" if nested else "")}
+    child["metadata"] |= {
+        "ownerReferences": [owner],
+        "annotations": template_annotations.write("described", "workers", "root" if nested else ""),
+    }
     api.create(child)
     pods = api.wait_all("Pod", namespace, until=lambda result: len(result) == 2)
 
-    group = names.group_name("described", "workers", hashed=True) if want else None
+    group = names.group_name("described", "workers", owner_uid="any") if want else None
     assert {group} == {each["spec"].get("schedulingGroup", {}).get("podGroupName") for each in pods.values()}

@@ -20,7 +20,10 @@ from tests.cluster.installed import (
 )
 from tests.cluster.kubelet import pod
 
-FAULT = 'spec.disruptionMode: Invalid value: "all": must be `single` with the basic scheduling policy: `all` is for a gang [muster: all-needs-gang]'
+FAULT = (
+    'spec.disruptionMode: Invalid value: "all": cannot have "all" disruption mode when scheduling policy is other than "gang" '
+    "[muster: all-needs-gang]"
+)
 NO_TRAIN = "there must be a Workload of this name in namespace {namespace} [muster: tree-matches-templates]"
 NO_PARENT = "there must be a CompositePodGroup of this name in namespace {namespace} [muster: parent-exists]"
 

@@ -47,6 +47,18 @@ def test_a_program_that_is_missing_is_named(tmp_path, monkeypatch, missing):
         found(folder, monkeypatch)
 
 
+@pytest.mark.parametrize(
+    ("printed", "has_gate"), [("Kubernetes v1.37.1", True), ("Kubernetes v1.38.0-beta.0", False), ("no version", True)]
+)
+def test_an_api_server_gets_only_gates_with_which_it_starts(tmp_path, printed, has_gate):
+    program = folder_of(tmp_path, ["kube-apiserver"], f"#!/bin/sh\necho {printed}\n") / "kube-apiserver"
+
+    (switches,) = (each for each in local_control_plane._apiserver("etcd", 1, program) if each.startswith("--feature-gates="))
+
+    assert "CompositePodGroup=true" in switches
+    assert has_gate is ("PodGroupPreemptionPolicy" in switches)
+
+
 @pytest.mark.parametrize("named", ["nowhere", "file"])
 def test_a_path_that_is_not_a_directory_is_reported(tmp_path, monkeypatch, named):
     (tmp_path / "file").write_text("")

@@ -23,7 +23,10 @@ WARN, AUDIT, DENY = Enforcement.WARN, Enforcement.AUDIT, Enforcement.DENY
 BROKEN = group(disruptionMode={"all": {}}, schedulingPolicy={"basic": {}}, priority=2_000_000_000)
 """A group with an error by each of two rules."""
 OTHER_RULE = "priority-range"
-MODE_ERROR = 'spec.disruptionMode: Invalid value: "all": must be `single` with the basic scheduling policy: `all` is for a gang [muster: all-needs-gang]'
+MODE_ERROR = (
+    'spec.disruptionMode: Invalid value: "all": cannot have "all" disruption mode when scheduling policy is other than "gang" '
+    "[muster: all-needs-gang]"
+)
 
 
 def validated(policy: EnforcementPolicy, **settings: Any) -> review.Verdict:

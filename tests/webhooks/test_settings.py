@@ -22,7 +22,7 @@ def test_nothing_set_gives_the_defaults():
         settings.threads,
     )
     assert 7 * 1024 * 1024 == settings.body_bytes
-    assert (Profile.KEP, 37, "podgroup") == (settings.profile, settings.kubernetes, settings.finalizers)
+    assert (Profile.KEP, 37, "podgroup") == (settings.profile, settings.kubernetes, settings.added_finalizers)
 
 
 def test_connections_outlive_the_api_servers_and_requests_do_not():
@@ -87,6 +87,32 @@ def test_limits(name, good, bad, must):
 def test_gates_with_which_no_server_starts_are_a_mistake():
     with pytest.raises(OptionError, match="no API server starts with CompositePodGroup on"):
         READ({"MUSTER_GATES": f"{TOPOLOGY}=false"})
+
+
+@pytest.mark.parametrize("switch", ["true", "false"])
+def test_a_gate_that_the_version_no_longer_has_is_a_mistake(switch):
+    gates = f"PodGroupPreemptionPolicy={switch}"
+
+    assert READ({"MUSTER_GATES": gates})
+    with pytest.raises(OptionError, match=r"--gates .*: there is no feature gate 'PodGroupPreemptionPolicy' in Kubernetes 1\.38"):
+        READ({"MUSTER_GATES": gates, "MUSTER_KUBERNETES": "1.38"})
+
+
+def test_gates_are_those_of_the_version():
+    off = "CompositePodGroup=false,TopologyAwareWorkloadScheduling=false,GenericWorkload=false,DRAWorkloadResourceClaims=false"
+    off += ",WorkloadWithJob=false"
+
+    assert READ({"MUSTER_GATES": off, "MUSTER_KUBERNETES": "1.38"}).gates.enabled("PodGroupPreemptionPolicy")
+    with pytest.raises(OptionError, match="switch PodGroupPreemptionPolicy off too"):
+        READ({"MUSTER_GATES": off, "MUSTER_KUBERNETES": "1.37"})
+
+
+@pytest.mark.parametrize(
+    ("version", "chosen", "want"),
+    [("1.37", "", "podgroup"), ("1.38", "", "all"), ("1.37", "all", "all"), ("1.38", "podgroup", "podgroup"), ("1.38", "none", "none")],
+)
+def test_finalizers_are_those_of_the_api_server_unless_chosen(version, chosen, want):
+    assert want == READ({"MUSTER_KUBERNETES": version, "MUSTER_FINALIZERS": chosen}).added_finalizers
 
 
 def test_two_places_to_look_objects_up_exclude_each_other():

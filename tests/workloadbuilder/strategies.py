@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from hypothesis import strategies as st
 
 from kubeapi.field_path import FieldPath
+from kubeapi.versions.releases import TODAY
 from tests.workloadbuilder.trees import ALL, JOB, SCHEDULING, SINGLE, WITH_UID, basic, gang, intent
 from workloadbuilder.builder import BuildOptions
 from workloadbuilder.workload_item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
@@ -33,25 +34,30 @@ def nothing(item, config):
 
 
 @st.composite
-def sound_trees(draw, most_levels: int = 4):
-    """Draw a valid tree."""
+def sound_trees(draw, most_levels: int = 4, kubernetes: int = TODAY):
+    """Draw a valid tree of Kubernetes 1.*kubernetes*."""
     priority = draw(
         st.sampled_from([{}, {"priority_class_name": "high"}, {"priority": 0}, {"priority_class_name": "high", "priority": 10**9}])
     )
     style = draw(st.sampled_from(["t{0}", "t-{0}", "t-{0}-0"]))
     numbers = itertools.count()
 
-    def node(level: int, above: DisruptionMode | None) -> WorkloadItem:
+    def node(level: int, above: DisruptionMode | None, *, in_gang: bool) -> WorkloadItem:
         number = next(numbers)
         is_composite = level < most_levels and draw(st.integers(0, 3)) > level - 2
         wants_all = above is ALL or draw(st.integers(0, 3)) == 3
-        policy = draw(st.sampled_from([gang(), gang(1), gang(2**31 - 1)] if wants_all else [None, basic(), gang(), gang(4)]))
+        policy = draw(
+            st.sampled_from(
+                [gang(), gang(1), gang(2**31 - 1)] if wants_all else [gang(), gang(4)] if in_gang else [None, basic(), gang(), gang(4)]
+            )
+        )
         mode = ALL if wants_all else draw(st.sampled_from([None, SINGLE]))
         topology = draw(st.sampled_from([None, (), ("zone",), ("topology.kubernetes.io/rack",)]))
         claims = None if is_composite else CLAIMS[: draw(st.sampled_from([0, 0, 1, 4]))]
         chosen = SchedulingConfig(policy, topology, mode, claims)
         users = draw(st.booleans())
-        children = tuple(node(level + 1, mode) for _ in range(draw(st.integers(1, 3)))) if is_composite else ()
+        below_gang = kubernetes >= 38 and policy is not None and policy.kind is PolicyKind.GANG
+        children = tuple(node(level + 1, mode, in_gang=below_gang) for _ in range(draw(st.integers(1, 3)))) if is_composite else ()
         return WorkloadItem(
             style.format(number),
             FieldPath("spec", "jobs", number),
@@ -63,7 +69,7 @@ def sound_trees(draw, most_levels: int = 4):
             **priority,
         )
 
-    return node(1, None)
+    return node(1, None, in_gang=False)
 
 
 def _set(**changed) -> Callable[[WorkloadItem], WorkloadItem]:
@@ -148,8 +154,8 @@ def faulty_trees():
     return st.builds(plant, sound_trees(), planted)
 
 
-def options():
-    """Draw options that allow everything, of an owner with or without a uid, in either version."""
+def options(kubernetes: int = TODAY):
+    """Draw options that allow everything, of an owner with or without a uid, in either version of the API."""
     return st.builds(
         BuildOptions,
         st.sampled_from(["train", "", "x" * 253]),
@@ -158,4 +164,5 @@ def options():
         st.just(frozenset(PolicyKind)),
         st.just(frozenset(DisruptionMode)),
         st.sampled_from(["v1beta1", "v1alpha3"]),
+        st.just(kubernetes),
     )

@@ -202,7 +202,7 @@ def test_a_jobset_tree_has_its_escape_hatch_and_racks():
 def test_a_child_controller_makes_the_group_that_its_annotations_name():
     one = builder(jobset(None, None), owner=WITH_UID)
     parent = one.composite_pod_group("jobset")["metadata"]["name"]
-    child = {"annotations": template_annotations.write("workers", parent)}
+    child = {"annotations": template_annotations.write("train", "workers", parent)}
 
     messages = template_annotations.read(child)
     group = Builder.from_workload(one.build_workload()).pod_group(messages.template, parent=messages.parent, index=3)

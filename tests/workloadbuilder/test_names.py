@@ -29,7 +29,7 @@ def test_workload_is_called_after_its_owner(name, uid, want):
 @pytest.mark.parametrize(
     ("workload", "template", "want"),
     [
-        # As k8s.io/component-helpers v0.38.0-alpha.2 answers.
+        # As the Job controller of Kubernetes 1.37.1 answers.
         pytest.param("train-647cf7d9", "workers", "train-647cf7d9-workers-6b6bc57779", id="both whole"),
         pytest.param("w", "t", "w-t-56b6fd67c8", id="short"),
         pytest.param("w" * 253, "workers", f"{'w' * 234}-workers-55cc74c569", id="the workload cut"),
@@ -38,8 +38,24 @@ def test_workload_is_called_after_its_owner(name, uid, want):
         pytest.param("w" * 250, "t" * 250, f"{'w' * 121}-{'t' * 120}-6447cd8695", id="both cut"),
     ],
 )
-def test_group_of_an_owner_with_a_uid_is_called_as_in_1_38(workload, template, want):
-    assert want == group_name(workload, template, hashed=True)
+def test_group_of_an_owner_with_a_uid_is_called_as_in_1_37(workload, template, want):
+    assert want == group_name(workload, template, owner_uid="uid-1")
+    assert want == group_name(workload, template, owner_uid="uid-2")
+
+
+@pytest.mark.parametrize(
+    ("workload", "template", "uid", "want"),
+    [
+        # As k8s.io/component-helpers v0.38.0-beta.0 answers.
+        pytest.param("job-647cf7d9", "workers", "uid-1", "job-647cf7d9-workers-cc9d89588", id="both whole"),
+        pytest.param("w", "t", "ü", "w-t-74d6bb4cf7", id="bytes, not characters"),
+        pytest.param("train", "workers", "uid-1", "train-workers-5489dff854", id="one limit between the names"),
+        pytest.param("trainw", "orkers", "uid-1", "trainw-orkers-6ffdc5bd5b", id="another limit between the names"),
+        pytest.param("w" * 250, "t" * 250, "uid-2", f"{'w' * 121}-{'t' * 120}-79dfd58456", id="both cut"),
+    ],
+)
+def test_group_of_an_owner_with_a_uid_is_called_as_in_1_38(workload, template, uid, want):
+    assert want == group_name(workload, template, owner_uid=uid, kubernetes=38)
 
 
 @pytest.mark.parametrize(
@@ -58,18 +74,18 @@ def test_digest_is_that_of_kubernetes(text, want):
     ],
 )
 def test_group_of_an_owner_without_a_uid_has_no_hash(index, want):
-    assert want == group_name("train", "workers", index, hashed=False)
+    assert want == group_name("train", "workers", index, owner_uid="")
 
 
 def test_index_is_part_of_the_hash():
-    names = {group_name("train", "workers", (place,), hashed=True) for place in range(100)}
+    names = {group_name("train", "workers", (place,), owner_uid="uid-1") for place in range(100)}
 
     assert 100 == len({name.rpartition("-")[2] for name in names})
 
 
 @pytest.mark.parametrize(("length", "hashed"), [(253 - len("-workers"), False), (253 - len("-workers") + 1, True)])
 def test_plain_name_that_is_too_long_gets_a_hash(length, hashed):
-    name = group_name("w" * length, "workers", hashed=False)
+    name = group_name("w" * length, "workers", owner_uid="")
 
     assert len(name) <= 253
     assert hashed is (name != f"{'w' * length}-workers")
@@ -82,4 +98,4 @@ def test_name_is_legal_wherever_the_cut_falls(length):
     owner = Owner("batch/v1", "Job", workload[:length].removesuffix("."), "uid-1")
 
     assert content.subdomain(workload_name(owner)) == []
-    assert content.subdomain(group_name(workload, "b" * 63, (1,), hashed=True)) == []
+    assert content.subdomain(group_name(workload, "b" * 63, (1,), owner_uid="uid-1")) == []

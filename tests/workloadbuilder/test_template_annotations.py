@@ -6,7 +6,7 @@ import pytest
 
 from tests.workloadbuilder.trees import error_lines
 from workloadbuilder import template_annotations
-from workloadbuilder.template_annotations import PARENT, PARENT_IN_KEP, TEMPLATE, Linkage
+from workloadbuilder.template_annotations import PARENT, PARENT_IN_KEP, TEMPLATE, WORKLOAD, Linkage
 
 
 @pytest.mark.parametrize(
@@ -18,12 +18,15 @@ from workloadbuilder.template_annotations import PARENT, PARENT_IN_KEP, TEMPLATE
     ids=["below a parent", "at the top"],
 )
 def test_writes_as_kubernetes_1_37_spells_them(parent, want):
-    assert want == template_annotations.write("workers", parent)
+    assert want == template_annotations.write("train", "workers", parent)
+    assert {**want, WORKLOAD: "train"} == template_annotations.write("train", "workers", parent, kubernetes=38)
 
 
 @pytest.mark.parametrize("parent", ["", "replica-0"])
 def test_reads_what_was_written(parent):
-    assert Linkage("workers", parent) == template_annotations.read({"annotations": template_annotations.write("workers", parent)})
+    for minor, workload in ((37, ""), (38, "train")):
+        written = template_annotations.write("train", "workers", parent, kubernetes=minor)
+        assert Linkage("workers", workload, parent) == template_annotations.read({"annotations": written})
 
 
 def test_reads_the_keps_spelling_with_a_warning():

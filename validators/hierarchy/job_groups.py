@@ -1,4 +1,4 @@
-"""PodGroups that the controllers of Jobs create from ``scheduling`` (KEP-6089): one for each Job, also for those of a JobSet."""
+"""PodGroups that the controllers of Jobs create from ``scheduling`` (KEP-6089): one for each Job, also for those of a JobSet or CronJob."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from kubeapi.field_path import FieldPath
 from kubeapi.jobs import JobScheduling
 from kubeapi.pods import PodResourceClaim
 from kubeapi.record import Record
+from kubeapi.versions.releases import FIRST_WITH_OWNED_JOBS
 from validators.model.controllers import TemplatePods, pods_of
+from validators.model.job_parts import TEMPLATE, WORKLOAD, JobPart, job_part
 from validators.model.templates import SPEC
-from validators.model.views import Job, JobSet, JobSetSpec
+from validators.model.views import CronJob, Job, JobSet, JobSetSpec
 
 
 class JobGroup(Record, frozen=True):
@@ -51,13 +53,24 @@ class JobGroup(Record, frozen=True):
         return FieldPath(*self.pods.path, "resourceClaims", (self.pods.spec.resource_claims or ()).index(entry))
 
 
-def job_groups(item: object) -> Iterator[JobGroup]:
-    """Yield the PodGroups of a Job, or of the Jobs of a JobSet, by pod template; none for pods that name a group."""
-    if isinstance(item, Job):
-        if item.spec.scheduling is not None and not item.spec.template.spec.group:
-            yield JobGroup(SPEC / "scheduling", item.spec.scheduling, pods_of(item)[0], placed=item.status.ready > 0)
-    elif isinstance(item, JobSet):
+def job_groups(item: object, minor: int) -> Iterator[JobGroup]:
+    """Yield the PodGroups of a Job, or of the Jobs of a CronJob or JobSet, by pod template, as Kubernetes 1.*minor* creates them.
+
+    There is none for pods that name a group, and for Jobs that the Job controller leaves to others.
+    """
+    if isinstance(item, JobSet):
         yield from _of_jobset(item.spec)
+    part = job_part(item)
+    if part is None or part.spec.scheduling is None or part.spec.template.spec.group or not _is_managed(part, item, minor):
+        return
+    placed = isinstance(item, Job) and item.status.ready > 0
+    yield JobGroup(part.path("scheduling"), part.spec.scheduling, pods_of(item)[0], placed=placed)
+
+
+def _is_managed(part: JobPart, item: object, minor: int) -> bool:
+    if minor >= FIRST_WITH_OWNED_JOBS:
+        return part.annotations.keys().isdisjoint((WORKLOAD, TEMPLATE))
+    return not isinstance(item, CronJob) and part.metadata.controller is None
 
 
 def _of_jobset(spec: JobSetSpec) -> Iterator[JobGroup]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from kubeapi.field_path import FieldPath, Key
 from kubeapi.record import Record, record_field
+from kubeapi.versions import releases
 from validators import schema
 from validators.field import FieldError
 from validators.gates import GateError, Gates
@@ -147,7 +148,8 @@ def _errors(content: dict[str, Any], rules: Collection[str]) -> Iterator[tuple[F
             close = difflib.get_close_matches(name, list(rules), n=1)
             yield path, f"there is no rule {name!r}{f'; did you mean {close[0]!r}?' if close else '; `muster explain` lists them'}"
     try:
-        Gates.from_switches(content.get("gates", {}).items())
+        minor = releases.names()[content.get("kubernetes", releases.name(releases.TODAY))]
+        Gates.from_switches(content.get("gates", {}).items(), minor)
     except GateError as error:
         yield FieldPath("gates"), str(error)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubeapi.field_path import Key, Part
 from kubeapi.meta import ObjectMeta, Struct
-from validators.model.views import Job, JobSet, JobSetSpec, Pod, PodSpec
+from validators.model.views import CronJob, Job, JobSet, JobSetSpec, Pod, PodSpec
 
 _MOST = 2**31 - 1
 REFERENCES = frozenset({"schedulingGroup", "workloadRef", "resourceClaims"})
@@ -54,9 +54,18 @@ def pods_of(item: object) -> tuple[TemplatePods, ...]:
         return (TemplatePods(("spec",), item.spec, 1),)
     if isinstance(item, Job):
         return (TemplatePods(("spec", "template", "spec"), item.spec.template.spec, item.largest_pod_count),)
+    if isinstance(item, CronJob):
+        return (_of_cron_job(item),)
     if isinstance(item, JobSet):
         return tuple(_of_jobset(item.spec))
     return item.pods if isinstance(item, Controller) else ()
+
+
+def _of_cron_job(item: CronJob) -> TemplatePods:
+    job = item.spec.job_template.spec
+    # Runs can overlap, unless the policy excludes it.
+    count = None if item.spec.concurrency_policy not in ("Forbid", "Replace") else 1 if job.parallelism is None else job.parallelism
+    return TemplatePods(("spec", "jobTemplate", "spec", "template", "spec"), job.template.spec, count)
 
 
 def _of_jobset(spec: JobSetSpec) -> Iterator[TemplatePods]:
@@ -107,13 +116,6 @@ def _replicas(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
 
 def _daemon_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     yield RawTemplate(("spec", "template", "spec"), _section(spec, "template", "spec"))
-
-
-def _cron_job(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
-    job = _section(spec, "jobTemplate", "spec")
-    # Runs can overlap, unless the policy excludes it.
-    count = _number(job, "parallelism", 1) if spec.get("concurrencyPolicy") in ("Forbid", "Replace") else None
-    yield RawTemplate(("spec", "jobTemplate", "spec", "template", "spec"), _section(job, "template", "spec"), count)
 
 
 def _leader_worker_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
@@ -175,7 +177,6 @@ _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Iterator[RawTem
     **{("apps", kind): _replicas for kind in ("Deployment", "ReplicaSet", "StatefulSet")},
     ("", "ReplicationController"): _replicas,
     ("apps", "DaemonSet"): _daemon_set,
-    ("batch", "CronJob"): _cron_job,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
     ("ray.io", "RayCluster"): lambda spec: _ray_cluster(spec, "spec"),
     ("ray.io", "RayJob"): _ray_job,

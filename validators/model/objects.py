@@ -11,7 +11,18 @@ from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import PriorityClass
 from kubeapi.workloads import Workload
 from validators.model.controllers import Controller
-from validators.model.views import DeviceClass, DeviceTaintRule, Job, JobSet, Node, Pod, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from validators.model.views import (
+    CronJob,
+    DeviceClass,
+    DeviceTaintRule,
+    Job,
+    JobSet,
+    Node,
+    Pod,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 
 
 class Named(Struct, frozen=True, gc=False):
@@ -27,6 +38,7 @@ Object = (
     | CompositePodGroup
     | Pod
     | Job
+    | CronJob
     | JobSet
     | PriorityClass
     | Node
@@ -45,6 +57,7 @@ KINDS: dict[str, type[Object]] = {
     "CompositePodGroup": CompositePodGroup,
     "Pod": Pod,
     "Job": Job,
+    "CronJob": CronJob,
     "JobSet": JobSet,
     "PriorityClass": PriorityClass,
     "Node": Node,

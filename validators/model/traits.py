@@ -11,14 +11,15 @@ from collections.abc import Iterable, Sequence
 
 from kubeapi import content
 from kubeapi.groups import CompositePodGroup, PodGroup
+from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.workloads import CompositePodGroupTemplate, CompositeShape, LeafShape, Workload
 from validators.model.views import PodSpec
 
 # Plain integers: each operation on an enum.IntFlag creates a member, which costs as much as a rule.
 ALWAYS = 1
 """A trait of every object."""
-BASIC_LEAF = 1 << 1
-"""A leaf with the basic policy."""
+ALL_WITHOUT_GANG = 1 << 1
+"""A template with disruption mode All, and another policy than gang."""
 INVALID_POLICY = 1 << 2
 """A policy with neither basic nor gang, or with both."""
 GANG_BELOW_ONE = 1 << 3
@@ -68,7 +69,12 @@ TOPOLOGY = 1 << 24
 STATUS = 1 << 25
 """A group with conditions, or with names of claims that were created for it."""
 
-ANY = (1 << 26) - 1
+GANG_ABOVE_BASIC = 1 << 26
+"""A composite template with a gang policy above a template without one."""
+SYSTEM_CLASS = 1 << 27
+"""A built-in priority class."""
+
+ANY = (1 << 28) - 1
 """All traits, for objects without templates other than pods: no rule is skipped for them."""
 
 
@@ -80,8 +86,6 @@ def of_leaves(leaves: Iterable[LeafShape]) -> int:
         basic, gang = policy.basic, policy.gang
         if (basic is None) is (gang is None):
             traits |= INVALID_POLICY
-        if basic is not None:
-            traits |= BASIC_LEAF
         if gang is not None and gang.min_count < 1:
             traits |= GANG_BELOW_ONE
         if leaf.resource_claims:
@@ -110,6 +114,8 @@ def of_composites(composites: Iterable[CompositeShape]) -> int:
                 traits |= CHILDLESS
             if minimum > children:
                 traits |= GANG_ABOVE_CHILDREN
+            if gang is not None and any(child.scheduling_policy.gang is None for child in each.children):
+                traits |= GANG_ABOVE_BASIC
     return traits
 
 
@@ -122,7 +128,10 @@ def of_shapes(shapes: Iterable[LeafShape | CompositeShape]) -> tuple[int, set[st
     for shape in shapes:
         mode, constraints, class_name = shape.disruption_mode, shape.scheduling_constraints, shape.priority_class_name
         single_mode, all_mode = (None, None) if mode is None else (mode.single, mode.all)
-        traits |= MODE_NOT_ALL if all_mode is None else MODE_ALL
+        if all_mode is None:
+            traits |= MODE_NOT_ALL
+        else:
+            traits |= MODE_ALL if shape.scheduling_policy.gang is not None else MODE_ALL | ALL_WITHOUT_GANG
         if mode is not None and (single_mode is None) is (all_mode is None):
             traits |= INVALID_MODE
         # Templates mostly have the class of the one before.
@@ -152,6 +161,8 @@ def _of_all(traits: int, classes: set[str], keys: set[str]) -> int:
     classes.discard("")
     if classes:
         traits |= PRIORITY_CLASS
+        if not classes.isdisjoint(SYSTEM_CLASSES):
+            traits |= SYSTEM_CLASS
     if keys:
         traits |= TOPOLOGY
     if not content.all_label_keys(keys):

@@ -14,7 +14,7 @@ from kubeapi.meta import DatedName, ObjectMeta
 
 if TYPE_CHECKING:
     from kubeapi.devices import Device, DeviceCapacity, DeviceContent, DeviceTaint, ResourceSliceSpec
-    from kubeapi.jobs import Job, JobSpec
+    from kubeapi.jobs import CronJob, Job, JobSpec
     from kubeapi.jobset import JobSet, JobSetSpec, ReplicatedJob
     from kubeapi.nodes import Node
     from kubeapi.pods import Container, Pod, PodSpec, PodTemplateSpec
@@ -63,7 +63,7 @@ else:
         ),
         pods.ResourceRequirements: ("claims",),
         resource_claims.AllocationResult: (),
-        resource_claims.DeviceSubRequest: ("name", "device_class_name", "selectors", "allocation_mode", "count", "tolerations"),
+        resource_claims.DeviceSubRequest: ("name", "device_class_name", "selectors", "allocation_mode", "count", "tolerations", "capacity"),
         resource_claims.ResourceClaimStatus: ("allocation",),
     }
     """Fields that are read of structs that are not read whole."""
@@ -76,7 +76,7 @@ else:
     Device, DeviceCapacity, DeviceContent = map(_view, (devices.Device, devices.DeviceCapacity, devices.DeviceContent))
     DeviceClass, DeviceTaint, DeviceTaintRule = map(_view, (devices.DeviceClass, devices.DeviceTaint, devices.DeviceTaintRule))
     ResourceSlice, ResourceSliceSpec = map(_view, (devices.ResourceSlice, devices.ResourceSliceSpec))
-    Job, JobSpec, JobSet = map(_view, (jobs.Job, jobs.JobSpec, jobset.JobSet))
+    CronJob, Job, JobSpec, JobSet = map(_view, (jobs.CronJob, jobs.Job, jobs.JobSpec, jobset.JobSet))
     JobSetSpec, ReplicatedJob, Container = map(_view, (jobset.JobSetSpec, jobset.ReplicatedJob, pods.Container))
     Node, Pod, PodSpec, PodTemplateSpec = map(_view, (nodes.Node, pods.Pod, pods.PodSpec, pods.PodTemplateSpec))
     DeviceClaim, DeviceRequest = map(_view, (resource_claims.DeviceClaim, resource_claims.DeviceRequest))
@@ -85,6 +85,7 @@ else:
 
 __all__ = [
     "Container",
+    "CronJob",
     "Device",
     "DeviceCapacity",
     "DeviceClaim",

@@ -100,6 +100,8 @@ def _paragraphs(rule: Rule) -> Iterator[str]:
     yield textwrap.fill(f"Why: {_plain(rule.why)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield textwrap.fill(f"Source: {_plain(rule.source)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield textwrap.fill(f"About: {_kinds(rule)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    for each in rule.versions():
+        yield textwrap.fill(_plain(each), _WIDTH, initial_indent="  ", subsequent_indent="  ")
     for example in rule.bad[:1]:
         yield f"\n  Bad{_reported_at(example)}{_circumstances(example)}:\n"
         yield from _manifests(example)
@@ -124,6 +126,8 @@ def _manifests(example: Example) -> Iterator[str]:
 def _section(rule: Rule) -> str:
     lines = [f"## {rule.id}", "", rule.claim, "", rule.why, ""]
     lines += [f"Severity {rule.severity}, profile {rule.profile}. About: {_kinds(rule)}. Source: {rule.source}.", ""]
+    if versions := rule.versions():
+        lines += [" ".join(versions), ""]
     for word, examples in (("Bad", rule.bad), ("Good", rule.good)):
         for example in examples[:1]:
             lines += [f"{word}{_reported_at(example)}{_circumstances(example)}:", "", "```yaml"]
@@ -165,6 +169,7 @@ def _as_json(rule: Rule) -> dict[str, object]:
         "claim": rule.claim,
         "why": rule.why,
         "source": rule.source,
+        "versions": rule.versions(),
         "bad": [_example(each) for each in rule.bad],
         "good": [_example(each) for each in rule.good],
     }

@@ -1,57 +1,63 @@
-"""Disruption mode All is for gangs: a leaf with the basic policy cannot have it."""
+"""Disruption mode All is for gangs: a template or group with another policy cannot have it."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
-from kubeapi.workloads import LeafShape
+from kubeapi.versions.releases import Since
 from validators import field
-from validators.field import FieldError
+from validators.field import FieldError, Fix, Repair
 from validators.model import traits
-from validators.rules.base import Context, Example, Profile, Rule
+from validators.rules.base import SHAPED, Context, Example, Profile, Rule
+
+_COMPOSITES = Since(38, "composite templates and CompositePodGroups need a gang too; before, only leaves do")
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Yield errors at ``disruptionMode`` of leaves.  A composite may have the basic policy and be disrupted as a whole."""
-    for leaf in context.templates.with_mode:
-        mode = leaf.disruption_mode
-        if isinstance(leaf, LeafShape) and mode is not None and mode.all is not None and leaf.scheduling_policy.basic is not None:
-            yield field.invalid(
-                context.templates.path(leaf) / "disruptionMode",
-                "all",
-                "must be `single` with the basic scheduling policy: `all` is for a gang",
-            )
+    """Yield errors at ``disruptionMode``."""
+    templates = context.templates
+    composites = templates.composites if context.settings.minor >= _COMPOSITES else ()
+    for shape in (*templates.leaves, *composites):
+        mode = shape.disruption_mode
+        if mode is not None and mode.all is not None and shape.scheduling_policy.gang is None:
+            path, is_enforced = templates.path(shape) / "disruptionMode", context.settings.minor >= _COMPOSITES
+            error = field.invalid(path, "all", 'cannot have "all" disruption mode when scheduling policy is other than "gang"')
+            yield dataclasses.replace(error, fix=Fix(Repair.RENAME, "single", is_safe=is_enforced, below=("all",)))
 
 
-RULE = Rule(
-    id="all-needs-gang",
-    kinds=frozenset({"Workload", "PodGroup"}),
-    why="Pods with the basic policy are placed one by one and useful one by one, so there is no reason to evict them together.",
-    source="KEP-5710 (as Kubernetes 1.37's workloadbuilder and Job API enforce it)",
-    check=check,
-    relevant_traits=traits.BASIC_LEAF,
-    profile=Profile.KEP,
-    good=(
-        Example("""\
+_GROUP = """\
 apiVersion: scheduling.k8s.io/v1beta1
 kind: PodGroup
 metadata: {name: workers}
 spec:
   schedulingPolicy: {gang: {minCount: 4}}
   disruptionMode: {all: {}}
-"""),
-    ),
-    bad=(
-        Example(
-            """\
+"""
+_BASIC = _GROUP.replace("{gang: {minCount: 4}}", "{basic: {}}")
+_COMPOSITE = """\
 apiVersion: scheduling.k8s.io/v1beta1
-kind: PodGroup
-metadata: {name: workers}
+kind: CompositePodGroup
+metadata: {name: replica-0}
 spec:
+  workloadRef: {workloadName: train, templateName: replica}
   schedulingPolicy: {basic: {}}
   disruptionMode: {all: {}}
-""",
-            at=("spec.disruptionMode",),
-        ),
+"""
+
+RULE = Rule(
+    id="all-needs-gang",
+    kinds=SHAPED,
+    why="Pods with the basic policy are placed one by one and useful one by one, so there is no reason to evict them together.",
+    source="KEP-5710 (as Kubernetes 1.37's workloadbuilder and Job API enforce it); Kubernetes 1.38.0-beta.0, validation of groups",
+    check=check,
+    relevant_traits=traits.ALL_WITHOUT_GANG,
+    profile=Profile.KEP,
+    upstream_since=38,
+    changes=(_COMPOSITES,),
+    good=(Example(_GROUP),),
+    bad=(
+        Example(_BASIC, at=("spec.disruptionMode",), fixed=_BASIC.replace("all", "single")),
+        Example(_COMPOSITE, at=("spec.disruptionMode",), kubernetes="1.38", fixed=_COMPOSITE.replace("all", "single")),
     ),
 )

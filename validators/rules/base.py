@@ -11,6 +11,8 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
+from kubeapi import decode
+from kubeapi.decode import Source
 from kubeapi.devices import DeviceSelector
 from kubeapi.field_path import FieldPath
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
@@ -100,7 +102,7 @@ SHAPED = WORKLOAD | GROUPS
 """Kinds with templates or the shape of one: the input of ``Templates``."""
 PODS = frozenset({"Pod", "Job"})
 """Kinds that contain a pod spec."""
-POD_TEMPLATES = PODS | controllers.KINDS | {"JobSet"}
+POD_TEMPLATES = PODS | controllers.KINDS | {"CronJob", "JobSet"}
 """Kinds with pods or pod templates: the input of ``Context.pods``."""
 CLAIMS = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
 """Kinds that request devices."""
@@ -137,6 +139,14 @@ class Rule(Record, frozen=True, kw_only=True):
     on: frozenset[Operation] = CREATE_ONLY
     profile: Profile = Profile.UPSTREAM
     """The least strict profile that has this rule."""
+    since: int = releases.OLDEST
+    """First minor version of Kubernetes that has this rule, in every profile."""
+    upstream_since: int | None = None
+    """First minor version whose API server has this rule of profile kep; None: none has."""
+    until: int = releases.NEWEST
+    """Last minor version that has this rule; for later ones it is a warning in profile kep."""
+    changes: tuple[releases.Since, ...] = ()
+    """Changes of what the rule requires, or of how the API server reports it."""
     severity: Severity = Severity.ERROR
     at_admission: Severity | None = None
     """Severity at admission, if it differs; OFF: the rule is for files.  A reference to a missing object is always a warning there."""
@@ -150,6 +160,30 @@ class Rule(Record, frozen=True, kw_only=True):
     """Traits of the templates.  The rule is skipped for objects that have none of them."""
     claim: str = ""
     """Set from the module's docstring."""
+
+    def has(self, profile: Profile, minor: int) -> bool:
+        """Return whether *profile* has the rule for Kubernetes 1.*minor*."""
+        if profile is Profile.KEP or minor < self.since:
+            return minor >= self.since
+        enforced = self.profile is Profile.UPSTREAM or (self.upstream_since is not None and minor >= self.upstream_since)
+        return enforced and minor <= self.until
+
+    def versions(self) -> list[str]:
+        """Return the Kubernetes versions that have the rule, if not all have, and its changes, as sentences in Markdown."""
+        sentences = []
+        if self.since > releases.OLDEST:
+            sentences.append(f"Kubernetes {releases.name(self.since)} introduced the rule.")
+        if self.upstream_since is not None:
+            sentences.append(f"From Kubernetes {releases.name(self.upstream_since)} on, it is also a rule of profile `upstream`.")
+        if self.until < releases.NEWEST:
+            sentences.append(
+                f"Kubernetes {releases.name(self.until + 1)} withdrew the rule: profile `upstream` does not have it, and it is a warning."
+            )
+        return [*sentences, *map(str, self.changes)]
+
+    def severity_for(self, minor: int) -> Severity:
+        """Return the severity for Kubernetes 1.*minor*: a warning if the API server no longer has the rule."""
+        return self.severity if minor <= self.until else Severity.WARNING
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -178,7 +212,7 @@ class Settings:
 class Context:
     """Input of a rule: the object, the old object, and a lookup of other objects."""
 
-    __slots__ = ("__dict__", "form", "lookup", "new", "old", "operation", "settings")
+    __slots__ = ("__dict__", "_sources", "form", "lookup", "new", "old", "operation", "settings")
 
     def __init__(
         self,
@@ -190,6 +224,7 @@ class Context:
         lookup: lookups.Lookup,
         tree: GroupTree | None = None,
         form: Form = HUB,
+        sources: tuple[Source, Source] | None = None,
     ) -> None:
         self.form = form
         self.new = new
@@ -197,6 +232,7 @@ class Context:
         self.operation = operation
         self.settings = settings
         self.lookup = lookup
+        self._sources = sources
         if tree is not None:
             self.__dict__["tree"] = tree
 
@@ -204,6 +240,15 @@ class Context:
     def creating(self) -> bool:
         """True if the object is created."""
         return self.operation is Operation.CREATE
+
+    def unchanged(self, path: FieldPath) -> bool:
+        """Return whether an update leaves the field as it was written, with all that rules do not read; False if the JSON is not known."""
+        if self._sources is None:
+            return False
+        new, old = map(decode.parse, self._sources)
+        for part in path.parts:
+            new, old = ((each or {}).get(part) for each in (new, old))
+        return bool(new == old)
 
     @property
     def namespace(self) -> str:

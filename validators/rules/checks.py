@@ -17,6 +17,7 @@ from validators.model.objects import namespace_of
 from validators.rules.base import Context
 
 _LONGEST_DRIVER = 63
+_LONGEST_IDENTIFIER = 32
 _MOST_NAMES = 500
 """Names among which a similar one is searched for: the search takes microseconds for each."""
 
@@ -35,6 +36,13 @@ def driver_name(path: FieldPath, name: str) -> Iterator[FieldError]:
     yield from messages(path, name, content.subdomain_caseless)
     if len(name) > _LONGEST_DRIVER:
         yield field.too_long(path, _LONGEST_DRIVER, "characters")
+
+
+def identifier(path: FieldPath, name: str) -> Iterator[FieldError]:
+    """Yield errors at the name of an attribute or capacity of devices, without its domain."""
+    if len(name.encode()) > _LONGEST_IDENTIFIER:
+        yield field.too_long(path, _LONGEST_IDENTIFIER)
+    yield from messages(path, name, content.c_identifier)
 
 
 def union(path: FieldPath, members: Mapping[str, object]) -> Iterator[FieldError]:

@@ -41,7 +41,7 @@ def _of_jobset(context: Context, jobset: JobSet) -> Iterator[FieldError]:
     gang = scheduling is not None and scheduling.scheduling_policy is not None and scheduling.scheduling_policy.gang is not None
     jobs: Counter[str] = Counter()
     first: dict[str, tuple[FieldPath, str]] = {}
-    for each in job_groups(jobset) if gang else ():
+    for each in job_groups(jobset, context.settings.minor) if gang else ():
         for claim, (entry, _) in group_claims.users_in_job(each, context.namespace).unallocated(context.lookup).items():
             jobs[claim.claim] += each.jobs
             first.setdefault(claim.claim, (each.path_of(entry), entry.name))

@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[FieldError]:
             if users > 1:
                 listed = group_claims.path_in_group(group, claim)
                 yield _error(listed or FieldPath("metadata", "name"), entry.name if listed else group.metadata.name, claim, users)
-    for each in job_groups(context.new):
+    for each in job_groups(context.new, context.settings.minor):
         shared = group_claims.users_in_job(each, context.namespace).unallocated(lookup) if each.gang_minimum > 1 else {}
         for claim, (entry, users) in shared.items():
             if users > 1:

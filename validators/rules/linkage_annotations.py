@@ -1,4 +1,4 @@
-"""A Job's linkage annotations name a template and an existing parent."""
+"""A Job's linkage annotations name a template, its existing Workload and an existing parent."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from kubeapi import content
 from kubeapi.field_path import FieldPath, Key
+from kubeapi.versions.releases import FIRST_WITH_WORKLOAD_NAME
+from kubeapi.workloads import Workload
 from validators import field
 from validators.field import FieldError
+from validators.model.job_parts import TEMPLATE, WORKLOAD
+from validators.model.templates import TemplatesByName
 from validators.rules import checks
 from validators.rules.base import About, Context, Example, Profile, Rule
 
-TEMPLATE = "scheduling.k8s.io/group-template-name"
 PARENT = "scheduling.k8s.io/parent-compositepodgroup"
 PARENT_IN_KEP = "scheduling.k8s.io/parent-composite-podgroup"
 
@@ -22,6 +25,8 @@ def check(context: Context) -> Iterator[FieldError]:
     if TEMPLATE in annotations:
         path, name = _path(TEMPLATE), annotations[TEMPLATE]
         yield from checks.messages(path, name, content.label)
+    if WORKLOAD in annotations and context.settings.minor >= FIRST_WITH_WORKLOAD_NAME:
+        yield from _workload(context, annotations[WORKLOAD], annotations.get(TEMPLATE, ""))
     for key in (PARENT, PARENT_IN_KEP):
         if key in annotations:
             yield from _parent(context, key, annotations[key])
@@ -29,6 +34,18 @@ def check(context: Context) -> Iterator[FieldError]:
 
 def _path(key: str) -> FieldPath:
     return FieldPath("metadata", "annotations", Key(key))
+
+
+def _workload(context: Context, name: str, template: str) -> Iterator[FieldError]:
+    if not name or context.lookup.list_kind("Workload") is None:
+        return
+    workload = context.lookup.get("Workload", context.namespace, name)
+    if workload is None:
+        yield checks.missing(
+            context, _path(WORKLOAD), "Workload", name, f"there must be a Workload of this name in namespace {context.namespace}"
+        )
+    elif isinstance(workload, Workload) and template and TemplatesByName(workload).find(template)[0] is None:
+        yield field.not_found(_path(TEMPLATE), template, f"there must be a template of this name in Workload {name}")
 
 
 def _parent(context: Context, key: str, name: str) -> Iterator[FieldError]:
@@ -65,6 +82,17 @@ spec:
   schedulingPolicy: {basic: {}}
 """
 
+_NAMED = f"""\
+{_JOB.replace("  annotations:", f"  annotations:{chr(10)}    {WORKLOAD}: train")}---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {{name: train}}
+spec:
+  podGroupTemplates:
+  - name: workers
+    schedulingPolicy: {{gang: {{minCount: 4}}}}
+"""
+
 RULE = Rule(
     id="linkage-annotations",
     kinds=frozenset({"Job"}),
@@ -75,6 +103,7 @@ RULE = Rule(
     source="KEP-6089, Downward Template and Parent Mapping via Well-Known Annotations (which writes parent-composite-podgroup; "
     "Kubernetes 1.37 spells it parent-compositepodgroup)",
     check=check,
+    changes=(FIRST_WITH_WORKLOAD_NAME,),
     good=(Example(_JOB), Example(_JOB.replace("parent-compositepodgroup", "parent-composite-podgroup"))),
     bad=(
         Example(
@@ -83,6 +112,12 @@ RULE = Rule(
         Example(
             _JOB.replace("parent-compositepodgroup: replica-0", "parent-compositepodgroup: replica-9"),
             at=(f"metadata.annotations[{PARENT}]",),
+        ),
+        Example(
+            _NAMED.replace("workload-name: train", "workload-name: training"),
+            at=(f"metadata.annotations[{WORKLOAD}]",),
+            kubernetes="1.38",
+            fixed=_NAMED,
         ),
     ),
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.versions.releases import FIRST_WITH_MUTABLE_COMPOSITES
 from validators import field
 from validators.field import FieldError
 from validators.rules.base import SHAPED, UPDATE_ONLY, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Yield errors at ``basic`` and ``gang``.  Before 1.38, the policy of a CompositePodGroup is immutable as a whole."""
+    """Yield errors at ``basic`` and ``gang``; another rule reports policies that are immutable as a whole."""
     if context.policy_is_fixed:
         return
     for shape in context.templates.validated:
@@ -43,6 +44,7 @@ RULE = Rule(
     why="Pods already wait or run under this policy; a different policy would not match how they were scheduled.",
     source="Kubernetes 1.37.1, PodGroupSchedulingPolicy; KEP-6012, Scheduling policy",
     check=check,
+    changes=(FIRST_WITH_MUTABLE_COMPOSITES,),
     on=UPDATE_ONLY,
     good=(Example(_GANG.replace("4", "2"), old=_GANG),),
     bad=(

@@ -44,6 +44,20 @@ metadata: {name: high}
 value: 1000
 """
 
+_AGENT = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: agent}
+spec:
+  priorityClassName: system-node-critical
+  containers: [{name: main, image: agent}]
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000
+"""
+
 RULE = Rule(
     id="priority-class-exists",
     kinds=SHAPED | PODS,
@@ -54,6 +68,6 @@ RULE = Rule(
     source="KEP-6012, Spec of the CompositePodGroup; Kubernetes 1.37.1, admission plugin Priority",
     check=check,
     relevant_traits=traits.PRIORITY_CLASS,
-    good=(Example(_PAIR), Example(_PAIR.replace("priorityClassName: high", "priorityClassName: system-node-critical"))),
+    good=(Example(_PAIR), Example(_AGENT)),
     bad=(Example(_PAIR.replace("priorityClassName: high", "priorityClassName: higher"), at=("spec.priorityClassName",), fixed=_PAIR),),
 )

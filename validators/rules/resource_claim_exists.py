@@ -23,7 +23,7 @@ def check(context: Context) -> Iterator[FieldError]:
     if context.new.kind in POD_TEMPLATES:
         for path, spec in context.pods:
             yield from _missing(context, path / "resourceClaims", spec.resource_claims or ())
-        for each in job_groups(context.new):
+        for each in job_groups(context.new, context.settings.minor):
             yield from _missing(context, each.path / "resourceClaims", each.resource_claims)
         return
     for leaf in context.templates.validated_leaves:

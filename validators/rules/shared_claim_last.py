@@ -24,7 +24,7 @@ def check(context: Context) -> Iterator[FieldError]:
             group = context.lookup.get("PodGroup", context.namespace, spec.group)
             users = group_claims.users_in_named_group(spec.group, context.namespace, context.lookup, group)
             yield from _early(path, spec, users, context.lookup)
-    for each in job_groups(context.new):
+    for each in job_groups(context.new, context.settings.minor):
         users = group_claims.users_in_job(each, context.namespace)
         yield from _early(FieldPath(*each.pods.path), each.pods.spec, users, context.lookup)
 

@@ -1,18 +1,21 @@
-"""A group has its parent's priority class and priority."""
+"""A group has its parent's priority class, priority and preemption policy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.versions.releases import Since
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
+_POLICY = Since(38, "kube-scheduler places no tree with several preemption policies")
+
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Yield errors at ``priorityClassName`` (absent differs from set) and ``priority`` (if both groups have one)."""
+    """Yield errors at ``priorityClassName`` (absent differs from set), ``priority`` and ``preemptionPolicy`` (if both groups have one)."""
     node = context.node
     if not node.depth or node.parent is None:
         return
@@ -29,6 +32,13 @@ def check(context: Context) -> Iterator[FieldError]:
             SPEC / "priority",
             own.priority,
             f"must be {parent.priority}, as that of the parent CompositePodGroup {name}: a tree has one priority",
+        )
+    policies = own.preemption_policy, parent.preemption_policy
+    if context.settings.minor >= _POLICY and None not in policies and len({*policies}) > 1:
+        yield field.invalid(
+            SPEC / "preemptionPolicy",
+            own.preemption_policy,
+            f"must be {parent.preemption_policy}, as that of the parent CompositePodGroup {name}: a tree has one preemption policy",
         )
 
 
@@ -59,7 +69,17 @@ RULE = Rule(
     why="The priority of the root decides the order of the tree in the queue and its protection from preemption.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
+    changes=(_POLICY,),
     relevant_traits=traits.IN_TREE,
     good=(Example(_TREE),),
-    bad=(Example(_TREE.replace("high", "low", 1), at=("spec.priorityClassName",)),),
+    bad=(
+        Example(_TREE.replace("high", "low", 1), at=("spec.priorityClassName",)),
+        Example(
+            _TREE.replace("priorityClassName: high", "preemptionPolicy: Never", 1).replace(
+                "priorityClassName: high", "preemptionPolicy: PreemptLowerPriority"
+            ),
+            at=("spec.preemptionPolicy",),
+            kubernetes="1.38",
+        ),
+    ),
 )

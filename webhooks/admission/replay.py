@@ -79,20 +79,20 @@ def _decode(record: bytes, options: Options) -> tuple[AdmissionRequest, Options]
     path = options.path if path is None else path
     if path not in PATHS:
         raise BadReview(f"path must be one of {', '.join(PATHS)}, is {path!r}")
-    settings = dataclasses.replace(options.settings, gates=_gates(content.get("gates"), options.settings.gates))
+    settings = dataclasses.replace(options.settings, gates=_gates(content.get("gates"), options.settings))
     return review.decode(decode.encode(content["review"])), dataclasses.replace(
         options, path=path, settings=settings, lookup=_lookup(content.get("objects"), options.lookup)
     )
 
 
-def _gates(given: Any, gates: Gates) -> Gates:
+def _gates(given: Any, settings: Settings) -> Gates:
     if given is None:
-        return gates
+        return settings.gates
     if not isinstance(given, Mapping) or not all(isinstance(on, bool) for on in given.values()):
         raise BadReview("gates must be an object of feature gates, each true or false")
-    before = dict.fromkeys(gates.off, False)
+    before = dict.fromkeys(settings.gates.off, False)
     try:
-        return Gates.from_switches([*before.items(), *given.items()])
+        return Gates.from_switches([*before.items(), *given.items()], settings.minor)
     except GateError as error:
         raise BadReview(str(error)) from None
 

@@ -96,7 +96,7 @@ def mutate(
     if not _readable(request, before) or (old is not None and not _readable(request, old)):
         # Validation refuses objects with wrong types, so a patch is of no use.
         return Verdict(allowed=True)
-    after = fill.apply(request.kind, before, settings.gates)
+    after = fill.apply(request.kind, before, settings.gates, settings.minor)
     refusal = _complete(request, after, old, lookup, settings)
     verdict = _ALLOWED if refusal is None else _on_priority(request, refusal, settings, policy)
     if not verdict.allowed:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
+from kubeapi.versions import releases
 from kubeapi.versions.served import hub_of
 from validators import field
 from validators.field import FieldError
+from workloadbuilder import names
 from workloadbuilder.adapters import group_instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
-from workloadbuilder.adapters.group_instances import Instance
+from workloadbuilder.adapters.group_instances import Instance, Naming
 from workloadbuilder.adapters.kinds import adapter
 from workloadbuilder.adapters.shared.adapter_result import Link, Loss, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
@@ -56,13 +58,13 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     if adapt is None:
         return None
     try:
-        return _compiled(adapt(manifest, known), options)
+        return _compiled(adapt(manifest, known), options, known.kubernetes)
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
 
 
-def _compiled(reading: Reading, options: CompileOptions) -> Compiled:
+def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Compiled:
     result = Compiled(
         reading.owner,
         reading.namespace,
@@ -73,9 +75,9 @@ def _compiled(reading: Reading, options: CompileOptions) -> Compiled:
     )
     try:
         if reading.root is not None:
-            return _from_tree(reading, result, options)
+            return _from_tree(reading, result, options, kubernetes)
         if reading.link is not None and not reading.errors:
-            objects = _from_link(reading, reading.link, options)
+            objects = _from_link(reading, reading.link, options, kubernetes)
             return dataclasses.replace(result, objects=objects)
         if reading.pods and options.pods and not reading.errors:
             further = (group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further)
@@ -86,7 +88,7 @@ def _compiled(reading: Reading, options: CompileOptions) -> Compiled:
     return result
 
 
-def _from_tree(reading: Reading, result: Compiled, options: CompileOptions) -> Compiled:
+def _from_tree(reading: Reading, result: Compiled, options: CompileOptions, kubernetes: int) -> Compiled:
     """Return *result* with the Workload of a tree and the other objects.
 
     Raises:
@@ -94,7 +96,7 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions) -> C
     """
     if reading.root is None:
         return result
-    identity = BuildOptions("", reading.namespace, reading.owner, reading.policies, reading.modes, options.version)
+    identity = BuildOptions("", reading.namespace, reading.owner, reading.policies, reading.modes, options.version, kubernetes)
     builder = Builder(reading.root, identity)
     errors = _once((*reading.errors, *map(reading.relocate, builder.validate())))
     warnings = _once((*reading.warnings, *map(reading.relocate, builder.warnings())))
@@ -107,41 +109,46 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions) -> C
     if options.groups:
         objects += [each for each in builder.groups() if not delegated or each["kind"] == "CompositePodGroup"]
     if delegated or options.pods:
-        leaves = group_instances.leaves(resolved, workload["metadata"]["name"], hashed=bool(reading.owner.uid))
+        naming = Naming(workload["metadata"]["name"], reading.owner.uid, kubernetes)
+        leaves = group_instances.leaves(resolved, naming)
     if delegated:
-        warnings = (*warnings, *_children_without_group(reading, workload))
-        objects += group_instances.children(leaves, reading.children, reading.namespace)
+        warnings = (*warnings, *_children_without_group(reading, workload, kubernetes))
+        objects += group_instances.children(leaves, reading.children, reading.namespace, naming)
     if options.pods:
         objects += [group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further]
         objects += group_instances.pods(leaves, reading.pods, reading.namespace)
     return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
 
 
-def _children_without_group(reading: Reading, workload: dict[str, Json]) -> Iterator[FieldError]:
-    """Yield a warning for each template below the top level, which the Job controller of Kubernetes 1.37 does not read."""
+def _children_without_group(reading: Reading, workload: dict[str, Json], kubernetes: int) -> Iterator[FieldError]:
+    """Yield a warning for each template below the top level, which the Job controller does not read."""
     top_level = {each["name"] for each in workload["spec"].get("podGroupTemplates") or ()}
     for child in sorted({each.template for each in reading.children} - top_level):
         yield field.invalid_struct(
             FieldPath("spec"),
-            f'the Job controller of Kubernetes 1.37 creates no PodGroup for the template "{child}", which is below another one: its pods '
+            f'the Job controller of Kubernetes {releases.name(kubernetes)} creates no PodGroup for the template "{child}", which is below another one: its pods '
             "would have no group; omit --delegated",
         )
 
 
-def _from_link(reading: Reading, link: Link, options: CompileOptions) -> tuple[dict[str, Json], ...]:
+def _from_link(reading: Reading, link: Link, options: CompileOptions, kubernetes: int) -> tuple[dict[str, Json], ...]:
     """Return a child's group, created from its parent's Workload, and its pods.
 
     Raises:
         BuildError: the parent's Workload is invalid or does not have the template.
     """
-    builder = Builder.from_workload(link.workload)
-    group = builder.pod_group(
-        link.template, name=link.name or None, parent=link.parent or None, index=link.index or None, owner=reading.owner
-    )
-    name = group["metadata"]["name"]
+    builder = Builder.from_workload(link.workload, kubernetes=kubernetes)
+    # Without a uid, the name of the child distinguishes its group from those of its siblings.
+    uid = reading.owner.uid or reading.owner.name
+    own = names.group_name(link.workload["metadata"]["name"], link.template, owner_uid=uid, kubernetes=kubernetes)
+    name = own if link.index is None else None
+    group = builder.pod_group(link.template, name=name, parent=link.parent or None, index=link.index or None, owner=reading.owner)
+    group_name = group["metadata"]["name"]
     objects = [group] if options.groups else []
     if options.pods:
-        objects += group_instances.pods([Instance(link.template, (*link.index, 0), name, link.parent)], reading.pods, reading.namespace)
+        objects += group_instances.pods(
+            [Instance(link.template, (*(link.index or ()), 0), group_name, link.parent)], reading.pods, reading.namespace
+        )
     return tuple(objects)
 
 

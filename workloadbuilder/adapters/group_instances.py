@@ -25,7 +25,20 @@ class Instance:
     parent: str
 
 
-def leaves(root: Resolved, workload: str, *, hashed: bool) -> list[Instance]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Naming:
+    """Input of the names of the groups of *workload*: the uid of their owner, empty if unknown, and the minor version of Kubernetes."""
+
+    workload: str
+    owner_uid: str
+    kubernetes: int
+
+    def group_name(self, template: str, index: Positions) -> str:
+        """Return the name of a group."""
+        return names.group_name(self.workload, template, index, owner_uid=self.owner_uid, kubernetes=self.kubernetes)
+
+
+def leaves(root: Resolved, naming: Naming) -> list[Instance]:
     """Return all groups of leaves, in the order and with the names of the builder.
 
     Raises:
@@ -33,23 +46,23 @@ def leaves(root: Resolved, workload: str, *, hashed: bool) -> list[Instance]:
     """
     if _count_groups(root) > MAX_GROUPS:
         raise BuildError([field.invalid_struct(WHOLE, f"all items together must have at most {MAX_GROUPS} groups")])
-    return list(_leaves(root, (), (), "", workload, hashed=hashed))
+    return list(_leaves(root, (), (), "", naming))
 
 
 def _count_groups(item: Resolved) -> int:
     return item.item.replicas * (1 + sum(map(_count_groups, item.children)))
 
 
-def _leaves(item: Resolved, positions: Positions, index: Positions, parent: str, workload: str, *, hashed: bool) -> Iterator[Instance]:
+def _leaves(item: Resolved, positions: Positions, index: Positions, parent: str, naming: Naming) -> Iterator[Instance]:
     replicas = item.item.replicas
     for number in range(replicas):
         own_positions = (*positions, number)
         own_index = (*index, number) if replicas > 1 else index
-        name = names.group_name(workload, item.item.name, own_index, hashed=hashed)
+        name = naming.group_name(item.item.name, own_index)
         if not item.children:
             yield Instance(item.item.name, own_positions, name, parent)
         for child in item.children:
-            yield from _leaves(child, own_positions, own_index, name, workload, hashed=hashed)
+            yield from _leaves(child, own_positions, own_index, name, naming)
 
 
 def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str) -> Iterator[dict[str, Json]]:
@@ -85,12 +98,13 @@ def _limit(count: int) -> None:
         raise BuildError([field.invalid_struct(WHOLE, f"must make at most {MAX_PODS} pods: it would make {count}")])
 
 
-def children(instances: Sequence[Instance], plans: Sequence[ChildPlan], namespace: str) -> Iterator[dict[str, Json]]:
+def children(instances: Sequence[Instance], plans: Sequence[ChildPlan], namespace: str, naming: Naming) -> Iterator[dict[str, Json]]:
     """Yield the objects whose own controllers create the groups, with the annotations that name the group."""
     by_template = {plan.template: plan for plan in plans}
     for each in instances:
         if each.template in by_template:
-            child = by_template[each.template].make(each.positions, template_annotations.write(each.template, each.parent))
+            linkage = template_annotations.write(naming.workload, each.template, each.parent, kubernetes=naming.kubernetes)
+            child = by_template[each.template].make(each.positions, linkage)
             yield with_namespace(child, namespace)
 
 

@@ -10,11 +10,12 @@ import dataclasses
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
+from kubeapi.versions.releases import FIRST_WITH_WORKLOAD_NAME
 from kubeapi.versions.served import groups_of
 from validators import field
 from validators.field import FieldError
-from validators.rules import linkage_annotations
-from workloadbuilder import names, template_annotations
+from validators.model.job_parts import TEMPLATE
+from workloadbuilder import template_annotations
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Link, PodPlan, Positions, Reading, with_minimum
@@ -28,7 +29,7 @@ ROOT = "job-root"
 """Name of the template, as in KEP-6089's usage example."""
 _BASIC = SchedulingPolicy(PolicyKind.BASIC)
 _SPEC = FieldPath("spec")
-_TEMPLATE = FieldPath("metadata", "annotations", Key(linkage_annotations.TEMPLATE))
+_TEMPLATE = FieldPath("metadata", "annotations", Key(TEMPLATE))
 
 
 def adapt(manifest: Json, known: Known) -> Reading:
@@ -42,8 +43,9 @@ def adapt(manifest: Json, known: Known) -> Reading:
         detail = "the Job is suspended: its pods are created when it is resumed"
         warnings.append(field.invalid(_SPEC / "suspend", True, detail))  # noqa: FBT003 - the field's value
     link = template_annotations.read(top.raw("metadata"))
-    if about.controller is not None and (link.template or about.compiled_above):
-        result = _child(about, about.controller, shape, link, known)
+    by_name = bool(link.workload) and known.kubernetes >= FIRST_WITH_WORKLOAD_NAME
+    if by_name or (about.controller is not None and (link.template or about.compiled_above)):
+        result = _child(about, shape, link, known, by_name=by_name)
         errors += link.errors
         warnings += link.warnings
     else:
@@ -70,24 +72,26 @@ def adapt(manifest: Json, known: Known) -> Reading:
     return dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings))
 
 
-def _child(about: Subject, controller: Owner, shape: JobShape, link: template_annotations.Linkage, known: Known) -> Reading:
-    """Read a Job whose *controller* compiles the Workload."""
-    result = Reading(about.owner, about.namespace)
-    parent = object_identity.display_name(controller)
-    if known.compiles(controller.group, controller.kind, about.namespace, controller.name):
+def _child(about: Subject, shape: JobShape, link: template_annotations.Linkage, known: Known, *, by_name: bool) -> Reading:
+    """Read a Job whose controller compiles the Workload, or which names a Workload."""
+    result, controller = Reading(about.owner, about.namespace), about.controller
+    parent = "" if controller is None else object_identity.display_name(controller)
+    if controller is not None and known.compiles(controller.group, controller.kind, about.namespace, controller.name):
         return dataclasses.replace(result, skipped=f"its group is created with those of its controller, {parent}")
     if not link.template:
         return dataclasses.replace(result, skipped=f"its group belongs to the Workload of its controller, {parent}")
-    workloads = (each for group in groups_of("Workload") for each in known.list_kind(group, "Workload", about.namespace))
-    workload = next((each for each in workloads if object_identity.described(each, controller)), None)
+    workloads = [each for group in groups_of("Workload") for each in known.list_kind(group, "Workload", about.namespace)]
+    if by_name:
+        workload, source = next((each for each in workloads if object_identity.name_of(each) == link.workload), None), link.workload
+    else:
+        workload = next((each for each in workloads if controller is not None and object_identity.described(each, controller)), None)
+        source = f"of its controller, {parent}"
     if workload is None:
-        return dataclasses.replace(result, skipped=f"its group needs the Workload of its controller, {parent}, which is not in the input")
+        return dataclasses.replace(result, skipped=f"its group needs the Workload {source}, which is not in the input")
     index = jobset_labels.index(about.labels)
-    # Without an index all Jobs of the template share one group, with the name that the Job controller gives it.
-    shared_name = "" if index is not None else names.group_name(object_identity.name_of(workload), link.template, hashed=True)
     return dataclasses.replace(
         result,
-        link=Link(workload, link.template, link.parent, shared_name, index or ()),
+        link=Link(workload, link.template, link.parent, index),
         pods=(_pods(about.owner, shape, link.template),),
         relocate=lambda error: dataclasses.replace(error, path=_TEMPLATE),
     )

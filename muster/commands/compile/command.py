@@ -51,7 +51,7 @@ KUBERNETES = releases.names(served.served_since("Workload"))
 )
 @options.click_option(
     dataclasses.replace(rule_options.KUBERNETES, type=one_of(tuple(KUBERNETES), KUBERNETES.__getitem__)),
-    text="Version of the API server that the created objects are for.",
+    text="Version of Kubernetes that the created objects are for.",
     default=rule_options.KUBERNETES.default,
 )
 @click.option(
@@ -84,8 +84,8 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     that create pods are skipped and reported.
 
     Errors, warnings and losses are written to standard error, with file and line of the field; --format json also has them in
-    the output. The order of the inputs does not change the output. If an object has a uid, names are those of Kubernetes
-    1.38's library. Without a uid, a Workload has the name of its owner, and a group is named WORKLOAD-TEMPLATE[-INDEX].
+    the output. The order of the inputs does not change the output. If an object has a uid, names are those of the
+    controllers of --kubernetes. Without a uid, a Workload has the name of its owner, and a group is named WORKLOAD-TEMPLATE[-INDEX].
 
     Exit status: 0 everything was compiled, 1 something was refused (see standard error; the rest is compiled), 2 something
     could not be read, there is nothing to compile, or the command line is wrong, 3 both 1 and 2.
@@ -100,8 +100,8 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version)
     progress = Progress("compile")
     try:
-        inputs = sources.read_compile_inputs(paths, objects, levels, progress)
-        run = compilation.run(inputs, compile_options, progress, minor=kubernetes)
+        inputs = sources.read_compile_inputs(paths, objects, levels, kubernetes, progress)
+        run = compilation.run(inputs, compile_options, progress)
     finally:
         progress.end()
     _write(run, form, explain=explain)

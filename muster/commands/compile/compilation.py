@@ -52,8 +52,8 @@ class Run:
         return int(refused) | (2 if self.problems else 0)
 
 
-def run(inputs: CompileInputs, options: CompileOptions, progress: Progress, *, minor: int) -> Run:
-    """Compile all documents of known kinds; the created objects are validated as in Kubernetes 1.*minor*."""
+def run(inputs: CompileInputs, options: CompileOptions, progress: Progress) -> Run:
+    """Compile all documents of known kinds; the created objects are validated as in the Kubernetes version of *inputs*."""
     results: list[CompileResult] = []
     skipped: list[CompileResult] = []
     for document in progress.over(inputs.documents, len(inputs.documents), "compiling"):
@@ -67,7 +67,7 @@ def run(inputs: CompileInputs, options: CompileOptions, progress: Progress, *, m
         problems = (f"there is nothing to compile among {counted(len(inputs.documents), 'object')}: no {kinds.listed()}",)
     results += skipped
     results.sort(key=_order)
-    settings = Settings(minor=minor, linting=True)
+    settings = Settings(minor=inputs.known.kubernetes, linting=True)
     unique = progress.over(_without_duplicates(results), len(results), "validating")
     return Run(tuple(_validated(each, settings) for each in unique), problems)
 

@@ -26,8 +26,12 @@ class CompileInputs:
     problems: tuple[str, ...] = ()
 
 
-def read_compile_inputs(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str], progress: Progress) -> CompileInputs:
-    """Return the objects at *paths*, and those at *further* to look up; *levels* are labels by the names of levels.
+def read_compile_inputs(
+    paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str], kubernetes: int, progress: Progress
+) -> CompileInputs:
+    """Return the objects at *paths*, and those at *further* to look up, for Kubernetes 1.*kubernetes*.
+
+    *levels* are labels by the names of levels.
 
     Raises:
         click.UsageError: a path does not exist, or one of *further* cannot be read.
@@ -47,7 +51,7 @@ def read_compile_inputs(paths: Sequence[str], further: Sequence[str], levels: Ma
         if isinstance(part, Document):
             looked_up.append(part.content)
     documents = tuple(part for manifest in manifests for part in manifest.parts if isinstance(part, Document))
-    known = Known((each.content for each in documents), looked_up, levels)
+    known = Known((each.content for each in documents), looked_up, levels, kubernetes)
     problems = [line for manifest in manifests for line in _problems(manifest)]
     problems += [f"no {', '.join(files.SUFFIXES)} file in {each}" for each in files.empty_directories(paths)]
     return CompileInputs(documents, known, tuple(problems))

@@ -7,6 +7,7 @@ import dataclasses
 import http.client
 import json
 import os
+import re
 import shlex
 import signal
 import ssl
@@ -82,6 +83,18 @@ class Shell:
         if target:
             (self.folder / target).write_bytes(done.stdout)
         return printed.splitlines()
+
+
+def minor_version(program: Path) -> int:
+    """Return the minor version of a program of Kubernetes, from its own output; 0 if it does not print one."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a program that the user names
+            [program, "--version"], stdin=DEVNULL, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    version = re.search(r"\bv1\.(\d+)", done.stdout)
+    return int(version[1]) if version else 0
 
 
 @contextlib.contextmanager

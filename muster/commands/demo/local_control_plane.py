@@ -24,6 +24,7 @@ from muster.commands.demo import child_processes
 from muster.commands.demo.child_processes import HOST, ServerError, Shell
 from muster.commands.demo.terminal import DATA, LEFT_OUT, Stage
 from scheduler_core.sidecar import settings
+from validators import gates
 from validators.lint import documents
 
 HERE, PLACEMENT = DATA / "cluster", DATA / "placement"
@@ -32,7 +33,8 @@ PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 OLDEST_MINOR = max(map(served.served_since, ("Workload", "PodGroup", "CompositePodGroup")))
 """The first minor version of Kubernetes that serves all three kinds."""
 REQUIREMENT = f"{ASSETS} must name a folder with {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]} of Kubernetes 1.{OLDEST_MINOR} or newer"
-GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "PodGroupPreemptionPolicy")
+GATES = (gates.GENERIC_WORKLOAD, gates.TOPOLOGY, gates.COMPOSITE, gates.PREEMPTION_POLICY)
+"""Feature gates that are switched on, if the version of the API server has them."""
 NAMESPACE = "research"
 """Namespace of all contexts."""
 USERS = {"admin": "admin"} | {name: f"system:serviceaccount:muster-system:muster-{name}" for name in ("webhook", "sidecar")}
@@ -121,7 +123,7 @@ def running(programs: Path, folder: Path) -> Iterator[Path]:
     with contextlib.ExitStack() as stack:
         for name, options, sign in (
             ("etcd", _etcd(etcd, f"http://{HOST}:{peer}"), "ready to serve client requests"),
-            ("kube-apiserver", _apiserver(etcd, port), "Serving securely on"),
+            ("kube-apiserver", _apiserver(etcd, port, programs / "kube-apiserver"), "Serving securely on"),
         ):
             try:
                 stack.enter_context(child_processes.process([str(programs / name), *options], folder / f"{name}.log", sign))
@@ -136,7 +138,7 @@ def _etcd(client: str, peer: str) -> Iterator[str]:
     yield from (f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=default={peer}")
 
 
-def _apiserver(etcd: str, port: int) -> Iterator[str]:
+def _apiserver(etcd: str, port: int, program: Path) -> Iterator[str]:
     yield from (f"--etcd-servers={etcd}", f"--bind-address={HOST}", f"--advertise-address={HOST}", f"--secure-port={port}")
     yield from ("--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.255.0.0/24", "--authorization-mode=RBAC")
     yield from (f"--tls-cert-file=certs/{store.CERTIFICATE}", f"--tls-private-key-file=certs/{store.KEY}", "--token-auth-file=tokens.csv")
@@ -144,7 +146,8 @@ def _apiserver(etcd: str, port: int) -> Iterator[str]:
     yield "--service-account-issuer=https://kubernetes.default.svc"
     # They need controllers, which do not run here.
     yield "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
-    yield f"--feature-gates={','.join(f'{each}=true' for each in GATES)}"
+    known = gates.names(child_processes.minor_version(program))
+    yield f"--feature-gates={','.join(f'{each}=true' for each in GATES if each in known)}"
     yield f"--runtime-config={','.join(f'{SCHEDULING}/{each}=true' for each in served.WORKLOAD_VERSIONS)}"
 
 

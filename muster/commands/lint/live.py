@@ -92,8 +92,8 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
     return Live(_manifests(documents), answer.kinds, problems, owners)
 
 
-def gates(kubeconfig: str | None, context: str | None) -> list[str]:
-    """Return the feature gates of the API server, as values of ``--gates``; a gate that it does not know is off.
+def gates(kubeconfig: str | None, context: str | None, minor: int) -> list[str]:
+    """Return the gates of Kubernetes 1.*minor* in the API server, as values of ``--gates``; a gate that it does not know is off.
 
     Raises:
         click.UsageError: they cannot be read.
@@ -103,7 +103,7 @@ def gates(kubeconfig: str | None, context: str | None) -> list[str]:
     from apiserver.api import TRANSPORT, ReplyError
     from apiserver.feature_gates import feature_gates
     from muster.commands.snapshot import live_cluster
-    from validators.gates import DESIRED_COUNT, NEEDS
+    from validators.gates import DESIRED_COUNT, names
 
     try:
         known = feature_gates(live_cluster.connect(kubeconfig, context, instead="the gates"))
@@ -113,10 +113,10 @@ def gates(kubeconfig: str | None, context: str | None) -> list[str]:
         raise click.UsageError(f"--gates auto: /metrics of the API server cannot be read: {error}; give the gates") from None
     if not known:
         raise click.UsageError("--gates auto: /metrics of the API server has no kubernetes_feature_enabled; give the gates")
-    return [f"{name}={str(known.get(name, False)).lower()}" for name in NEEDS if name in known or name != DESIRED_COUNT]
+    return [f"{name}={str(known.get(name, False)).lower()}" for name in names(minor) if name in known or name != DESIRED_COUNT]
 
 
-def resolved_gates(given: Sequence[str], *, cluster: bool, kubeconfig: str | None, context: str | None) -> tuple[str, ...]:
+def resolved_gates(given: Sequence[str], *, minor: int, cluster: bool, kubeconfig: str | None, context: str | None) -> tuple[str, ...]:
     """Return the values of ``--gates`` with those of the cluster in place of ``auto``; values that are given have precedence.
 
     Raises:
@@ -128,7 +128,7 @@ def resolved_gates(given: Sequence[str], *, cluster: bool, kubeconfig: str | Non
         return tuple(given)
     if not cluster:
         raise click.UsageError("--gates auto needs --cluster")
-    return (*gates(kubeconfig, context), *(part for part in parts if part != AUTO))
+    return (*gates(kubeconfig, context, minor), *(part for part in parts if part != AUTO))
 
 
 def _documents(page: bytes) -> Iterator[Document]:

@@ -26,25 +26,28 @@ def group(**spec: Any) -> dict[str, Any]:
         pytest.param({"disruptionMode": None, "preemptionPolicy": None}, id="null is absent"),
     ],
 )
+@pytest.mark.parametrize("minor", [37, 38])
 @pytest.mark.parametrize("gates", [Gates(), Gates(frozenset({PREEMPTION_POLICY}))], ids=["gates on", "gate off"])
-def test_json_and_typed_objects_are_filled_alike(kind: str, spec: dict[str, Any], gates: Gates) -> None:
+def test_json_and_typed_objects_are_filled_alike(kind: str, spec: dict[str, Any], gates: Gates, minor: int) -> None:
     content = group(**spec)
     typed = objects.decode_kind(kind, content)
 
-    assert fill.fill(typed, gates) == objects.decode_kind(kind, fill.apply(kind, content, gates))
+    assert fill.fill(typed, gates, minor) == objects.decode_kind(kind, fill.apply(kind, content, gates, minor))
 
 
 def test_filling_in_leaves_what_it_is_given_as_it_was() -> None:
     content = group(unknown=1)
-    filled = fill.apply("PodGroup", content, Gates())
+    filled = fill.apply("PodGroup", content, Gates(), 37)
 
     assert group(unknown=1) == content
     assert filled["spec"]["disruptionMode"] == {"single": {}}
+    assert filled["spec"]["preemptionPolicy"] == "PreemptLowerPriority"
+    assert "preemptionPolicy" not in fill.apply("PodGroup", content, Gates(), 38)["spec"]
     assert filled["spec"]["unknown"] == 1
 
 
 def test_a_class_is_filled_in() -> None:
-    assert fill.apply("PriorityClass", {"value": 1}, Gates())["preemptionPolicy"] == "PreemptLowerPriority"
+    assert fill.apply("PriorityClass", {"value": 1}, Gates(), 37)["preemptionPolicy"] == "PreemptLowerPriority"
 
 
 @pytest.mark.parametrize(

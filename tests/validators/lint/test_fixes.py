@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import re
@@ -156,3 +157,84 @@ def test_nothing_that_is_fixed_becomes_unreadable() -> None:
             result = fix_files.fix([Source("f.yaml", "f.yaml", example.yaml.encode())], [], SETTINGS, unsafe=True)
             before = isinstance(Source("f.yaml", "f.yaml", example.yaml.encode()).manifest().parts[0], Unreadable)
             assert result.report.has_unreadable is before or rule.id == "unreadable"
+
+
+UPGRADE = """\
+kind: Workload
+apiVersion: scheduling.k8s.io/v1beta1
+metadata: {name: train}
+spec:
+  compositePodGroupTemplates:
+  - name: replica  # one of two
+    schedulingPolicy: {gang: {minGroupCount: 1}}
+    disruptionMode: {all: {}}
+    podGroupTemplates:
+    - schedulingPolicy: {gang: {minCount: 1}}
+      name: driver
+    - {name: workers, schedulingPolicy: {gang: {minCount: 4}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train-0
+  annotations:
+    # the template
+    scheduling.k8s.io/group-template-name: leaf
+spec: {template: {spec: {containers: []}}}
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: leaves}
+spec:
+  podGroupTemplates:
+  - name: leaf
+    schedulingPolicy: {gang: {minCount: 4}}
+"""
+UPGRADED = (
+    UPGRADE.replace("    - schedulingPolicy", "    - disruptionMode: {all: {}}\n      schedulingPolicy")
+    .replace("workers, scheduling", "workers, disruptionMode: {all: {}}, scheduling")
+    .replace("    scheduling.k8s.io/group", "    scheduling.k8s.io/workload-name: leaves\n    scheduling.k8s.io/group")
+)
+AFTER_UPGRADE = dataclasses.replace(SETTINGS, minor=38)
+
+
+def upgraded(text: str, *, name: str = "f.yaml") -> str:
+    result = fix_files.fix([Source(name, name, text.encode())], [], AFTER_UPGRADE, unsafe=False)
+    assert result.report.findings == ()
+    return result.files[0].after.decode() if result.files else text
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_fields_that_the_next_version_requires_are_added_where_they_belong(newline: str) -> None:
+    assert upgraded(UPGRADE.replace("\n", newline)) == UPGRADED.replace("\n", newline)
+    assert upgraded(UPGRADED) == UPGRADED
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_fields_are_added_in_json(indent: int | None) -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(documents(UPGRADE))}, indent=indent)
+
+    assert [*documents(UPGRADED)] == json.loads(upgraded(text, name="f.json"))["items"]
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    ["&all\n    scheduling.k8s.io/group-template-name: leaf", "{scheduling.k8s.io/group-template-name: leaf}"],
+)
+def test_fields_are_added_to_mappings_of_both_styles(annotations: str) -> None:
+    text = UPGRADED.replace("\n    # the template\n    scheduling.k8s.io/workload-name: leaves", "").replace(
+        "\n    scheduling.k8s.io/group-template-name: leaf", f" {annotations}"
+    )
+
+    assert [*documents(UPGRADED)] == [*documents(upgraded(text))]
+
+
+def test_what_has_several_mendings_is_left() -> None:
+    text = UPGRADED.replace("metadata: {name: leaves}", "metadata: {name: other}") + "---\n" + UPGRADED.rpartition("---\n")[2]
+    several = text.replace("    scheduling.k8s.io/workload-name: leaves\n", "")
+    basic = UPGRADED.replace("{gang: {minCount: 1}}", "{basic: {}}").replace("    - disruptionMode: {all: {}}\n      s", "    - s")
+
+    for each in (several, basic):
+        result = fix_files.fix([Source("f.yaml", "f.yaml", each.encode())], [], AFTER_UPGRADE, unsafe=False)
+        assert result.files == ()
+        assert result.report.findings != ()

@@ -156,7 +156,7 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
 @pytest.mark.parametrize(
     ("group", "kind"),
     [
-        *(("apps", "Deployment"), ("batch", "CronJob"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), ("ray.io", "RayJob")),
+        *(("apps", "Deployment"), ("apps", "StatefulSet"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), ("ray.io", "RayJob")),
         *(("ray.io", "RayService"), ("kubeflow.org", "MPIJob"), ("trainer.kubeflow.org", "TrainingRuntime")),
     ],
 )

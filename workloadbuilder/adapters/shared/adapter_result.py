@@ -61,9 +61,8 @@ class Link:
     workload: Json
     template: str
     parent: str
-    name: str
-    """Name of the group; if empty, it is derived from *index*."""
-    index: Positions
+    index: Positions | None
+    """Position of the group; None if the child is the owner of the group, which has the name that the Job controller gives it."""
 
 
 def _unchanged(error: FieldError) -> FieldError:

@@ -6,19 +6,28 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from kubeapi.decode import Json
+from kubeapi.versions.releases import TODAY
 
 
 class Known:
     """Objects as plain JSON, by API group, kind, namespace and name.
 
     *inputs* are the objects that are compiled, *further* other existing objects.  *levels* has the node label of each topology
-    level for which another scheduler has its own name.  If two objects have the same name, the first one is used.
+    level for which another scheduler has its own name.  *kubernetes* is the minor version of Kubernetes whose controllers are modelled
+    and whose API server gets the created objects.  If two objects have the same name, the first one is used.
     """
 
-    __slots__ = ("_inputs", "_objects", "levels")
+    __slots__ = ("_inputs", "_objects", "kubernetes", "levels")
 
-    def __init__(self, inputs: Iterable[Json] = (), further: Iterable[Json] = (), levels: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        inputs: Iterable[Json] = (),
+        further: Iterable[Json] = (),
+        levels: Mapping[str, str] | None = None,
+        kubernetes: int = TODAY,
+    ) -> None:
         self.levels: Mapping[str, str] = dict(levels or {})
+        self.kubernetes = kubernetes
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
         self._inputs = {name for each in inputs if (name := self._add(each)) is not None}
         for each in further:
