@@ -13,7 +13,7 @@ from tests.validators.judging import composite, manifest, pod_group, reported_er
 from validators import pipeline
 from validators.gates import Gates
 from validators.model.templates import Templates
-from validators.rules.base import Operation, Settings, Severity
+from validators.rules.base import Operation, Profile, Settings, Severity
 
 
 def test_a_wrong_type_ends_the_judging() -> None:
@@ -119,6 +119,52 @@ class TestSettings:
         old, new = (composite("a", schedulingPolicy={"gang": {"minGroupCount": count}}) for count in (2, 1))
 
         assert want == reported_errors(new, old=old, minor=minor)
+
+    @pytest.mark.parametrize(
+        ("rule", "spec", "want"),
+        [
+            # In profile kep and in profile upstream, each with 1.37 and with 1.38.
+            ("priority-range", {"priority": 2_000_000_000}, ("error", "warning", "error", "")),
+            ("priority-range", {"priorityClassName": "system-node-critical"}, ("error", "warning", "", "")),
+            ("all-needs-gang", {"disruptionMode": {"all": {}}, "schedulingPolicy": {"basic": {}}}, ("error", "error", "", "error")),
+        ],
+    )
+    def test_rules_have_the_versions_that_have_them(self, rule: str, spec: dict[str, Any], want: tuple[str, ...]) -> None:
+        new = pod_group("a", **spec)
+        results = [
+            next((severity for severity, name, _ in reported_errors(new, minor=minor, profile=profile) if name == rule), "")
+            for profile in (Profile.KEP, Profile.UPSTREAM)
+            for minor in (37, 38)
+        ]
+
+        assert list(want) == results
+
+    def test_what_was_stored_before_is_refused_only_where_the_api_server_refuses_it(self) -> None:
+        """Of what 1.37 accepts, 1.38 tolerates mode All without a gang and several policies, and not a gang above another policy."""
+
+        def stored(**root: Any) -> dict[str, Any]:
+            leaf = {"name": "leaf", "schedulingPolicy": {"basic": {}}, "disruptionMode": {"all": {}}, "preemptionPolicy": "Never"}
+            return manifest("Workload", "w", {"compositePodGroupTemplates": [{"name": "root", "podGroupTemplates": [leaf], **root}]})
+
+        for policy, on_creation, on_update in (
+            ({"basic": {}}, {"all-needs-gang", "priority-uniform"}, set()),
+            ({"gang": {"minGroupCount": 1}}, {"all-needs-gang", "priority-uniform", "gang-nesting"}, {"gang-nesting"}),
+        ):
+            old = stored(schedulingPolicy=policy)
+            new = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
+            judged = {"minor": 38, "profile": Profile.UPSTREAM}
+            assert on_creation == {rule for _, rule, _ in reported_errors(new, **judged)}
+            assert on_update == {rule for _, rule, _ in reported_errors(new, old=old, **judged)}
+            assert reported_errors(new, minor=37, profile=Profile.UPSTREAM) == []
+
+    @pytest.mark.parametrize(
+        ("changed", "want"), [({}, []), ({"suspend": True}, [("error", "job-scheduling", "spec.scheduling.disruptionMode")])]
+    )
+    def test_a_stored_job_is_judged_again_if_its_spec_changes(self, changed: dict[str, Any], want: list[tuple[str, str, str]]) -> None:
+        old = manifest("Job", "j", {"scheduling": {"disruptionMode": {"all": {}}}, "template": {"spec": {}}})
+        new = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}, "spec": {**old["spec"], **changed}}
+
+        assert want == reported_errors(new, old=old, minor=38)
 
     def test_a_field_whose_gate_is_off_counts_as_absent_and_is_warned_of(self) -> None:
         new = pod_group("a", preemptionPolicy="never")

@@ -14,9 +14,10 @@ from kubeapi.meta import replaced
 from kubeapi.workloads import Basic, CompositePodGroupTemplate, PodGroupTemplate, Shape, Workload, WorkloadSpec
 from validators import gates as names
 from validators.gates import Gates
+from validators.model.job_parts import job_part
 from validators.model.objects import Object
 from validators.model.templates import COMPOSITES, LEAVES, SPEC
-from validators.model.views import Job, Pod
+from validators.model.views import CronJob, JobSpec, Pod
 
 Dropped = list[tuple[FieldPath, str]]
 """The dropped fields, each with the gate that is off."""
@@ -48,15 +49,22 @@ def drop_disabled_fields(new: Object, old: Object | None, gates: Gates) -> tuple
 
 
 def _drop_in_pod_or_job(new: Object, old: Object | None, gates: Gates, dropped: Dropped) -> Object:
-    if isinstance(new, Job) and new.spec.scheduling is not None and not gates.enabled(names.WITH_JOB):
-        if not (isinstance(old, Job) and old.spec.scheduling is not None):
-            dropped.append((SPEC / "scheduling", names.WITH_JOB))
-            return replaced(new, spec=replaced(new.spec, scheduling=None))
+    job, before = job_part(new), job_part(old)
+    if job is not None and job.spec.scheduling is not None and not gates.enabled(names.WITH_JOB):
+        if before is None or before.spec.scheduling is None:
+            dropped.append((job.path("scheduling"), names.WITH_JOB))
+            return _without_scheduling(new, replaced(job.spec, scheduling=None))
     if isinstance(new, Pod) and new.spec.scheduling_group is not None and not gates.enabled(names.GENERIC_WORKLOAD):
         if not (isinstance(old, Pod) and old.spec.scheduling_group is not None):
             dropped.append((SPEC / "schedulingGroup", names.GENERIC_WORKLOAD))
             return replaced(new, spec=replaced(new.spec, scheduling_group=None))
     return new
+
+
+def _without_scheduling(new: Object, spec: JobSpec) -> Object:
+    if isinstance(new, CronJob):
+        return replaced(new, spec=replaced(new.spec, job_template=replaced(new.spec.job_template, spec=spec)))
+    return replaced(new, spec=spec)
 
 
 def _dropped_fields(new: Shape, old: Shape | None, gates: Gates, path: FieldPath, dropped: Dropped, *, leaf: bool) -> dict[str, object]:

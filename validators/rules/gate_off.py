@@ -6,7 +6,7 @@ from validators.rules.base import SHAPED, About, Example, Profile, Rule, Severit
 
 RULE = Rule(
     id="gate-off",
-    kinds=SHAPED | {"Pod", "Job"},
+    kinds=SHAPED | {"Pod", "Job", "CronJob"},
     about=About.SHAPE,
     profile=Profile.KEP,
     severity=Severity.WARNING,

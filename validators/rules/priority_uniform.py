@@ -50,7 +50,8 @@ def _fix(templates: Templates, values: Collection[tuple[str, ...]]) -> Fix | Non
 def _values(shape: LeafShape | CompositeShape, *, with_policy: bool) -> tuple[str, ...]:
     """Return priority class, number and, if wanted, preemption policy in words."""
     values = shape.priority_class_name or "no class", "no number" if shape.priority is None else str(shape.priority)
-    return (*values, shape.preemption_policy or "no policy") if with_policy else values
+    policy = "no policy" if shape.preemption_policy is None else shape.preemption_policy or "an empty policy"
+    return (*values, policy) if with_policy else values
 
 
 _POLICY = """\

@@ -12,9 +12,9 @@ from kubeapi.workloads import Workload
 from validators import field
 from validators.field import FieldError
 from validators.model import traits
+from validators.model.job_parts import job_part
 from validators.model.objects import KINDS
 from validators.model.templates import SPEC
-from validators.model.views import Job
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, PODS, About, Context, Example, Rule
 
@@ -45,9 +45,9 @@ def check(context: Context) -> Iterator[FieldError]:
         yield from _references(new)
     if isinstance(new, (Workload, PodGroup, CompositePodGroup)):
         yield from _shapes(context)
-    if isinstance(new, Job) and new.spec.scheduling is not None:
-        yield from checks.empty_keys(SPEC.join(("scheduling", "schedulingConstraints")), new.spec.scheduling.scheduling_constraints)
-        yield from checks.empty_claim_names(SPEC.join(("scheduling", "resourceClaims")), new.spec.scheduling.resource_claims)
+    if (job := job_part(new)) is not None and job.spec.scheduling is not None:
+        yield from checks.empty_keys(job.path("scheduling", "schedulingConstraints"), job.spec.scheduling.scheduling_constraints)
+        yield from checks.empty_claim_names(job.path("scheduling", "resourceClaims"), job.spec.scheduling.resource_claims)
     if new.kind in PODS:
         yield from _old_reference(context)
 

@@ -6,14 +6,15 @@ from typing import Any
 
 import yaml
 
+from kubeapi.versions.releases import TODAY
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known
 
 
-def compiled(text: str, *, further: str = "", levels: dict[str, str] | None = None, **expected: Any) -> Compiled:
+def compiled(text: str, *, further: str = "", levels: dict[str, str] | None = None, kubernetes: int = TODAY, **expected: Any) -> Compiled:
     """Compile the first object of *text*; its other objects and those of *further* are known."""
     documents = [each for each in yaml.safe_load_all(text) if each]
-    known = Known(documents, [each for each in yaml.safe_load_all(further) if each], levels)
+    known = Known(documents, [each for each in yaml.safe_load_all(further) if each], levels, kubernetes)
     result = compile_object(documents[0], known, CompileOptions(**expected))
     assert result is not None
     return result

@@ -97,3 +97,51 @@ def test_a_cronjobs_job_is_a_root():
     )
 
     assert ["train-workers-1"] == names(result, "Workload")
+
+
+NAMED = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train-0
+  namespace: research
+  annotations: {scheduling.k8s.io/workload-name: leaves, scheduling.k8s.io/group-template-name: workers}
+spec:
+  parallelism: 2
+  template: {spec: {containers: [{name: main, image: train}]}}
+"""
+LEAVES = """
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: leaves, namespace: research}
+spec:
+  podGroupTemplates:
+  - {name: workers, schedulingPolicy: {gang: {minCount: 2}}}
+"""
+
+
+def test_a_job_without_an_owner_names_its_workload_from_1_38_on():
+    before, after = (sound(NAMED, further=LEAVES, groups=True, kubernetes=minor) for minor in (37, 38))
+
+    assert ["train-0"] == names(before, "Workload")
+    assert [] == names(after, "Workload")
+    assert {"workloadName": "leaves", "templateName": "workers"} == after.objects[0]["spec"]["workloadRef"]
+
+
+def test_jobs_of_one_template_have_groups_of_their_own_from_1_38_on():
+    other = NAMED.replace("train-0", "train-1")
+    groups = [names(sound(each, further=LEAVES, groups=True, kubernetes=38), "PodGroup") for each in (NAMED, other)]
+
+    assert groups[0] != groups[1]
+    with_uid = NAMED.replace("name: train-0", "name: train-0\n  uid: uid-1")
+    assert ["leaves-workers-84578459db"] == names(sound(with_uid, further=LEAVES, groups=True, kubernetes=38), "PodGroup")
+
+
+def test_children_of_a_jobset_name_what_their_version_requires():
+    for minor, more in ((37, set()), (38, {"scheduling.k8s.io/workload-name"})):
+        result = sound(JOBSET, groups=True, delegated=True, kubernetes=minor)
+        linkage = {"scheduling.k8s.io/group-template-name", "scheduling.k8s.io/parent-compositepodgroup"} | more
+        (child,) = (each for each in result.objects if each["kind"] == "Job")
+        assert linkage == {key for key in child["metadata"]["annotations"] if key.startswith("scheduling.k8s.io/")}
+        composites = {each["apiVersion"] for each in result.objects if each["kind"] == "CompositePodGroup"}
+        assert {"scheduling.k8s.io/v1beta1" if minor == 38 else "scheduling.k8s.io/v1alpha3"} == composites
