@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests import builders
 from tests.webhooks.test_review import envelope
 from validators.lookup import NOTHING
 from validators.rules.base import Settings
@@ -21,13 +22,7 @@ def answered(record: object, options: replay.Options = OPTIONS) -> dict[str, Any
 
 
 def pod_group(**spec: Any) -> dict[str, Any]:
-    policy = {"schedulingPolicy": {"gang": {"minCount": 1}}}
-    return {
-        "apiVersion": "scheduling.k8s.io/v1beta1",
-        "kind": "PodGroup",
-        "metadata": {"name": "a", "namespace": "default"},
-        "spec": policy | spec,
-    }
+    return builders.pod_group("a", 1, version="v1beta1", **spec)
 
 
 def test_a_bare_review_is_validated() -> None:
