@@ -190,7 +190,7 @@ SURE = {
 
 
 @pytest.mark.parametrize(("mine", "hard", "used"), SURE.values(), ids=SURE)
-def test_objects_that_may_exist_already_are_refused_if_there_is_too_little_in_any_case(mine, hard, used):
+def test_objects_that_may_exist_are_refused_if_the_quota_is_too_small_in_any_case(mine, hard, used):
     status, answer = fit(mine, [*CLUSTER, quota(used, **hard)])
     assert (1, 1) == (status, len({each["reason"] for each in answer["refused"]}))
 

@@ -112,7 +112,7 @@ def told(objects):
     return objects
 
 
-def test_a_tree_is_neither_reported_nor_taken_back_while_objects_are_missing_that_decide():
+def test_a_tree_is_neither_reported_nor_cleared_while_objects_are_missing():
     validity = Validity(Gates())
     held = {"postponed": lambda tree: "a" in {each.group.metadata.name for each in tree.nodes}}
     assert () == validity.reconcile(trees(*circle()), 0.0, **held).writes
