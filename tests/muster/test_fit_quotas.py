@@ -10,13 +10,9 @@ from tests.muster.simulated import node
 from tests.muster.test_pod_admission import fit
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest, owned
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 CLAIM = "PersistentVolumeClaim"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def named(kind, name, version="v1", **fields):
