@@ -6,7 +6,7 @@ Source: Kubernetes 1.37.1, ``pkg/features``; KEP-4671 for 1.35's WorkloadBasicPo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 GENERIC_WORKLOAD = "GenericWorkload"
 TOPOLOGY = "TopologyAwareWorkloadScheduling"
@@ -56,6 +56,10 @@ class Gates:
             elif state[name] and missing:
                 raise GateError(f"no API server starts with {name} on and {' and '.join(missing)} off: switch {name} off too")
         return cls(frozenset(name for name, on in state.items() if not on))
+
+    def switched(self, switches: Mapping[str, bool]) -> Gates:
+        """Return these gates after *switches*.  Raises GateError as ``from_switches`` does."""
+        return Gates.from_switches([*dict.fromkeys(self.off, False).items(), *switches.items()])
 
     def enabled(self, name: str) -> bool:
         """Return whether the gate is on."""

@@ -59,7 +59,7 @@ def test_gates_of_a_record() -> None:
         pytest.param(b"4", "AdmissionReview", id="a number"),
         pytest.param({"review": {}}, "must be an AdmissionReview", id="no review"),
         pytest.param({"review": json.loads(envelope()), "path": "/elsewhere"}, "path must be one of", id="another path"),
-        pytest.param({"review": json.loads(envelope()), "gates": ["x"]}, "gates must be", id="gates in a list"),
+        pytest.param({"review": json.loads(envelope()), "gates": ["x"]}, "gates: must be", id="gates in a list"),
         pytest.param({"review": json.loads(envelope()), "gates": {"Nope": True}}, "no feature gate 'Nope'", id="an unknown gate"),
         pytest.param({"review": json.loads(envelope()), "objects": {}}, "objects must be a list", id="objects in a map"),
         pytest.param(b'{"review":' * 50_000, "not JSON", id="nested without end"),
