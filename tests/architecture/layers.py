@@ -62,6 +62,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"groups", "changes"}),
         frozenset({"constraints"}),
         frozenset({"cause"}),
+        frozenset({"removed_causes"}),
     ),
     "scheduler_core.wording": (
         frozenset({"sentences", "filter_words", "nouns", "truncation"}),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.request import SimulationRequest
+    from validators.gates import Gates
 
 FORMATS = ("text", "json", "html")
 
@@ -104,6 +105,8 @@ def fit(  # noqa: PLR0913 - one parameter an option
     forms = {each for each, _ in files}
     creation = pod_creation.from_options(given, _gang(gang=gang, topology=topology))
     request, progress = dataclasses.replace(request_of(given), only_own=True), Progress("fit")
+    if creation.gang is not None:
+        _refuse_gates_off(request.cycle.gates, creation.gang)
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         inputs = _inputs(paths, objects, known, creation, progress)
@@ -123,7 +126,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     import dataclasses
 
     from muster.commands.fit import verdict
-    from muster.commands.fit.change_for_all import change_for_all, clause
+    from muster.commands.fit.change_for_all import change_for_all, clause, with_change
     from muster.commands.fit.verdict import Kind
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.simulate import own_objects, simulation
@@ -150,6 +153,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         change = change_for_all(own, mine, snapshot, inputs.objects, request, kinship)
         progress.end()
     if change is not None:
+        answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
         judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins), change.remedy.change)
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, None if change is None else change.remedy)
 
@@ -173,3 +177,11 @@ def _gang(*, gang: bool, topology: str | None) -> Gang | None:
     if topology is not None and content.label_key(topology):
         raise click.BadParameter(f"{topology!r} must be the key of a node label", param_hint="--topology")
     return Gang(topology or "") if gang else None
+
+
+def _refuse_gates_off(gates: Gates, gang: Gang) -> None:
+    from validators.gates import GENERIC_WORKLOAD, TOPOLOGY
+
+    for name, option in ((GENERIC_WORKLOAD, "--gang"), *(((TOPOLOGY, "--topology"),) if gang.topology else ())):
+        if not gates.enabled(name):
+            raise click.UsageError(f"{option} needs the feature gate {name}, which --gates switches off")
