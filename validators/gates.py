@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kubeapi.versions import releases
 
@@ -88,6 +88,10 @@ class Gates:
             elif state[name] and missing:
                 raise GateError(f"no API server starts with {name} on and {' and '.join(missing)} off: switch {name} off too")
         return cls(frozenset(name for name, on in state.items() if not on), switches)
+
+    def switched(self, switches: Mapping[str, bool], minor: int | None = None) -> Gates:
+        """Return these gates after *switches*, of Kubernetes 1.*minor*.  Raises GateError as ``from_switches`` does."""
+        return Gates.from_switches([*dict.fromkeys(self.off, False).items(), *switches.items()], minor)
 
     def enabled(self, name: str) -> bool:
         """Return whether the gate is on."""

@@ -11,7 +11,7 @@ import click
 from muster import standard_output
 from validators import rule_options
 from validators.gates import Gates
-from validators.options import FILE, Option, OptionType, Value
+from validators.options import FILE, NAME, Option, OptionType, Value
 from validators.rules.base import Settings, Severity
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -87,6 +87,8 @@ def _click_type(kind: OptionType[Any]) -> click.ParamType[Any] | None:
     return click.IntRange(low, int(high)) if isinstance(low, int) else click.FloatRange(low, high)
 
 
+KUBECONFIG = Option("--kubeconfig", FILE, "Kubeconfig of the cluster.", unset="as for kubectl")
+CONTEXT = Option("--context", NAME, "Context of the kubeconfig.", unset="the current context")
 profile = click_option(rule_options.PROFILE, default=rule_options.PROFILE.default, is_read=False)
 kubernetes = click_option(rule_options.KUBERNETES, default=rule_options.KUBERNETES.default, is_read=False)
 gates = click_option(rule_options.GATES, is_read=False)

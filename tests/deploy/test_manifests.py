@@ -163,7 +163,7 @@ def test_an_object_is_sent_once_whatever_the_label_of_its_namespace(objects):
     assert {(kind, mode, *what) for kind, _, *what in found for mode in ("", *Enforcement)} == {*found}
 
 
-def test_groups_fail_closed_only_where_they_can_be_refused_and_the_rest_opens_where_requested():
+def test_groups_fail_closed_only_where_they_can_be_refused():
     for _, entry in entries(BASE):
         assert ("Ignore" if modes_selected(entry) <= {"warn", "audit"} else "Fail") == entry["failurePolicy"]
     assert {"Ignore"} == {entry["failurePolicy"] for _, entry in entries(PODS)}

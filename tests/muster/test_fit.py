@@ -15,14 +15,10 @@ from tests.muster.simulated import gang, node, pod
 from tests.muster.test_simulate_controllers import FALSE_GREENS, TEMPLATE, deployment, job, manifest, owned
 from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_slice
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODES = [node("n1", rack="a"), node("n2", rack="b")]
 LOW = {"priority": -1}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def saved(name, objects):

@@ -20,17 +20,13 @@ from scheduler_core.whatif.remedies.smallest_change import SmallestChange
 from tests.muster.simulated import gang, node, pod, single_left
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 Json = dict[str, Any]
 NODES = [node("n1", rack="a"), node("n2", rack="b")]
 """Each node has room for two of the pods."""
 LOW = {"priority": -10}
 CORDONED = {"spec": {"unschedulable": True}}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def fit(mine: list[Json], cluster: list[Json], *options: str) -> Json:

@@ -12,13 +12,9 @@ from muster import cli
 from tests.muster.simulated import node, pod
 from tests.muster.test_simulate_controllers import RUN_ONCE, deployment, job, owned
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODES = [node("n1", cpu="8"), node("n2", cpu="8")]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def fit(mine, cluster, *options):

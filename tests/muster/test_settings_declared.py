@@ -105,7 +105,7 @@ def literals(source: str, names: frozenset[str]) -> Iterator[str]:
             yield from (f"{ast.unparse(node.args[0])}" for each in node.keywords if each.arg == "default" and written(each.value))
 
 
-def test_every_option_of_the_webhook_server_is_declared_and_has_no_default_of_its_own():
+def test_every_option_of_the_webhook_server_is_declared_without_own_default():
     options = {each.name: each for each in serve.command.params if isinstance(each, click.Option) and each.name != "help"}
     given = {field: option for field, option in of_webhooks.OPTIONS.items() if option.flag}
 

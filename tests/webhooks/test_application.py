@@ -437,7 +437,7 @@ def test_chunks_do_not_announce_a_size_and_count_all_the_same():
     assert {"small": (0, 0), "large": (0, 0)} == last
 
 
-def test_large_requests_are_processed_one_at_a_time_the_smallest_first_and_small_ones_do_not_wait():
+def test_large_requests_are_processed_one_by_one_and_small_ones_do_not_wait():
     order, running, release, begun = [], [], threading.Event(), threading.Event()
 
     def slow(environ, start_response):
@@ -500,7 +500,7 @@ def test_the_beat_stops_while_no_thread_is_free():
     assert asyncio.run(run())
 
 
-def test_a_large_request_lets_other_threads_run_soon_and_is_not_held_up_by_garbage_collection():
+def test_a_large_request_yields_to_other_threads_without_garbage_collection():
     usual, seen = (sys.getswitchinterval(), True), {}
 
     def state(environ, start_response):

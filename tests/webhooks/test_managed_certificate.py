@@ -257,7 +257,7 @@ def test_a_lost_race_is_logged_and_counted_and_the_state_is_read_again(tmp_path,
 
 @pytest.mark.parametrize("leading", [True, False])
 @pytest.mark.parametrize("days", [1000, -1000])
-def test_a_clock_that_is_wrong_is_logged_and_measured_and_that_of_the_api_server_is_used(tmp_path, monkeypatch, days, leading):
+def test_a_wrong_clock_is_logged_and_measured_and_the_api_servers_is_used(tmp_path, monkeypatch, days, leading):
     right, there = BaseHTTPRequestHandler.date_time_string, dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
 
     def wrong(*_):

@@ -102,7 +102,7 @@ def _gates(before: Gates, value: Gates | Mapping[str, bool]) -> Gates:
     if isinstance(value, Gates):
         return value
     try:
-        return Gates.from_switches([*dict.fromkeys(before.off, False).items(), *value.items()])
+        return before.switched(value)
     except GateError as error:
         raise InvalidOptions(f"option {GATES.key}: {error}") from None
 

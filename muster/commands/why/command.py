@@ -34,8 +34,8 @@ ROLES = "deploy/why/rbac.yaml"
 )
 @click.argument("words", metavar="[KIND/]NAME", nargs=-1, required=True)
 @click.option("--namespace", "-n", metavar="NAMESPACE", help="Namespace of the object.  [default: that of the context, or default]")
-@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster.  [default: as for kubectl]")
-@click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current context]")
+@click_option(options.KUBECONFIG)
+@click_option(options.CONTEXT)
 @click.option(
     "--explain",
     default=AUTO,

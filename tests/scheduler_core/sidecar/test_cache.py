@@ -294,7 +294,7 @@ def test_images_are_those_that_load_finds(data):
         assert repr(bonuses[0]) == repr(bonuses[1])
 
 
-def test_image_of_no_pod_does_not_change_the_placement_state_and_another_only_changes_scores():
+def test_image_of_a_pod_changes_scores_and_that_of_no_pod_changes_nothing():
     server, store = full(node("n1"), node("n2"), wearing("a", "a:1", on="n1"), wearing("b", "a:1"))
     before, changes = store.usage.placement_state(), store.reporter.change_count
     server.put(shown("n2", "other:1"))
