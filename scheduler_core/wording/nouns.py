@@ -8,7 +8,10 @@ SHOWN = 4
 """Maximum number of domains, groups or reasons in a list; the rest is counted."""
 VALUES = 3
 """Maximum number of values of a node label that are named."""
-_REGULAR = frozenset({"node", "rack", "zone", "region", "block", "superblock", "row", "room", "building", "datacenter", "spine", "host"})
+_REGULAR = frozenset(
+    {"node", "host", "rack", "row", "room", "hall", "building", "datacenter", "zone", "region"}
+    | {"block", "superblock", "subblock", "spine", "partition", "segment", "pool", "domain"}
+)
 """Levels whose name has a regular plural; that of other keys need not be a word."""
 
 

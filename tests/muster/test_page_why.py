@@ -90,6 +90,18 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
             id="promised to others",
         ),
         pytest.param(
+            [*paged.evicting(), machine("closed", cordoned=True), *gang("small", 2, cpu="1", priority=1)],
+            "small",
+            "No cpu is free on nodes that its pods can use, apart from the capacity for nominated pods; 2 are needed",
+            id="promised to others, and a node that it cannot use",
+        ),
+        pytest.param(
+            [machine("n", cordoned=True, labels={RACK: "r1"}), *gang("job", 1, key=RACK)],
+            "job",
+            "No rack can hold its pod",
+            id="one pod that no rack can hold",
+        ),
+        pytest.param(
             [*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), key="")],
             "t",
             "A pod of g0 requests 3 cpu, more than any node has (2)",

@@ -74,6 +74,12 @@ def violations(number):
             id="members of a group",
         ),
         pytest.param(
+            (MembersGated((GatedPod("ml/a", ("g",)), GatedPod("ml/b", ("g",)))),),
+            (MembersGated((GatedPod("ml/b", ("g",)), GatedPod("ml/c", ("g",)))),),
+            (MembersGated((GatedPod("ml/b", ("g",)), GatedPod("ml/c", ("g",)))),),
+            id="members of which one is stated, and another is not",
+        ),
+        pytest.param(
             (PodsLeftOut(1, (ClaimFull(NamedClaim("ml/c", None), None),)),),
             (ClaimFull(NamedClaim("ml/c", None), None),),
             (),

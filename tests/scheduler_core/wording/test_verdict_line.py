@@ -304,6 +304,19 @@ def test_the_cause_that_the_change_removes_decides_and_not_another_filter():
     assert "node selector a=true" in verdict_line((cause,), DroppedSelectors(owner, node_selector=True, node_affinity=False))
 
 
+def test_the_clause_that_decides_is_first_and_a_condition_last():
+    taint, cordoned = UntoleratedTaint(Taint("t", "NoSchedule"), NodeCount(1, 6)), Cordoned(NodeCount(3, 6))
+    selector = NodeAffinityMismatch(NodeCount(2, 6), (("a", "true"),))
+    cause = refused(selector, taint, cordoned, nodes=6, relaxation=DroppedFilter(cordoned, 1))
+    tainted, selected = "1 of 6 nodes has the untolerated taint t:NoSchedule", "2 of 6 nodes do not match its node selector a=true"
+    condition = "only 1 of 2 pods would fit if 3 of 6 nodes were uncordoned"
+
+    owner = Name("Pod", "ml", "p")
+    assert verdict_line((cause,)).endswith(f": {selected}; {tainted}; {condition}")
+    assert verdict_line((cause,), ToleratedTaint(taint.taint, owner)).endswith(f": {tainted}; {selected}; {condition}")
+    assert verdict_line((cause,), UncordonedNodes(("n1",))).endswith(f": {selected}; {tainted}; {condition}")
+
+
 def test_the_filter_without_which_a_gang_would_fit_decides_too():
     selector = NodeAffinityMismatch(NodeCount(3, 4), (("a", "x" * 100),))
     large = [RequestTooLarge("cpu", 2000, 1000, ComparedNodes.USABLE) for _ in range(3)]
