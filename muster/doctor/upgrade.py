@@ -1,29 +1,29 @@
-"""Answers of the API server of a newer version about the stored objects of a cluster."""
+"""Answers of a newer version of Kubernetes about the stored objects of a cluster."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kubeapi.versions import releases
 from muster.doctor.control_plane import observed_api_server
 from muster.doctor.world import Item, World
-from validators import pipeline
 from validators.field import FieldError
 from validators.gates import NEEDS, Gates
-from validators.lookup import KnownObjects
-from validators.rules.base import Operation, Profile, Settings, Severity
+from validators.migrate.stored_objects import StoredObjects
+from validators.rules.base import Operation
 
 KINDS = ("Workload", "CompositePodGroup", "PodGroup", "Job", "CronJob")
 """Kinds whose rules depend on the version, parents first."""
+Errors = tuple[FieldError, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refusal:
-    """Object of which the API server of the newer version refuses a request, and the errors, in order of field path."""
+    """Object that the newer version refuses in some way, and its errors, in order of field path."""
 
     item: Item
-    errors: tuple[FieldError, ...]
+    errors: Errors
 
     @property
     def field(self) -> str:
@@ -38,41 +38,43 @@ class Refusal:
 
 def refused_updates(world: World) -> Iterator[Refusal]:
     """Yield the stored objects of which every update is refused, even one that changes only a label."""
-    yield from _refused(world, Operation.UPDATE)
+    stored = _stored(world)
+    return _refused(world, lambda item: stored.errors(item.content, Operation.UPDATE))
 
 
 def refused_creations(world: World) -> Iterator[Refusal]:
-    """Yield the stored objects that could not be created again, although their own version accepts them."""
-    stuck = {refusal.item.label for refusal in refused_updates(world)}
-    present = {refusal.item.label for refusal in _refused(world, Operation.CREATE, _present(world))}
-    yield from (each for each in _refused(world, Operation.CREATE) if each.item.label not in stuck | present)
+    """Yield the stored objects that can be updated but not created again, although their own version would create them."""
+    stored, present = _stored(world), _present(world)
+
+    def errors(item: Item) -> Errors:
+        if stored.errors(item.content, Operation.UPDATE) or stored.errors(item.content, Operation.CREATE, present):
+            return ()
+        return stored.errors(item.content, Operation.CREATE)
+
+    return _refused(world, errors)
+
+
+def unplaced_groups(world: World) -> Iterator[Refusal]:
+    """Yield the stored groups because of which the newer scheduler places no group of their trees."""
+    stored = _stored(world)
+    return _refused(world, lambda item: stored.tree_errors(item.content))
+
+
+def _refused(world: World, errors_of: Callable[[Item], Errors]) -> Iterator[Refusal]:
+    for kind in KINDS:
+        for item in world.of_kind(kind):
+            if errors := errors_of(item):
+                yield Refusal(item, errors)
+
+
+def _stored(world: World) -> StoredObjects:
+    server = observed_api_server(world)
+    known = server.gates if server is not None else None
+    off = frozenset(name for name in NEEDS if known is not None and not known.get(name, False))
+    return StoredObjects((each.content for kind in KINDS for each in world.of_kind(kind)), world.upgrade_to, Gates(off))
 
 
 def _present(world: World) -> int:
     server = observed_api_server(world)
     minor = server.minor if server is not None else 0
     return min(max(minor or releases.TODAY, releases.OLDEST), releases.NEWEST)
-
-
-def _refused(world: World, operation: Operation, minor: int = 0) -> Iterator[Refusal]:
-    settings = Settings(profile=Profile.UPSTREAM, minor=minor or world.upgrade_to, gates=_gates(world))
-    stored = [each for kind in KINDS for each in world.of_kind(kind)]
-    lookup = KnownObjects(filter(None, (pipeline.decode_for_lookup(each.content) for each in stored)), complete=False)
-    for item in stored:
-        violations = pipeline.validate(
-            item.kind,
-            item.content,
-            item.content if operation is Operation.UPDATE else None,
-            operation,
-            api_version=str(item.content.get("apiVersion")),
-            settings=settings,
-            lookup=lookup,
-        )
-        if errors := tuple(each.error for each in violations if each.severity is Severity.ERROR):
-            yield Refusal(item, errors)
-
-
-def _gates(world: World) -> Gates:
-    server = observed_api_server(world)
-    known = server.gates if server is not None else None
-    return Gates(frozenset(name for name in NEEDS if known is not None and not known.get(name, False)))

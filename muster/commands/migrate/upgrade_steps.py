@@ -13,7 +13,8 @@ from kubeapi.versions import served
 from muster.commands.snapshot import live_cluster
 from muster.render.problem_words import object_words, problem_words
 from validators.field import FieldError
-from validators.migrate.recreate import KINDS, Action, Content, Recreation, Step, name_of
+from validators.migrate.recreate import KINDS, Action, Recreation, Step
+from validators.migrate.stored_objects import Content, name_of
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
