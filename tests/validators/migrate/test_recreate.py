@@ -90,7 +90,7 @@ def test_a_controller_that_owns_an_object_owns_the_new_one():
 
 
 @pytest.mark.parametrize(
-    ("parent", "mode", "child", "child_mode"), itertools.product(POLICIES, ("all", "single"), POLICIES, ("all", "single"))
+    ("parent", "mode", "child", "child_mode"), [*itertools.product(POLICIES, ("all", "single"), POLICIES, ("all", "single"))]
 )
 def test_whatever_is_created_is_legal_in_both_versions(parent, mode, child, child_mode):
     old = workload(leaf_template("workers", child, child_mode), leaf_template("driver", "gang", "all"), parent=parent, mode=mode)
