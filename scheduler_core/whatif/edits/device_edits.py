@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from kubeapi.nodes import Taint
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
-from scheduler_core.cluster.cluster import Key
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.whatif.edits.edits import MORE_STORAGE, RELAXED, Rewritten, Weight
 from scheduler_core.whatif.edits.node_templates import Content, section

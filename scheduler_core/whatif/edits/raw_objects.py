@@ -10,7 +10,8 @@ from kubeapi.gather import gather
 from kubeapi.gathered import GatheredObjects, Given
 from kubeapi.names import CLUSTER_SCOPED
 from scheduler_core.cluster.accepted import accepted_content
-from scheduler_core.cluster.cluster import Cluster, Key, named_objects
+from scheduler_core.cluster.cluster import Cluster, named_objects
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.decision import Step
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_templates import OWNERS, Content, belongs_to_its_node
@@ -68,7 +69,7 @@ class Book:
 
     def cluster(self, snapshot: ClusterSnapshot) -> Cluster:
         """Return the cluster of these objects, of which *snapshot* was made."""
-        return Cluster.of_snapshot(snapshot, self._objects)
+        return Cluster(snapshot, self._objects)
 
     def _mentioning(self, words: tuple[str, ...]) -> list[GatheredObjects]:
         """Return the pods whose text contains one of *words*: of many pods, only these are parsed."""

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.nodes import Taint
-from scheduler_core.cluster.cluster import Key
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage

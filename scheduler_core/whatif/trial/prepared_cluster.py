@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from kubeapi.meta import replaced
-from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.cluster import Cluster, renumbered
 from scheduler_core.cycle.claim_consumers import ClaimConsumers
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.complete import Complete
@@ -61,12 +61,15 @@ class Fork:
     """The cluster after some steps.
 
     Attributes:
-        snapshot: its nodes, with the pods of the root, nominated pods and changed ones; with all pods if they are counted again.
+        snapshot: its nodes, with the pods of the root, nominated pods and changed ones; all pods if *counted*.
         entity: the root as in the queue; None if it is not ready.
         state: the placement state, of which only ``leaving`` and ``coming`` differ.
         solvers: solvers for that state, which cache results, by maximum search steps.
         leaving: pods of other roots that the steps remove or replace.
         coming: the same pods after the steps.
+        counted: whether the snapshot has all pods, because they are counted again in the state.
+
+    Indices of nodes in its pods are those of its own nodes.
 
     """
 
@@ -76,6 +79,7 @@ class Fork:
     solvers: dict[int, Greedy]
     leaving: tuple[PodRecord, ...] = ()
     coming: tuple[PodRecord, ...] = ()
+    counted: bool = False
 
 
 class PreparedCluster:
@@ -128,10 +132,10 @@ class PreparedCluster:
         adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
         if not adds and not (self.related and any(map(self._respecifies, steps))):
             return self._with_shared_state(steps, parent, alike)
-        if self.related or self.unchanged.state.ledger.ports or parent.leaving or self._others_in(steps):
+        if self.related or self.unchanged.state.ledger.ports or parent.counted or parent.leaving or self._others_in(steps, parent):
             snapshot = _all_alike(self._after(self._counted(parent), steps), alike)
             entity = self._entity(self._of_root(snapshot), steps, parent, alike)
-            return Fork(snapshot, entity, self._new_state(snapshot), {})
+            return Fork(snapshot, entity, self._new_state(snapshot), {}, counted=True)
         snapshot = self._after(parent.snapshot, steps)
         return Fork(snapshot, self._entity(snapshot, steps, parent, alike), self._with_sums(snapshot), {})
 
@@ -173,33 +177,44 @@ class PreparedCluster:
 
     def _with_shared_state(self, steps: Sequence[Step], parent: Fork, alike: Mapping[str, str]) -> Fork:
         before = {pod.key: pod for pod in parent.leaving}
-        changed = before | self._others_in(steps)
+        changed = before | self._others_in(steps, parent)
         known = parent.snapshot
         if added := tuple(pod for key, pod in changed.items() if key not in before):
             known = dataclasses.replace(known, pods=(*known.pods, *added))
         snapshot = _all_alike(self._after(known, steps), alike)
         coming = tuple(pod for pod in snapshot.pods if pod.key in changed) if changed else ()
         entity = self._entity(snapshot, steps, parent, alike)
-        return Fork(snapshot, entity, parent.state, parent.solvers, tuple(changed.values()), coming)
+        return Fork(snapshot, entity, parent.state, parent.solvers, tuple(changed.values()), coming, parent.counted)
 
     def _counted(self, fork: Fork) -> ClusterSnapshot:
-        """Return the snapshot of *fork*, which has the nodes of the cluster, with all its pods."""
-        if fork.state is not self.unchanged.state:
+        """Return the snapshot of *fork* with all its pods."""
+        if fork.counted:
             return fork.snapshot
         changed, gone = {pod.key: pod for pod in fork.snapshot.pods}, {pod.key for pod in fork.leaving}
-        pods = (changed.get(pod.key, pod) for pod in self.base.pods if pod.key in changed or pod.key not in gone)
-        return dataclasses.replace(fork.snapshot, pods=tuple(pods))
+        pods = (pod for pod in self._renumbered(self.base.pods, fork) if pod.key in changed or pod.key not in gone)
+        return dataclasses.replace(fork.snapshot, pods=tuple(changed.get(pod.key, pod) for pod in pods))
 
-    def _others_in(self, steps: Iterable[Step]) -> dict[str, PodRecord]:
-        """Return the pods of other roots that *steps* change, by key."""
+    def _others_in(self, steps: Iterable[Step], parent: Fork) -> dict[str, PodRecord]:
+        """Return the pods of other roots that *steps* change, by key, as they are on *parent* unless it changed them too."""
         keys = (_key(step) for step in steps if _kind(step) == "Pod" and not self._is_of_root(step))
-        return {key: self.others[key] for key in keys if key in self.others}
+        return {pod.key: pod for pod in self._renumbered((self.others[key] for key in keys if key in self.others), parent)}
+
+    def _renumbered(self, pods: Iterable[PodRecord], fork: Fork) -> Iterable[PodRecord]:
+        """Return *pods* of the cluster with the indices of the nodes of *fork*."""
+        if fork.snapshot.nodes is self.base.nodes:
+            return pods
+        return map(functools.partial(renumbered, new_index=self._indices(fork.snapshot)), pods)
+
+    def _indices(self, snapshot: ClusterSnapshot) -> list[int]:
+        """Return the index in *snapshot* of each node of the cluster."""
+        return [snapshot.nodes.index[name] for name in self.base.nodes.names]
 
     def _after(self, snapshot: ClusterSnapshot, steps: Sequence[Step]) -> ClusterSnapshot:
-        changed = after(Cluster.of_snapshot(snapshot), steps).snapshot(serial=self._next_shape)
+        changed = after(Cluster(snapshot), steps).snapshot(serial=self._next_shape)
         if any(_kind(step) == "Pod" for step in steps):
             self._next_shape = max(self._next_shape, _next_shape(changed))
-        return changed
+        # Changed pods and groups are read with all of their fields.
+        return apply_feature_gates(changed, self._options.gates, self._options.ignore)
 
     def _entity(self, own: ClusterSnapshot, steps: Sequence[Step], parent: Fork, alike: Mapping[str, str]) -> Entity | None:
         """Return the root of *own*, which is *parent* after *steps*; pods *alike* have other specs, but the same place in the queue."""
@@ -218,7 +233,7 @@ class PreparedCluster:
         # The usage of running pods of the root is among that of all pods.
         pods = tuple(pod for pod in snapshot.pods if pod.node < 0 or pod.key not in self._own_keys)
         state, known = self._new_state(dataclasses.replace(snapshot, pods=pods)), self.unchanged.state
-        indices = np.array([state.nodes.index[name] for name in self.base.nodes.names], dtype=np.int64)
+        indices = np.array(self._indices(snapshot), dtype=np.int64)
         state.ledger.used[:, indices] += known.ledger.used
         state.ledger.scored[:, indices] += known.ledger.scored
         for (storage_class, node), size in known.provisioned.items():
@@ -260,7 +275,7 @@ class PreparedCluster:
     def _ready(self, own: ClusterSnapshot) -> Entity | None:
         """Return the root as in the queue; None if it is not ready."""
         gates, root = self._options.gates, self._subject.root
-        self._trees = trees = Trees(apply_feature_gates(own, gates, self._options.ignore), self._trees)
+        self._trees = trees = Trees(own, self._trees)
         if root.kind == "Pod":
             pod = next((each for each in trees.alone if each.namespace == root.namespace and each.name == root.name), None)
             return None if pod is None or gate_causes(pod) else pod_entity(pod)
