@@ -62,8 +62,8 @@ def _usable(state: PlacementState, refusals: NodeRefusals) -> Nodes:
     """Return the nodes that no other reason excludes; without those that other claims exclude, if the pod has several."""
     usable = refusals.usable.copy()
     if sum(need.allocates for need in refusals.pod.shape.devices) > 1:
-        for plugin, _, mask in state.profile.filters_by_plugin(refusals.pod.shape, last=False):
-            usable &= mask[refusals.nodes] | (plugin != NAME)
+        for refusal, mask in state.profile.filters_by_plugin(refusals.pod.shape, last=False):
+            usable &= mask[refusals.nodes] | (refusal.plugin != NAME)
     return refusals.nodes[usable]
 
 
