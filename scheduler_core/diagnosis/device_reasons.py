@@ -16,7 +16,6 @@ from scheduler_core.causes.device_refusals import (
     InsufficientDevices,
 )
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
-from scheduler_core.cel.selector import selector_parts
 from scheduler_core.diagnosis.device_causes import DeviceCause, free_devices
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.device_claims import DeviceLack, DeviceShortage, DevicesTogether
@@ -90,6 +89,8 @@ def _cause(refusals: NodeRefusals, cause: DeviceCause) -> DeviceRefusal:
 
 
 def _insufficient(claim: NamedClaim, short: DeviceShortage, nodes: NodeCount) -> InsufficientDevices:
+    from scheduler_core.cel.selector import selector_parts
+
     return InsufficientDevices(
         claim,
         short.device_class,
