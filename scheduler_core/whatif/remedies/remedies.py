@@ -77,20 +77,19 @@ def advise(
     conflicting = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
     capacity = PresentCapacity(trial.cluster.base, subject, book)
-    verified_remedies, limit = _Search(Finding(trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
+    verified_remedies, limit = _Search(Finding(trial, subject, why=conflicting), capacity, evicts=not decision.victims).run()
     return Advice(verified_remedies, limit, conflicting.minimal)
 
 
 class _Search:
-    def __init__(self, finding: Finding, capacity: PresentCapacity, book: Book, *, evicts: bool) -> None:
+    def __init__(self, finding: Finding, capacity: PresentCapacity, *, evicts: bool) -> None:
         self._finding = finding
         self._subject = finding.subject
         self._evicts = evicts
         self._capacity = capacity
-        self._book = book
         self._making = CapacityRemedies(finding, capacity)
-        self._providing = ProvidingStorage(finding, capacity, book)
-        self._devices = ProvidingDevices(finding, capacity, book)
+        self._providing = ProvidingStorage(finding, capacity)
+        self._devices = ProvidingDevices(finding, capacity)
         self._relaxed = candidates.relaxations(capacity.snapshot, finding.subject)
 
     def run(self) -> tuple[tuple[Remedy, ...], SearchLimit | None]:
@@ -139,7 +138,7 @@ class _Search:
 
     def _uncordon(self, first: Edit | None = None) -> None:
         if self._capacity.snapshot.nodes.unschedulable.any():
-            keep_uncordoned(self._finding, self._capacity, self._book, _AREAS, first)
+            keep_uncordoned(self._finding, self._capacity, _AREAS, first)
 
     def _paired(self) -> None:
         """Try two changes together: a relaxation that allows a smaller change, and any pair if no single change works."""

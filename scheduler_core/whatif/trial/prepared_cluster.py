@@ -31,7 +31,7 @@ from scheduler_core.placement.outcome import assigned
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing.pre_enqueue import gate_causes, refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
-from scheduler_core.whatif.edits.raw_objects import after
+from scheduler_core.whatif.edits.raw_objects import after, key_of_step
 from scheduler_core.whatif.trial.subject import Subject
 from validators.lookup import KnownObjects
 from validators.model.objects import namespace_of
@@ -167,11 +167,8 @@ class PreparedCluster:
     def concerns_none_but_the_root(self, steps: Sequence[Step]) -> bool:
         """Return whether *steps* affect only the root's own groups and pods, and no rules about other pods."""
         for step in steps:
-            content = step.apply or {}
-            metadata = content.get("metadata") or {}
-            group = (str(content.get("kind")), metadata.get("namespace") or "default", str(metadata.get("name")))
-            own = self._is_of_root(step) and not self.related if content.get("kind") == "Pod" else group in self._names
-            if not own and content.get("kind") != "Workload":
+            own = _pod_key(step) in self._own_keys and not self.related if _pod_key(step) else key_of_step(step) in self._names
+            if step.apply is None or not (own or step.apply.get("kind") == "Workload"):
                 return False
         return True
 
@@ -196,7 +193,7 @@ class PreparedCluster:
 
     def _others_in(self, steps: Iterable[Step], parent: Fork) -> dict[str, PodRecord]:
         """Return the pods of other roots that *steps* change, by key, as they are on *parent* unless it changed them too."""
-        keys = (_key(step) for step in steps if _kind(step) == "Pod" and not self._is_of_root(step))
+        keys = (_pod_key(step) for step in steps if not self._is_of_root(step))
         return {pod.key: pod for pod in self._renumbered((self.others[key] for key in keys if key in self.others), parent)}
 
     def _renumbered(self, pods: Iterable[PodRecord], fork: Fork) -> Iterable[PodRecord]:
@@ -211,7 +208,7 @@ class PreparedCluster:
 
     def _after(self, snapshot: ClusterSnapshot, steps: Sequence[Step]) -> ClusterSnapshot:
         changed = after(Cluster(snapshot), steps).snapshot(serial=self._next_shape)
-        if any(_kind(step) == "Pod" for step in steps):
+        if any(map(_pod_key, steps)):
             self._next_shape = max(self._next_shape, _next_shape(changed))
         # Changed pods and groups are read with all of their fields.
         return apply_feature_gates(changed, self._options.gates, self._options.ignore)
@@ -221,7 +218,7 @@ class PreparedCluster:
         # With other nodes the indices of nodes change; a root without bound or nominated pods does not contain any.
         if self._without_nodes or own.nodes is parent.snapshot.nodes:
             changed = {pod.key: pod for pod in own.pods if pod.key in alike} if alike else {}
-            others = any(self._is_of_root(step) and _key(step) not in changed for step in steps)
+            others = any(self._is_of_root(step) and _pod_key(step) not in changed for step in steps)
             if parent.entity is not None and not others and len(changed) == len(alike):
                 return _with_specs(parent.entity, changed) if changed else parent.entity
             if not any(map(self._is_of_root, steps)):
@@ -299,11 +296,11 @@ class PreparedCluster:
 
     def _is_of_root(self, step: Step) -> bool:
         """Return whether *step* may change the root itself: its pods, groups or Workload."""
-        return _kind(step) != "Node" and not (_kind(step) == "Pod" and _key(step) not in self._own_keys)
+        return _pod_key(step) in self._own_keys if _pod_key(step) else key_of_step(step)[0] != "Node"
 
     def _respecifies(self, step: Step) -> bool:
         """Return whether *step* replaces a pod of the root."""
-        return step.apply is not None and _kind(step) == "Pod" and self._is_of_root(step)
+        return step.apply is not None and _pod_key(step) in self._own_keys
 
 
 def bare(entity: Entity) -> Entity:
@@ -362,12 +359,7 @@ def _next_shape(snapshot: ClusterSnapshot) -> int:
     return 1 + max((pod.shape.serial for pod in snapshot.pods), default=0)
 
 
-def _kind(step: Step) -> object:
-    return (step.apply or step.delete or {}).get("kind")
-
-
-def _key(step: Step) -> str:
-    """Return ``namespace/name`` of the pod of a step."""
-    content = step.apply or step.delete or {}
-    metadata = content.get("metadata") or content
-    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+def _pod_key(step: Step) -> str:
+    """Return ``namespace/name`` of the pod that *step* changes; empty if it changes another object."""
+    kind, *name = key_of_step(step)
+    return "/".join(name) if kind == "Pod" else ""
