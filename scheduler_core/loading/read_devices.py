@@ -143,8 +143,9 @@ def published_slice(name: str, published: ResourceSlice, rules: TaintRules) -> D
 
 
 def _device(driver: str, pool: str, device: Device, rules: TaintRules) -> Device:
-    taints = rules.taints(driver, pool, device.name)
-    return Device(name=device.name, basic=with_taints(device.content, taints)) if taints else device
+    if not (taints := rules.taints(driver, pool, device.name)):
+        return device
+    return with_taints(device, taints) if device.basic is None else Device(name=device.name, basic=with_taints(device.basic, taints))
 
 
 def _allocation(result: AllocationResult, *, waits: bool) -> Allocation:

@@ -201,10 +201,11 @@ def test_remedies_do_not_evict_pods_of_path():
     assert not any("evicted" in each for each in changes)
 
 
-def test_a_group_that_is_placed_in_part_has_no_remedies():
-    """As far as the group requires, it is placed: no change can be verified to place the rest."""
+def test_a_group_that_is_placed_in_part_is_helped_by_the_change_for_all_its_pods():
+    """As far as the group requires, it is placed: only the change that places the rest too helps."""
     _, answer = judged([job(5)], NODES)
-    assert ["does-not-fit", []] == [answer["verdict"], [each for decision in answer["decisions"] for each in decision["remedies"]]]
+    assert "does-not-fit" == answer["verdict"]
+    assert ["1 more node like n1"] == [each["change"] for decision in answer["decisions"] for each in decision["remedies"]]
 
 
 def test_pods_before_it_in_the_queue_take_capacity():
@@ -228,6 +229,29 @@ GANGS = {
 @pytest.mark.parametrize(("options", "mine", "want"), GANGS.values(), ids=GANGS)
 def test_gangs_on_request(options, mine, want):
     assert want in first_line(mine, NODES, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "off", "named"),
+    [
+        (
+            ["--gang"],
+            ("CompositePodGroup", "TopologyAwareWorkloadScheduling", "GenericWorkload"),
+            "--gang needs the feature gate GenericWorkload",
+        ),
+        (
+            ["--gang", "--topology", "rack"],
+            ("CompositePodGroup", "TopologyAwareWorkloadScheduling"),
+            "--topology needs the feature gate TopologyAwareWorkloadScheduling",
+        ),
+    ],
+)
+def test_a_gang_on_request_needs_its_gate(options, off, named):
+    others = ("PodGroupPreemptionPolicy", "DRAWorkloadResourceClaims", "WorkloadWithJob") if "GenericWorkload" in off else ()
+    gates = ",".join(f"{name}=false" for name in (*off, *others))
+    answer = CliRunner().invoke(cli.main, ["fit", saved("mine.json", [job(1)]), "--gates", gates, *options])
+    assert (2, "") == (answer.exit_code, answer.stdout)
+    assert named in answer.stderr
 
 
 def test_a_gang_that_does_not_fit_in_one_domain():

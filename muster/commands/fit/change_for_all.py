@@ -60,6 +60,19 @@ def change_for_all(
     return smallest_change(Book(objects), snapshot, roots, missing, cycle, remedies)
 
 
+def with_change(answer: Answer, own: Answer, change: Remedy) -> Answer:
+    """Return *answer* with *change*, with which everything at PATH fits, among the remedies of the only root at PATH that does not fit.
+
+    *own* is the part of *answer* about PATH.  If several roots do not fit, the change is not about one of them.
+    """
+    failed = [root for root, decision in latest(own.decisions).items() if decision.pending]
+    last = latest(answer.decisions)[failed[0]]
+    if len(failed) > 1 or any(each.change == change.change for each in last.remedies):
+        return answer
+    helped = dataclasses.replace(last, remedies=(*last.remedies, change))
+    return dataclasses.replace(answer, decisions=tuple(helped if each is last else each for each in answer.decisions))
+
+
 def _changes_created_pod(remedy: Remedy, root: Name, own: Own) -> bool:
     """Return whether *remedy* changes the spec of the pod *root*, but not of the other pods of its controller."""
     applied = (step.apply for step in remedy.steps if step.apply is not None and step.apply.get("kind") == "Pod")

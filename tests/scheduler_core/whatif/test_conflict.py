@@ -45,13 +45,21 @@ SITUATIONS = {
         [node("a1", taints=[TAINT]), gang("g", 1), *waiting("g", 1)],
         ("taint team=a:NoSchedule is not tolerated by the pods of PodGroup default/g",),
     ),
+    "two taints of one node, of which the cause names the first": (
+        [node("a1", taints=[TAINT, {**TAINT, "key": "zone"}]), gang("g", 1), *waiting("g", 1)],
+        ("taint team=a:NoSchedule is not tolerated by the pods of PodGroup default/g",),
+    ),
+    "two taints of one node in another order": (
+        [node("a1", taints=[{**TAINT, "key": "zone"}, TAINT]), gang("g", 1), *waiting("g", 1)],
+        ("taint zone=a:NoSchedule is not tolerated by the pods of PodGroup default/g",),
+    ),
     "pods that run": (
         [node("a1"), pod("r", on="a1"), gang("g", 2, ""), *waiting("g", 2)],
         (demands("g", 2), "running pods keep their nodes"),
     ),
     "a sibling that needs the same rack": (
         [node("a1"), tree("t", 2), *children("x", "y")],
-        (demands("x", 2), "CompositePodGroup default/t needs 2 groups", "PodGroup default/y also takes capacity"),
+        (demands("y", 2), "CompositePodGroup default/t needs 2 groups", "PodGroup default/x also takes capacity"),
     ),
     "one child too large, whatever the others take": (
         [*TWO_RACKS, tree("t", 2), *children("x", minimum=6), *children("y", minimum=1)],
