@@ -26,7 +26,6 @@ from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.placement.equal_pods import slots_of
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import Refusal
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
@@ -360,12 +359,12 @@ class _View:
         """Return the first cause for each node that the pods cannot use."""
         remaining, causes, shape = nodes, list[NodeStateCause](), self.demand.shapes[0]
         unmodelled = self.profile.refused(shape.unmodelled)
-        for plugin, reason, mask in self.profile.filters_by_plugin(shape) if len(nodes) else ():
+        for refusal, mask in self.profile.filters_by_plugin(shape) if len(nodes) else ():
             refused = remaining[~mask[remaining]]
             if len(refused):
-                states = node_states(shape, Refusal(plugin, reason), refused, len(nodes), self.profile.nodes)
-                why = unmodelled if unmodelled is not None and (plugin, reason) == (UnmodelledFields.name, unmodelled.key) else reason
-                named = "" if registry.is_of_kube_scheduler(plugin) else plugin
+                states = node_states(shape, refusal, refused, len(nodes), self.profile.nodes)
+                why = unmodelled if unmodelled is not None and refusal == (UnmodelledFields.name, unmodelled.key) else refusal.reason
+                named = "" if registry.is_of_kube_scheduler(refusal.plugin) else refusal.plugin
                 causes += states or (NodesRefused(why, NodeCount(len(refused), len(nodes)), named),)
                 remaining = remaining[mask[remaining]]
         return tuple(causes)

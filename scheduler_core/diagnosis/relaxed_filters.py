@@ -134,8 +134,7 @@ def _without(
         if any(each.touches(refusals.pod) and not requests_count(each, refusals.pod) for each in others):
             # The count would leave out the volumes or devices that the pods compete for as well.
             return None
-        known = state.stateful.filters_by_plugin(refusals.pod, refusals.nodes)
-        refused = (Refusal(plugin, reason) for plugin, reason, _ in known)
+        refused = (refusal for refusal, _ in state.stateful.filters_by_plugin(refusals.pod, refusals.nodes))
         rules = {dropped, *(_BETWEEN_PODS[each] for each in refused if each in _BETWEEN_PODS)}
         return DroppedFilter(dropped if len(rules) == 1 else PodRule.ALL, _count(state, _unrelated(request), domain))
     spreads = (each for each in state.stateful.plugins if isinstance(each, PodTopologySpread))

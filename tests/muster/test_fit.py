@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -471,3 +473,18 @@ def test_the_line_names_the_cause_that_the_change_removes(labelled, named):
     line = first_line([pod("web", nodeSelector={"team": "true"})], nodes)
 
     assert named in line, line
+
+
+def test_what_fits_without_devices_loads_no_search_for_changes_or_devices():
+    files = [saved("mine.json", [job(2)]), "--objects", saved("cluster.json", NODES)]
+    code = "import sys; from muster.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-c", code, "fit", *files], capture_output=True, text=True, check=False)
+    loaded = set(ran.stderr.split())
+
+    assert "scheduler_core.exact.complete" in loaded
+    assert not loaded & {
+        "scheduler_core.whatif.trial.trial",
+        "scheduler_core.cel.selector",
+        "scheduler_core.plugins.devices.assumed_claims",
+        "scheduler_core.cluster.device_store",
+    }

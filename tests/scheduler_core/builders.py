@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from kubeapi.gather import gather
 from kubeapi.nodes import Taint
 from kubeapi.resource_names import BUILT_IN
 from muster.render import answer_json
@@ -246,9 +247,15 @@ def promising(draw: st.DrawFn, size: Size = SMALL, *, apart: bool = False) -> li
     return objects
 
 
+def cluster_of(objects: Iterable[Json]) -> Cluster:
+    """Return the cluster of *objects*."""
+    objects = [*objects]
+    return Cluster(load(objects), gather(objects)[0])
+
+
 def with_objects(snapshot: ClusterSnapshot, *objects: Json) -> ClusterSnapshot:
     """Return the snapshot of the same cluster to which *objects* were applied."""
-    cluster = Cluster.of_snapshot(snapshot)
+    cluster = Cluster(snapshot)
     cluster.apply(*objects)
     return cluster.snapshot()
 

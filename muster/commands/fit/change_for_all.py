@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from kubeapi.gathered import Given
 from muster.commands.fit import verdict
@@ -17,11 +18,12 @@ from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.model.decision import Remedy, latest
 from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.for_decisions import remedy_limit
-from scheduler_core.whatif.remedies.smallest_change import SmallestChange, UnplacedRoots, smallest_change
 from scheduler_core.wording.changes import remedy_text
 from scheduler_core.wording.titles import titled
+
+if TYPE_CHECKING:
+    from scheduler_core.whatif.remedies.smallest_change import SmallestChange
 
 
 def change_for_all(
@@ -34,6 +36,8 @@ def change_for_all(
     failed = [each for each in latest(answer.decisions).values() if each.pending]
     if not failed or not remedy_limit(request.cycle, request.remedies):
         return None
+    from scheduler_core.whatif.edits.raw_objects import Book
+    from scheduler_core.whatif.remedies.smallest_change import UnplacedRoots, smallest_change
 
     cycle = dataclasses.replace(request.cycle, progress=None)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from kubeapi.gathered import Given
-from scheduler_core.causes.changes import SearchLimit
+from scheduler_core.causes.changes import SearchLimit, UncordonedNodes
 from scheduler_core.causes.constraints import Constraint
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -21,7 +21,6 @@ from scheduler_core.model.decision import Decision, Remedy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.edits import Both, Edit, Lowered
-from scheduler_core.whatif.edits.node_edits import Uncordoned
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates, conflict
 from scheduler_core.whatif.remedies.capacity_remedies import CapacityRemedies
@@ -80,20 +79,19 @@ def advise(
     conflicting = conflict.find_conflict(trial, subject, decision.causes) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
     capacity = PresentCapacity(trial.cluster.base, subject, book)
-    verified_remedies, limit = _Search(Finding(trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
+    verified_remedies, limit = _Search(Finding(trial, subject, why=conflicting), capacity, evicts=not decision.victims).run()
     return Advice(verified_remedies, limit, conflicting.minimal)
 
 
 class _Search:
-    def __init__(self, finding: Finding, capacity: PresentCapacity, book: Book, *, evicts: bool) -> None:
+    def __init__(self, finding: Finding, capacity: PresentCapacity, *, evicts: bool) -> None:
         self._finding = finding
         self._subject = finding.subject
         self._evicts = evicts
         self._capacity = capacity
-        self._book = book
         self._making = CapacityRemedies(finding, capacity)
-        self._providing = ProvidingStorage(finding, capacity, book)
-        self._devices = ProvidingDevices(finding, capacity, book)
+        self._providing = ProvidingStorage(finding, capacity)
+        self._devices = ProvidingDevices(finding, capacity)
         self._relaxed = candidates.relaxations(capacity.snapshot, finding.subject)
 
     def run(self) -> tuple[tuple[Remedy, ...], SearchLimit | None]:
@@ -142,11 +140,11 @@ class _Search:
 
     def _uncordon(self, first: Edit | None = None) -> None:
         if self._capacity.snapshot.nodes.unschedulable.any() and (capacity := self._capacity_after(first)) is not None:
-            keep_uncordoned(self._finding, capacity, self._book, _AREAS, first)
+            keep_uncordoned(self._finding, capacity, _AREAS, first)
 
     def _uncordon_tainted(self) -> None:
         """Try to uncordon nodes after their taints are tolerated, if uncordoned nodes are not enough."""
-        if any(isinstance(edit, Uncordoned) for edit, _ in self._finding.verified.values()):
+        if any(isinstance(edit.change, UncordonedNodes) for edit, _ in self._finding.verified.values()):
             return
         cordoned = np.flatnonzero(self._capacity.snapshot.nodes.unschedulable).tolist()
         for tolerating in candidates.joint_tolerations(self._capacity.snapshot, self._subject, cordoned):
@@ -156,9 +154,10 @@ class _Search:
         """Return the capacity after *first*; None if it cannot be made."""
         if first is None:
             return self._capacity
-        changed = after(self._book.cluster(self._capacity.snapshot), merged(first.steps(self._book))).snapshot()
+        book = self._capacity.book
+        changed = after(book.cluster(self._capacity.snapshot), merged(first.steps(book))).snapshot()
         subject = Subject.from_snapshot(changed, self._subject.root)
-        return None if subject is None else PresentCapacity(changed, subject, self._book)
+        return None if subject is None else PresentCapacity(changed, subject, book)
 
     def _paired(self) -> None:
         """Try two changes together: a relaxation that allows a smaller change, and any pair if no single change works."""

@@ -17,7 +17,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.change_order import order_key
 from scheduler_core.whatif.edits.edits import Both, Edit, combine
-from scheduler_core.whatif.edits.node_edits import LARGER
+from scheduler_core.whatif.edits.node_edits import LARGER, uncordoning
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
@@ -122,7 +122,7 @@ def smallest_change(
 
 def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit | None = None) -> Edit | None:
     """Return the fewest cordoned nodes that work if they are uncordoned, after *first*; None if all do not.  Raises TrialsSpentError."""
-    cordoned = CordonedNodes(capacity, trials.book)
+    cordoned = CordonedNodes(capacity)
 
     def arranged(nodes: Sequence[int], slots: Sequence[int]) -> Sequence[int]:
         return by_lowest_domain(nodes, slots, capacity, trials.bounds(capacity.snapshot)) if nodes else nodes
@@ -130,7 +130,7 @@ def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit |
     for area in cordoned.capacity.areas(_AREAS):
         found = cordoned.fewest(area, len(capacity.subject.waiting), lambda edit: trials.works(combine(first, edit)), arranged)
         if found is not None:
-            return combine(first, found[0])
+            return combine(first, uncordoning(found[0]))
     return None
 
 

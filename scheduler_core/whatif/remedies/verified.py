@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from scheduler_core.causes.changes import Change, TakenAhead
-from scheduler_core.cluster.cluster import Key
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.change_order import order_key
 from scheduler_core.whatif.edits.edits import Both, Edit, Widened

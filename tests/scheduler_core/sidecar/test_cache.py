@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubeapi.names import CLUSTER_SCOPED
 from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cluster.load import load
@@ -219,6 +220,16 @@ def test_unusable_content_is_reported_and_not_raised(kind, text):
     store.replace(kind, [text])
     named = b"name" in text
     assert named == bool(store.problems())
+    store.apply(kind, "DELETED", text)
+    assert () == store.problems()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_object_whose_name_is_invalid_is_reported_and_not_raised(kind):
+    store = Cache()
+    text = b'{"metadata": {"name": "a/b"}}'
+    store.apply(kind, "ADDED", text)
+    assert [Name(kind, "" if kind in CLUSTER_SCOPED else "default", "a/b")] == [each.names[0] for each in store.problems()]
     store.apply(kind, "DELETED", text)
     assert () == store.problems()
 
