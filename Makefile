@@ -9,7 +9,8 @@
 # make manifests         render deploy/ from the chart; helm is built by make cluster-assets
 # make docs-site         build the site of docs/ into site/; a dead link or any other warning is an error
 # make clean   remove all files that the other targets created in this tree
-# make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, and helm, kustomize and kubeconform, into a cache; prints the folder
+# make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, and helm, kustomize and kubeconform, into a cache; prints the folder.
+#                        KUBERNETES=1.38.0-beta.0 builds that version of Kubernetes
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12
 

@@ -6,7 +6,7 @@ The structs have the fields of v1.  v1beta1 has the fields of a device in ``basi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from kubeapi.redaction import UNREAD, Mark, Name, Names
 from kubeapi.selectors import NodeSelector
 
 TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
+C = TypeVar("C", bound="DeviceContent")
 
 
 class DeviceAttribute(Struct, frozen=True, gc=False):
@@ -107,7 +108,7 @@ class Device(DeviceContent, frozen=True, gc=False, kw_only=True):
         return self.basic or self
 
 
-def with_taints(content: DeviceContent, taints: tuple[DeviceTaint, ...]) -> DeviceContent:
+def with_taints(content: C, taints: tuple[DeviceTaint, ...]) -> C:
     """Return *content* with more taints."""
     return msgspec.structs.replace(content, taints=(*(content.taints or ()), *taints))
 

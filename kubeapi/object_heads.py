@@ -17,21 +17,18 @@ class Names(Struct, frozen=True, gc=False):
     generate_name: str | None = None
 
 
-class Head(Struct, frozen=True, gc=False):
-    """Type and name of any object; ``items`` is empty if it has none."""
-
-    api_version: object = None
-    kind: object = None
-    items: msgspec.Raw = msgspec.Raw()
-    metadata: Names | None = None
-
-
 class ObjectType(Struct, frozen=True, gc=False):
-    """Type of any object, also of one that cannot be named."""
+    """Type of any object, also of one that cannot be named; ``items`` is empty if it has none."""
 
     api_version: object = None
     kind: object = None
     items: msgspec.Raw = msgspec.Raw()
+
+
+class Head(ObjectType, frozen=True, gc=False):
+    """Type and name of any object."""
+
+    metadata: Names | None = None
 
 
 class LooseNames(Struct, frozen=True, gc=False):

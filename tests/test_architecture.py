@@ -318,6 +318,9 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
                     "        alike.setdefault((each, 1), number)\n"
                     "    return {text(x) for _ in y}, Card(own) == y\n"
                     "def hides(y, texts): return any(y == each for each in texts)\n"
+                    "def marked(x, y):\n"
+                    "    mark, other = 1 if text(x) else 2, text(x) if x else ''\n"
+                    "    return mark == y, other == y\n"
                     "def text(x) -> str: return f'{decision_words.message(x)}.'\n"
                 ),
                 "muster/html/b.py": "from muster.render.a import text\ndef same(x, y): return y if text(x) == y else text(y)",
@@ -331,6 +334,7 @@ def annotated_in(nodes: Iterable[ast.AST]) -> set[str]:
                     ("render/a.py:9", "(each, 1)"),
                     ("render/a.py:10", "text(x)"),
                     ("render/a.py:11", "each"),
+                    ("render/a.py:14", "other"),
                 )
             ],
             id="words that are compared",

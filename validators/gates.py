@@ -5,8 +5,9 @@ Source: Kubernetes 1.37.1 and 1.38.0-beta.0, ``pkg/features``; KEP-4671 for 1.35
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kubeapi.versions import releases
 
@@ -46,26 +47,51 @@ class Gates:
     """Feature gates, all on but those in ``off``."""
 
     off: frozenset[str] = frozenset()
+    switches: tuple[tuple[str, bool], ...] = dataclasses.field(default=(), compare=False, repr=False)
+    """The switches that were given."""
 
     @classmethod
-    def from_switches(cls, switches: Iterable[tuple[str, bool]], minor: int = releases.TODAY) -> Gates:
+    def from_switches(cls, switches: Iterable[tuple[str, bool]], minor: int | None = None) -> Gates:
         """Return the default gates of Kubernetes 1.*minor* after *switches*; if a gate is switched twice, the last switch is used.
+
+        Without *minor*, the switches must be those of some version: ``of_version`` returns the gates of another one.
 
         Raises:
             GateError: the version does not have a gate, or a gate is on while a gate that it needs is off.
         """
+        given = tuple(switches)
+        if minor is not None:
+            return cls._of_version(given, minor)
+        try:
+            return cls._of_version(given, releases.TODAY)
+        except GateError:
+            for each in releases.names().values():
+                with contextlib.suppress(GateError):
+                    return cls._of_version(given, each)
+            raise
+
+    def of_version(self, minor: int) -> Gates:
+        """Return the gates of Kubernetes 1.*minor* after the same switches.  Raises GateError, see ``from_switches``."""
+        return self._of_version(self.switches, minor) if self.switches else self
+
+    @classmethod
+    def _of_version(cls, switches: tuple[tuple[str, bool], ...], minor: int) -> Gates:
         explicit, known = dict(switches), names(minor)
         for name in sorted(explicit.keys() - set(known)):
             where = f" in Kubernetes {releases.name(minor)}" if name in NEEDS else ""
             raise GateError(f"there is no feature gate {name!r}{where}; must be one of {', '.join(known)}")
         state = dict.fromkeys(NEEDS, True) | explicit
-        for name, needed in NEEDS.items():
-            missing = [each for each in needed if not state[each]]
+        for name in known:
+            missing = [each for each in NEEDS[name] if not state[each]]
             if missing and name == DESIRED_COUNT and name not in explicit:
                 state[name] = False
             elif state[name] and missing:
                 raise GateError(f"no API server starts with {name} on and {' and '.join(missing)} off: switch {name} off too")
-        return cls(frozenset(name for name, on in state.items() if not on))
+        return cls(frozenset(name for name, on in state.items() if not on), switches)
+
+    def switched(self, switches: Mapping[str, bool], minor: int | None = None) -> Gates:
+        """Return these gates after *switches*, of Kubernetes 1.*minor*.  Raises GateError as ``from_switches`` does."""
+        return Gates.from_switches([*dict.fromkeys(self.off, False).items(), *switches.items()], minor)
 
     def enabled(self, name: str) -> bool:
         """Return whether the gate is on."""

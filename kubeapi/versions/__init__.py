@@ -6,6 +6,7 @@ form        conversion between the objects of an API version and the hub, the cu
 v1alpha1    conversion of ``scheduling.k8s.io/v1alpha1``
 v1alpha2    conversion of ``scheduling.k8s.io/v1alpha2``
 releases    minor versions of Kubernetes, and what changed in them
+removed_gates  feature gates with which a version does not start
 
 A new version or group is a row of the table.  Where its objects differ from the hub, it also needs a conversion module.
 """

@@ -175,8 +175,8 @@ def _as_text(report: inspection.Report) -> str:
     metavar="SECONDS",
     help="Longest wait for the replicas.",
 )
-@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster.  [default: as for kubectl]")
-@click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current context]")
+@options.click_option(options.KUBECONFIG)
+@options.click_option(options.CONTEXT)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of the output.")
 def rotate_command(**given: Any) -> None:
     """Renew the certificate on a live cluster if it is due, without a failed review.

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from muster import extras
+from muster.commands import options as shared
+from muster.commands.options import Command
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 _OPTIONS = (
-    click.option("--context", metavar="NAME", help="Context of the kubeconfig, with --cluster.  [default: the current context]"),
-    click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the live cluster, with --cluster.  [default: as for kubectl]"),
+    shared.click_option(shared.CONTEXT, text="Context of the kubeconfig, with --cluster."),
+    shared.click_option(shared.KUBECONFIG, text="Kubeconfig of the live cluster, with --cluster."),
     click.option("--cluster", is_flag=True, help="Read the live cluster of the kubeconfig; nothing is written to it."),
 )
 

@@ -17,6 +17,8 @@ from muster.doctor.manifests import mappings_at, text_at, texts_at
 from muster.doctor.world import ApiServer, Item, World
 from validators.gates import NEEDS
 
+PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+"""Programs of the control plane that have feature gates."""
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.|\b)")
 _TRUE = frozenset({"true", "1", "t"})
 
@@ -32,9 +34,13 @@ class Program:
     minor: int
     flags: Mapping[str, str]
 
+    def switches(self) -> dict[str, bool]:
+        """Return the feature gates that its flags name."""
+        return _switches(self.flags.get("feature-gates", ""))
+
     def gates(self) -> dict[str, bool]:
         """Return the feature gates that Muster reads; those that no flag names are off, as in Kubernetes 1.37."""
-        switches = _switches(self.flags.get("feature-gates", ""))
+        switches = self.switches()
         default = switches.get("AllAlpha", False) and switches.get("AllBeta", False)
         return {name: switches.get(name, default) for name in NEEDS}
 
@@ -105,3 +111,9 @@ def flag_command(program: str, flag: str) -> str:
     """Return the command that adds a flag to a static pod of the control plane, on its node."""
     file = f"/etc/kubernetes/manifests/{program}.yaml"
     return rf"sudo sed -i 's#^\( *\)- {program}$#&\n\1- {flag}#' {file}"
+
+
+def without_gate_command(program: str, gate: str) -> str:
+    """Return the command that takes a gate out of the flags of a static pod of the control plane, on its node."""
+    file = f"/etc/kubernetes/manifests/{program}.yaml"
+    return rf"sudo sed -i -E '/--feature-gates/s/,?\b{gate}=[a-z]+//; /--feature-gates=(,|$)/s/=,/=/; /--feature-gates=$/d' {file}"

@@ -110,6 +110,7 @@ class World:
         unmeasured: replicas whose durations could not be read, each with the reason.
         bindings: pairs of ``spec.schedulerName`` and node of all running pods but those of DaemonSets and static ones.
         granted: by ServiceAccount, the permissions that were reviewed on the cluster; None of a ServiceAccount if they could not be.
+        upgrade_to: minor version of Kubernetes that the cluster is to get; 0 if it keeps its own.
 
     """
 
@@ -123,6 +124,7 @@ class World:
     unmeasured: tuple[str, ...] = ()
     bindings: frozenset[tuple[str, str]] = frozenset()
     granted: Mapping[Account, Mapping[Permission, bool] | None] = dataclasses.field(default_factory=dict)
+    upgrade_to: int = 0
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
         """Yield the objects of *kinds*, in order."""

@@ -11,7 +11,6 @@ from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
 from muster.render.problem_words import grouped, object_words, problem_words
 from muster.render.root_text import Page, Paint, root_lines
 from muster.render.tree_rows import Kinship
-from scheduler_core.causes.cause import Cause
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
@@ -87,15 +86,15 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
     if nodes_by_pod := {pod: node for each in rest for pod, node in each.assignments.items()}:
         head = f"✓ {counted(len(nodes_by_pod), 'pod')} without a group placed on "
         yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(nodes_by_pod), WIDTH - len(head))
-    reasons: dict[tuple[Status, tuple[Cause, ...]], list[str]] = {}
+    reasons: dict[tuple[Status, str], list[str]] = {}
     for each in rest:
-        for causes, keys in decision_words.by_causes(each.pending.items()).items():
-            reasons.setdefault((each.status, causes), []).extend(keys)
-    for (status, causes), keys in reasons.items():
+        for text, keys in decision_words.by_words(each.pending.items()).items():
+            reasons.setdefault((each.status, text), []).extend(keys)
+    for (status, text), keys in reasons.items():
         yield page.paint.paint_status(
             status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}"
         )
-        yield from folded(decision_words.causes_words(causes), _INDENT)
+        yield from folded(text, _INDENT)
     if decisions:
         yield ""
 
@@ -103,9 +102,9 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
 def _rootless(answer: Answer, page: Page) -> Iterator[str]:
     """Yield the pods without a decision."""
     decided = {pod for decision in answer.decisions for pod in decision.pending}
-    for causes, keys in decision_words.by_causes((pod, causes) for pod, causes in answer.pending if pod not in decided).items():
+    for text, keys in decision_words.by_words((pod, causes) for pod, causes in answer.pending if pod not in decided).items():
         yield page.paint.paint_status(Status.WAIT, f"{page.mark(Status.WAIT)} {counted(len(keys), 'pod')}: {pods(keys, every=page.every)}")
-        yield from folded(decision_words.causes_words(causes), _INDENT)
+        yield from folded(text, _INDENT)
         yield ""
 
 

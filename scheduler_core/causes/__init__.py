@@ -24,5 +24,6 @@ missed_placements  reasons why greedy may have missed a placement
 searches           what a search has proved, and what kube-scheduler overlooks
 cause              union of all causes of a decision
 changes            changes of a cluster that a remedy makes, and limits of the search for them
+removed_causes     which causes a change removes
 constraints        constraints that conflict
 """

@@ -11,18 +11,38 @@ from scheduler_core.causes.node_count import NodeCount
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Cordoned:
-    """Nodes with ``spec.unschedulable``."""
+class FurtherTaint:
+    """Taint that the pod does not tolerate either, of some of the nodes that a cause is about."""
 
+    taint: Taint
     nodes: NodeCount
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UntoleratedTaint:
-    """Nodes with a taint that the pod does not tolerate; the first such taint of each node counts."""
+    """Nodes with a taint that the pod does not tolerate; the first such taint of each node counts.
+
+    Attributes:
+        further_taints: other such taints of these nodes.
+
+    """
 
     taint: Taint
     nodes: NodeCount
+    further_taints: tuple[FurtherTaint, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cordoned:
+    """Nodes with ``spec.unschedulable``.
+
+    Attributes:
+        further_taints: taints of these nodes that the pod does not tolerate, without the one that a cordon sets.
+
+    """
+
+    nodes: NodeCount
+    further_taints: tuple[FurtherTaint, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

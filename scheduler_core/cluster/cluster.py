@@ -16,7 +16,7 @@ from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import PriorityClass
 from kubeapi.problem import Problem
 from kubeapi.versions import served
-from scheduler_core.cluster.group_store import GroupPriorities, GroupStore
+from scheduler_core.cluster.group_store import GROUPS, GroupPriorities, GroupStore, Key
 from scheduler_core.cluster.load import load_gathered
 from scheduler_core.cluster.lookups import JoinedLookup, with_nodes
 from scheduler_core.cluster.node_store import NodeStore
@@ -32,16 +32,12 @@ from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.scheduler_profile import SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.model.objects import namespace_of
 
-_GROUPS = ("PodGroup", "CompositePodGroup")
-INCREMENTAL = frozenset({"Node", "Pod", *_GROUPS, "Workload"})
+INCREMENTAL = frozenset({"Node", "Pod", *GROUPS, "Workload"})
 """Kinds of which a snapshot can be changed; for changes of others it is built again."""
 _READ = frozenset(KINDS)
-Key = tuple[str, str, str]
-"""Kind, namespace (empty for cluster-scoped kinds), name."""
 
 
 class Cluster:
@@ -51,39 +47,19 @@ class Cluster:
     leave as it is; after other changes it is built anew.
     """
 
-    def __init__(
-        self,
-        kinds: Mapping[str, Objects] | None,
-        profiles: SchedulerProfiles | None = None,
-        device_topology: Iterable[str] = (),
-        problems: Sequence[Problem] = (),
-        known: ClusterSnapshot | None = None,
-    ) -> None:
-        """Create a cluster of the objects by *kinds*; None if only their snapshot *known* is there.  Arguments as for ``load``."""
-        self._kinds, self._profiles, self._device_topology, self._problems = kinds, profiles, tuple(device_topology), problems
-        self._known = known
-        self._changes: dict[Key, Given | None] = {}
-
-    @classmethod
-    def of_objects(
-        cls, objects: Iterable[Given], profiles: SchedulerProfiles | None = None, device_topology: Iterable[str] = ()
-    ) -> Cluster:
-        """Return the cluster of *objects*; arguments as for ``load``."""
-        kinds, problems = gather(objects)
-        return cls(kinds, profiles, device_topology, problems)
-
-    @classmethod
-    def of_snapshot(cls, known: ClusterSnapshot, kinds: Mapping[str, Objects] | None = None) -> Cluster:
-        """Return the cluster with the snapshot *known*, which was made of the objects by *kinds* or derived from such a one.
+    def __init__(self, known: ClusterSnapshot, kinds: Mapping[str, Objects] | None = None) -> None:
+        """Create the cluster with the snapshot *known*, which was made of the objects by *kinds* or derived from such a one.
 
         Without *kinds*, only changes of nodes, pods, groups and Workloads are made that can be used.
         """
-        return cls(kinds, known.profiles, known.nodes.device_levels, known=known)
+        self._known, self._kinds = known, kinds
+        self._changes: dict[Key, Given | None] = {}
+        self._generates_groups = functools.cache(self._has_references)
 
     def fork(self) -> Cluster:
         """Return a cluster with the same objects; changes of one are not seen by the other."""
-        fork = Cluster(self._kinds, self._profiles, self._device_topology, self._problems, self._known)
-        fork._changes = dict(self._changes)
+        fork = Cluster(self._known, self._kinds)
+        fork._changes, fork._generates_groups = dict(self._changes), self._generates_groups
         return fork
 
     def apply(self, *objects: Given) -> None:
@@ -104,8 +80,11 @@ class Cluster:
 
     @property
     def builds_anew(self) -> bool:
-        """Return whether a snapshot is built anew: claims differ, what provides them, the attach limits of existing nodes, or other kinds."""
-        if self._known is None:
+        """Return whether a snapshot is built anew: claims differ, what provides them, the attach limits of existing nodes, or other kinds.
+
+        The groups of v1alpha1 pods are generated from all pods, groups and Workloads.
+        """
+        if any(kind in INCREMENTAL and kind != "Node" for kind, _, _ in self._changes) and self._generates_groups():
             return True
         return any(
             (kind not in INCREMENTAL or (changed is None and kind != "Pod"))
@@ -114,17 +93,19 @@ class Cluster:
         )
 
     def snapshot(self, *, serial: int = 0) -> ClusterSnapshot:
-        """Return the snapshot of the present objects, without problems unless it is built anew.
+        """Return the snapshot of the present objects; its problems are those of the snapshot before unless it is built anew.
 
         Shapes of changed pods are numbered from *serial*, or beyond those of the snapshot before if these are higher.
         """
-        if self._known is not None and (self._kinds is None or not self.builds_anew):
-            with contextlib.suppress(_NotSharedError):
-                return self._changed(self._known, serial) if self._changes else self._known
-        snapshot = self._built_anew()
         if not self._changes:
-            self._known = snapshot
-        return snapshot
+            return self._known
+        if self._kinds is None or not self.builds_anew:
+            with contextlib.suppress(_NotSharedError):
+                return self._changed(self._known, serial)
+        return self._built_anew()
+
+    def _has_references(self) -> bool:
+        return any(b"workloadRef" in bytes(pod.text) for pod in (self._kinds or {}).get("Pod", ()))
 
     def _built_anew(self) -> ClusterSnapshot:
         kinds: dict[str, Objects] = {**(self._kinds or {})}
@@ -132,7 +113,7 @@ class Cluster:
         for kind in dict.fromkeys(key[0] for key in self._changes):
             present = (each for key, each in named_objects(kind, kinds[kind]).items() if key not in self._changes)
             kinds[kind] = [*present, *applied[kind]]
-        return load_gathered(kinds, [*self._problems], self._profiles, self._device_topology)
+        return load_gathered(kinds, [], self._known.profiles, self._known.nodes.device_levels)
 
     def _changed(self, snapshot: ClusterSnapshot, serial: int) -> ClusterSnapshot:
         exact = self._kinds is not None
@@ -145,7 +126,7 @@ class Cluster:
             raise _NotSharedError
         if objects["Node"]:
             snapshot = _with_nodes(snapshot, objects["Node"], exact=exact)
-        if any(objects[kind] for kind in (*_GROUPS, "Workload")):
+        if any(objects[kind] for kind in (*GROUPS, "Workload")):
             snapshot = _with_groups(snapshot, objects, exact=exact)
         return _with_pods(snapshot, pods, objects["Pod"], serial, exact=exact) if pods else snapshot
 
@@ -154,7 +135,7 @@ class Cluster:
 
     def _readmits(self, added: Sequence[str]) -> bool:
         """Return whether a pod that was left out can be on one of the nodes *added*."""
-        if not added or self._known is None or not any(is_left_out(each, ("Pod",)) for each in self._known.problems):
+        if not added or not any(is_left_out(each, ("Pod",)) for each in self._known.problems):
             return False
         names = [name.encode() for name in added]
         return any(name in bytes(pod.text) for pod in (self._kinds or {})["Pod"] for name in names)
@@ -192,7 +173,7 @@ def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, Objects], *, e
     changed = GroupStore()
     changed.fill(objects, [])
     if exact:
-        _check_groups(snapshot, changed, sum(len(objects[kind]) for kind in (*_GROUPS, "Workload")))
+        _check_groups(snapshot, changed, sum(len(objects[kind]) for kind in (*GROUPS, "Workload")))
     known = (each for kind in SCHEDULING_KINDS for each in snapshot.known.list_kind(kind) or () if not isinstance(each, Group))
     store = GroupStore.of_objects((*known, *snapshot.groups, *changed.groups, *changed.objects["Workload"].values()))
     lookup = JoinedLookup(SCHEDULING_KINDS, lambda: store, snapshot.known)
@@ -259,11 +240,12 @@ def _with_nodes(snapshot: ClusterSnapshot, objects: Objects, *, exact: bool) -> 
     table.count_volumes(volume_numbers(table, free, demand, snapshot.nodes.storage))
     if snapshot.nodes.device_rows is not None:
         table.count_devices(snapshot.nodes.device_rows)
-    pods = tuple(_renumbered(pod, new_index) for pod in snapshot.pods)
+    pods = tuple(renumbered(pod, new_index) for pod in snapshot.pods)
     return dataclasses.replace(snapshot, nodes=table, pods=pods, known=with_nodes(snapshot.known, table))
 
 
-def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
+def renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
+    """Return *pod* with the new index of each node."""
     node = new_index[pod.node] if pod.node >= 0 else -1
     nominated = new_index[pod.nominated] if pod.nominated >= 0 else -1
     return pod if (node, nominated) == (pod.node, pod.nominated) else replaced(pod, node=node, nominated=nominated)

@@ -19,7 +19,7 @@ from scheduler_core.model.snapshot import DisruptionBudget
 from validators.model.objects import Named, Object, namespace_of
 
 Key = tuple[str, str, str]
-"""Kind, namespace, name."""
+"""Kind, namespace (empty for cluster-scoped kinds), name."""
 GROUPS = ("PodGroup", "CompositePodGroup")
 """Kinds of groups."""
 

@@ -55,7 +55,7 @@ def load_gathered(
 
         report_levels(table, devices or DeviceObjects(), attributes, problems)
     problems += stores.nodes.problems()
-    # The records take the memory of the nodes.
+    # The table has all that is needed of the nodes; the memory of the nodes as read is free for the records of pods.
     nodes.clear()
     pods = tuple(Records(table, groups.priorities, problems, profiles).record_all(drafts))
     return dataclasses.replace(assembled(stores, table, devices, pods, generated, problems), profiles=profiles)

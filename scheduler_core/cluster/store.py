@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from kubeapi.gather import Name
 from kubeapi.gathered import GatheredObjects, Objects, Unusable
 from kubeapi.problem import Problem
-from scheduler_core.loading.read_objects import attempt, one_each
+from scheduler_core.loading.read_objects import one_each
 
 C = TypeVar("C")
 """Effect of a change."""
@@ -42,7 +42,11 @@ class Store(abc.ABC, Generic[C]):
 
     def add_or_update(self, raw_object: GatheredObjects, name: Name) -> C:
         """Add or replace an object and return the effect."""
-        return self._keep(raw_object.kind, name, attempt(raw_object, self.readers[raw_object.kind])[1])
+        try:
+            _, value = self.readers[raw_object.kind](raw_object)
+        except Unusable as error:
+            value = error
+        return self._keep(raw_object.kind, name, value)
 
     def remove(self, kind: str, name: Name) -> C:
         """Remove an object and return the effect."""

@@ -148,7 +148,7 @@ class Preemptor:
         try:
             for pod, node in proposed:
                 filters = self._stateful.filters_by_plugin(pod, np.array([node], dtype=np.int64))
-                refused = {plugin for plugin, _, mask in filters if not mask.all()}
+                refused = {refusal.plugin for refusal, mask in filters if not mask.all()}
                 if refused - self._skipped.get(pod.key, frozenset()):
                     return False
                 overlooks |= bool(refused)

@@ -16,7 +16,6 @@ from scheduler_core.causes.device_refusals import (
     InsufficientDevices,
 )
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
-from scheduler_core.cel.selector import selector_parts
 from scheduler_core.diagnosis.device_causes import DeviceCause, free_devices
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.device_claims import DeviceLack, DeviceShortage, DevicesTogether
@@ -62,8 +61,8 @@ def _usable(state: PlacementState, refusals: NodeRefusals) -> Nodes:
     """Return the nodes that no other reason excludes; without those that other claims exclude, if the pod has several."""
     usable = refusals.usable.copy()
     if sum(need.allocates for need in refusals.pod.shape.devices) > 1:
-        for plugin, _, mask in state.profile.filters_by_plugin(refusals.pod.shape, last=False):
-            usable &= mask[refusals.nodes] | (plugin != NAME)
+        for refusal, mask in state.profile.filters_by_plugin(refusals.pod.shape, last=False):
+            usable &= mask[refusals.nodes] | (refusal.plugin != NAME)
     return refusals.nodes[usable]
 
 
@@ -90,6 +89,8 @@ def _cause(refusals: NodeRefusals, cause: DeviceCause) -> DeviceRefusal:
 
 
 def _insufficient(claim: NamedClaim, short: DeviceShortage, nodes: NodeCount) -> InsufficientDevices:
+    from scheduler_core.cel.selector import selector_parts
+
     return InsufficientDevices(
         claim,
         short.device_class,

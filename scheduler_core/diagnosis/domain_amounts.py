@@ -26,7 +26,6 @@ from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.placement.equal_pods import slots_of
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import Refusal
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
@@ -83,14 +82,17 @@ class CauseAmounts:
             case PodsDoNotFit():
                 described, further = cause.domains, cause.further
                 most = described[0].pods if further is None or further.most is None else further.most
+                alike = bool(cause.demand.requests)
             case PodsLeftOver():
-                described, most = (cause.domain,), 0
+                described, most, alike = (cause.domain,), 0, bool(cause.requests)
             case _:
                 return None
         first = next(iter(described[0].decisive), None)
         resource = first.resource if isinstance(first, _OF_ONE_RESOURCE) else None
         needed = first.needed if isinstance(first, InsufficientResource) else None
-        domains = tuple(StatedDomain(_inside(around, each.domain), each.pods, _stated_free(each, resource)) for each in described)
+        domains = tuple(
+            StatedDomain(_inside(around, each.domain), each.pods, _stated_free(each, resource, alike=alike)) for each in described
+        )
         return cls(resource, needed, around, domains, most, len(cause.path) > 1)
 
     def about(self, path: tuple[Domain, ...]) -> StatedDomain:
@@ -132,7 +134,7 @@ class Demand:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeAmounts:
-    """Free capacity of a node (or several): usable by whole pods, remainder, not usable by the pods."""
+    """Free capacity of a node (or several): usable by whole pods, remainder too small for one, not usable by the pods."""
 
     fit: int
     over: int
@@ -234,15 +236,18 @@ def _inside(around: tuple[Domain, ...], domain: Domain) -> tuple[Domain, ...]:
     return (*around, domain) if domain.key and domain not in around else around
 
 
-def _stated_free(cause: DomainCause, resource: Resource | None) -> int | None:
-    """Return the amount of *resource* that is free in a domain together with that of the pods that it holds; None if it is not stated."""
+def _stated_free(cause: DomainCause, resource: Resource | None, *, alike: bool) -> int | None:
+    """Return the amount of *resource* that is free in a domain together with that of the pods that it holds; None if it is not stated.
+
+    *alike*: the pods have equal requests.
+    """
     for each in cause.decisive:
         match each:
             case NoneFree() if each.resource == resource:
                 return 0
             case InsufficientResource() if each.resource == resource:
                 return each.free
-            case FragmentedResource() if each.resource == resource:
+            case FragmentedResource() if each.resource == resource and (alike or not cause.pods):
                 return each.free + cause.pods * each.needed
     return None
 
@@ -337,9 +342,9 @@ class _View:
         """Return the amounts of a domain; *unit* is the amount for one pod, 0 if they are not alike."""
         usable, free = self.open[nodes], self.free[row, nodes]
         fitting = np.where(usable, free, 0) if self.slots is None else self.slots[nodes] * unit
-        by_node = sorted(
-            zip((-fitting).tolist(), (-np.where(usable, free - fitting, 0)).tolist(), (-np.where(usable, 0, free)).tolist(), strict=True)
-        )
+        # With room for a pod left, another resource is short there.
+        over = np.where(usable & (free - fitting < unit), free - fitting, 0)
+        by_node = sorted(zip((-fitting).tolist(), (-over).tolist(), (fitting + over - free).tolist(), strict=True))
         return DomainAmounts(
             path=path,
             nodes=nodes,
@@ -354,12 +359,12 @@ class _View:
         """Return the first cause for each node that the pods cannot use."""
         remaining, causes, shape = nodes, list[NodeStateCause](), self.demand.shapes[0]
         unmodelled = self.profile.refused(shape.unmodelled)
-        for plugin, reason, mask in self.profile.filters_by_plugin(shape) if len(nodes) else ():
+        for refusal, mask in self.profile.filters_by_plugin(shape) if len(nodes) else ():
             refused = remaining[~mask[remaining]]
             if len(refused):
-                states = node_states(shape, Refusal(plugin, reason), refused, len(nodes), self.profile.nodes)
-                why = unmodelled if unmodelled is not None and (plugin, reason) == (UnmodelledFields.name, unmodelled.key) else reason
-                named = "" if registry.is_of_kube_scheduler(plugin) else plugin
+                states = node_states(shape, refusal, refused, len(nodes), self.profile.nodes)
+                why = unmodelled if unmodelled is not None and refusal == (UnmodelledFields.name, unmodelled.key) else refusal.reason
+                named = "" if registry.is_of_kube_scheduler(refusal.plugin) else refusal.plugin
                 causes += states or (NodesRefused(why, NodeCount(len(refused), len(nodes)), named),)
                 remaining = remaining[mask[remaining]]
         return tuple(causes)

@@ -91,11 +91,14 @@ def ranked(greedy: Greedy, request: PlacementRequest, places: tuple[Placement, .
     if not request.memorable or len(request.runs) * len(places) > _RUNS:
         order = order[:_TRIED]
     # kube-scheduler has no other order.
-    in_order = greedy.state.options.four_statuses and len({run.shape for run in request.runs}) > 1
+    ordered = greedy.state.options.four_statuses and len({run.shape for run in request.runs}) > 1
+    # For one pod, each is tried.
+    several = needed(greedy.state, request) > 1
     result = []
     for index in order:
         nodes = _attempted_nodes(greedy, request, places[index])
-        result.append(Held(places[index], int((nodes >= 0).sum()), nodes, in_order=in_order))
+        pods = int((nodes >= 0).sum())
+        result.append(Held(places[index], pods, nodes, in_order=ordered and (several or pods > 0)))
     return sorted(result, key=lambda each: (-each.pods, each.domain.value))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -10,17 +11,18 @@ from scheduler_core.causes.domains import AttemptFailed, DomainCause, DroppedFil
 from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import NodesRefused, PodRefused
+from scheduler_core.causes.resources import ResourceCause
 from scheduler_core.diagnosis import node_refusals, relaxed_filters
 from scheduler_core.diagnosis.device_reasons import device_reasons, with_domain
 from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, nodes_of_pods
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.diagnosis.pod_rule_reasons import RULES, PodRuleReasons
-from scheduler_core.diagnosis.resource_shortage import shortages
+from scheduler_core.diagnosis.resource_shortage import ShapeCounts, shortages
 from scheduler_core.diagnosis.volume_reasons import volume_cause
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.names import Domain
 from scheduler_core.model.nodes import Nodes
-from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -54,7 +56,8 @@ def cause_in_domain(greedy: Greedy, request: PlacementRequest, held: Held, goal:
     relaxation = relaxed_filters.best_relaxation(state, request, domain, refusals)
     if relaxation is not None and relaxation.pods <= held.pods:
         relaxation = None
-    missing = shortages(refusals, state.nodes, max(goal - held.pods, 1), _taken(request, nodes))
+    placed, left = _by_shape(request.entity.waiting, nodes)
+    missing = _shortages(state, refusals, left, max(goal - held.pods, 1), placed)
     return DomainCause(
         domain_of(domain),
         len(domain),
@@ -72,7 +75,7 @@ def cause_for_more(state: PlacementState, request: PlacementRequest, domain: Pla
     refusals = node_refusals.examine_nodes(state, left[0], domain.nodes)
     relaxation = relaxed_filters.best_relaxation(state, request, domain, refusals) if homogeneous(request) else None
     rules = PodRuleReasons.from_refusals(state, refusals)
-    decisive = (*rules.decisive.values(), *shortages(refusals, state.nodes, len(left), {}))
+    decisive = (*rules.decisive.values(), *_shortages(state, refusals, Counter(pod.shape for pod in left), len(left), {}))
     causes = tuple(_by_nodes(state, refusals, rules))
     helps = None
     if relaxation is not None and relaxation.pods:
@@ -80,17 +83,35 @@ def cause_for_more(state: PlacementState, request: PlacementRequest, domain: Pla
     return DomainCause(domain_of(domain), len(domain), 0, len(left), decisive, causes, helps)
 
 
-def _taken(request: PlacementRequest, nodes: Nodes) -> dict[int, int]:
-    """Return the requests of the pods placed on *nodes*, by row; empty if there are none."""
-    requested: dict[int, int] = {}
-    start = 0
-    for run in request.runs:
-        count = int((nodes[start : start + run.count] >= 0).sum())
-        start += run.count
-        if count:
-            for row, amount in run.shape.requests:
-                requested[row] = requested.get(row, 0) + count * amount
-    return requested
+def _by_shape(pods: Sequence[PodRecord], nodes: Nodes) -> tuple[dict[PodShape, Nodes], ShapeCounts]:
+    """Return the nodes of *pods* by shape, and the numbers of pods without a node; *nodes* has one entry for each pod, -1 for none."""
+    placed: dict[PodShape, list[int]] = {}
+    left = Counter[PodShape]()
+    for pod, node in zip(pods, nodes.tolist(), strict=True):
+        if node < 0:
+            left[pod.shape] += 1
+        else:
+            placed.setdefault(pod.shape, []).append(node)
+    return {shape: np.array(used, dtype=np.int64) for shape, used in placed.items()}, left
+
+
+def _shortages(
+    state: PlacementState, refusals: NodeRefusals, left: ShapeCounts, missing: int, placed: Mapping[PodShape, Nodes]
+) -> list[ResourceCause]:
+    """Return why *missing* of the pods *left* have no node; of the others, those that can use other nodes do not compete for these."""
+    usable = refusals.nodes[refusals.usable]
+    others = {shape: count for shape, count in left.items() if _confined(state, shape, refusals.nodes, usable)}
+    # The refused pod itself is one of them.
+    others[refusals.pod.shape] = left[refusals.pod.shape] - 1
+    elsewhere = sum(left.values()) - 1 - sum(others.values())
+    held = {shape: int(np.isin(used, usable).sum()) for shape, used in placed.items()}
+    return shortages(refusals, state.nodes, others, max(missing - 1 - elsewhere, 0), held)
+
+
+def _confined(state: PlacementState, shape: PodShape, nodes: Nodes, usable: Nodes) -> bool:
+    """Return whether pods of *shape* can use only the *usable* ones of *nodes*."""
+    mask = state.profile.compile(shape).mask
+    return set((nodes if mask is None else nodes[mask[nodes]]).tolist()) <= set(usable.tolist())
 
 
 def _by_nodes(state: PlacementState, refusals: NodeRefusals, rules: PodRuleReasons) -> Iterator[NodeCause]:

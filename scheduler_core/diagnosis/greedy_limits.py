@@ -91,9 +91,9 @@ def _dependencies(state: PlacementState, request: PlacementRequest) -> tuple[Dep
         rules += [Dependency.TAKEN_DEVICES] if pod.shape.picks_devices else []
         if state.stateful.touches(pod) and (filters := state.stateful.filters_by_plugin(pod, state.nodes.everything[:1])):
             named = _rules(pod)
-            if not named and any(plugin == InterPodAffinity.name for plugin, _, _ in filters):
+            if not named and any(refusal.plugin == InterPodAffinity.name for refusal, _ in filters):
                 named = [Dependency.OTHER_ANTI_AFFINITY]
-            rules += named + [Dependency.OTHER_PLUGIN] * any(not registry.is_of_kube_scheduler(plugin) for plugin, _, _ in filters)
+            rules += named + [Dependency.OTHER_PLUGIN] * any(not registry.is_of_kube_scheduler(refusal.plugin) for refusal, _ in filters)
     return tuple(dict.fromkeys(rules))
 
 

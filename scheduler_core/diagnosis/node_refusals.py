@@ -67,10 +67,11 @@ class NodeRefusals:
         """Return the refusals with their number of nodes in kube-scheduler's order of filters, most first, then by reason and plugin."""
         counts: Counter[Refusal] = Counter()
         remaining: Bools = np.ones(len(self.nodes), dtype=bool)
-        for plugin, filters in itertools.groupby(sorted(self.filters, key=lambda each: registry.position(each[0])), lambda each: each[0]):
+        in_order = sorted(self.filters, key=lambda each: registry.position(each[0].plugin))
+        for plugin, filters in itertools.groupby(in_order, lambda each: each[0].plugin):
             passed = remaining.copy()
-            for _, reason, passing in filters:
-                counts[Refusal(plugin, reason)] += int((remaining & ~passing).sum())
+            for refusal, passing in filters:
+                counts[refusal] += int((remaining & ~passing).sum())
                 passed &= passing
                 # Only NodeResourcesFit gives all its reasons for a node.
                 if plugin != registry.NODE_LOCAL.name:
@@ -84,10 +85,10 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     remaining: Bools = np.ones(len(nodes), dtype=bool)
     related = state.stateful.touches(pod)
     unmodelled = state.profile.refused(state.stateful.unmodelled(pod)) if related else None
-    first = [(plugin, reason, mask[nodes]) for plugin, reason, mask in _static(state, pod, unmodelled)]
+    first = [(refusal, mask[nodes]) for refusal, mask in _static(state, pod, unmodelled)]
     # Devices are reported after the resources of nodes, whether nodes have none or too few.
-    without = [each for each in first if each[:2] == DEVICES_LACKING]
-    first = [each for each in first if each[:2] != DEVICES_LACKING]
+    without = [each for each in first if each[0] == DEVICES_LACKING]
+    first = [each for each in first if each[0] != DEVICES_LACKING]
     static = _first_rejections(first, remaining)
     usable = remaining.copy()
     ledger = _ledger_filters(state, pod.shape, nodes)
@@ -105,10 +106,10 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     others = _first_rejections(ledger, remaining)
     stateful = [*without, *(state.stateful.filters_by_plugin(pod, nodes) if related else ())]
     if counted.any():
-        stateful.append((*DEVICES_LACKING, enough[counted].all(axis=0)))
+        stateful.append((DEVICES_LACKING, enough[counted].all(axis=0)))
     stateful = list(_with_invalid_pools(state, stateful, nodes))
     values = _values(state, (unmodelled, state.profile.refused(pod.shape.unmodelled)))
-    last = [(plugin, reason, mask[nodes]) for plugin, reason, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
+    last = [(refusal, mask[nodes]) for refusal, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
     others |= _first_rejections([*stateful, *last], remaining)
     pre_filter = state.profile.pre_filter_by_plugin(pod.shape)
     filters = (*first, *ledger, *_row_filters(state, rows[~counted], enough[~counted]), *stateful, *last)
@@ -121,14 +122,14 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
 def _with_invalid_pools(state: PlacementState, filters: Iterable[NamedFilter], nodes: Nodes) -> Iterator[NamedFilter]:
     """Yield *filters*; where *nodes* without devices reach an invalid pool, that is the reason."""
     plugin = device_causes.device_plugin(state)
-    for name, reason, passing in filters:
-        if plugin is not None and (name, reason) == DEVICES_LACKING:
+    for refusal, passing in filters:
+        if plugin is not None and refusal == DEVICES_LACKING:
             invalid = ~passing
             invalid[invalid] = plugin.reach_invalid_pools(nodes[invalid])
-            yield name, INVALID_POOLS, ~invalid
-            yield name, reason, passing | invalid
+            yield Refusal(refusal.plugin, INVALID_POOLS), ~invalid
+            yield refusal, passing | invalid
         else:
-            yield name, reason, passing
+            yield refusal, passing
 
 
 def fit_error(state: PlacementState, refusals: NodeRefusals) -> FitError:
@@ -153,7 +154,7 @@ def fit_error(state: PlacementState, refusals: NodeRefusals) -> FitError:
 def admitted(state: PlacementState, shape: PodShape) -> Bools:
     """Return the nodes that pass ``ledger_filters``; shape (all nodes,)."""
     feasible: Bools = np.ones(len(state.nodes), dtype=bool)
-    for _, _, mask in _ledger_filters(state, shape, state.nodes.everything):
+    for _, mask in _ledger_filters(state, shape, state.nodes.everything):
         feasible &= mask
     return feasible
 
@@ -161,13 +162,13 @@ def admitted(state: PlacementState, shape: PodShape) -> Bools:
 def _ledger_filters(state: PlacementState, shape: PodShape, nodes: Nodes) -> list[NamedFilter]:
     """Return the filters of *shape* on *nodes* that depend on the ledger, except resources."""
     enabled = (plugin for plugin in registry.LEDGER if shape.profile.filters(plugin.name))
-    return [(plugin.name, *each) for plugin in enabled for each in plugin(state.ledger).filters(shape, nodes)]
+    return [(Refusal(plugin.name, reason), mask) for plugin in enabled for reason, mask in plugin(state.ledger).filters(shape, nodes)]
 
 
 def _row_filters(state: PlacementState, rows: Ints, enough: Bools) -> Iterator[NamedFilter]:
     """Yield a filter for each of *rows*; *enough* has the nodes with enough of it."""
     for row, passing in zip(rows.tolist(), enough, strict=True):
-        yield *_of_row(state.nodes, row), passing
+        yield _of_row(state.nodes, row), passing
 
 
 def _of_row(nodes: NodeTable, row: int) -> Refusal:
@@ -178,7 +179,7 @@ def _of_row(nodes: NodeTable, row: int) -> Refusal:
 
 def _static(state: PlacementState, pod: PodRecord, unmodelled: UnmodelledField | None) -> list[NamedFilter]:
     """Return the filters that are applied first; an *unmodelled* rule about other pods rejects every node."""
-    no_node = [] if unmodelled is None else [(UnmodelledFields.name, unmodelled.key, np.zeros(len(state.nodes), dtype=bool))]
+    no_node = [] if unmodelled is None else [(Refusal(UnmodelledFields.name, unmodelled.key), np.zeros(len(state.nodes), dtype=bool))]
     return [*no_node, *state.profile.filters_by_plugin(pod.shape, last=False)]
 
 
@@ -192,10 +193,9 @@ def _values(state: PlacementState, unmodelled: Iterable[UnmodelledField | None])
 def _first_rejections(filters: Iterable[NamedFilter], remaining: Bools) -> dict[Refusal, Bools]:
     """Return, for each filter, the nodes that it is the first to reject; they are removed from *remaining*."""
     rejected: dict[Refusal, Bools] = {}
-    for plugin, reason, passing in filters:
+    for refusal, passing in filters:
         newly_rejected = remaining & ~passing
         if newly_rejected.any():
-            refusal = Refusal(plugin, reason)
             rejected[refusal] = rejected.get(refusal, False) | newly_rejected
             remaining &= passing
     return rejected

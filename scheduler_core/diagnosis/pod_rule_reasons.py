@@ -58,8 +58,7 @@ class PodRuleReasons:
     @classmethod
     def from_refusals(cls, state: PlacementState, refusals: NodeRefusals) -> PodRuleReasons:
         """Return the rules among *refusals*, which must be those of the present state."""
-        filters = ((Refusal(plugin, reason), passing) for plugin, reason, passing in refusals.filters)
-        rules = {refusal: refusals.usable & ~passing for refusal, passing in filters if refusal in RULES}
+        rules = {refusal: refusals.usable & ~passing for refusal, passing in refusals.filters if refusal in RULES}
         decisive = [refusal for refusal, mask in rules.items() if mask.any() and (mask == refusals.usable).all()]
         if _ANTI_AFFINITY in decisive:
             # Replicas exclude each other both ways.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import assert_never
 
 from kubeapi.nodes import Taint
@@ -12,7 +12,7 @@ from kubeapi.pods import Toleration
 from scheduler_core.causes.domains import DroppedFilter, PodRule, Relaxable
 from scheduler_core.causes.filter_reasons import UnmodelledField
 from scheduler_core.causes.node_count import NodeCount
-from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
+from scheduler_core.causes.node_states import Cordoned, FurtherTaint, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.diagnosis.domain_capacity import homogeneous, slots
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Nodes, NodeTable
@@ -79,21 +79,37 @@ def node_states(shape: PodShape, refusal: Refusal, refused: Nodes, total: int, n
     kube-scheduler's reason for a taint does not state the effect: each effect is a cause of its own, that of the most nodes first.
     """
     count = NodeCount(len(refused), total)
-    if refusal == _CORDONED:
-        return (Cordoned(count),)
     if refusal == _NOT_SELECTED:
         required = required_affinity(shape)
         terms = (required and required.node_selector_terms) or ()
         return (NodeAffinityMismatch(count, tuple(shape.node_selector), required is not None, terms, unmet_requirements(shape, nodes)),)
-    if refusal.plugin == TaintToleration.name:
-        tolerations = Tolerations(shape.tolerations)
-        sets = Counter(nodes.taints[node] for node in refused.tolist())
-        counts = Counter[Taint]()
-        for taints, number in sets.items():
-            counts[next(taint for taint in taints if taint.effect in HARD and not tolerations.cover(taint))] += number
-        ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0].effect))
-        return tuple(UntoleratedTaint(taint, NodeCount(number, total)) for taint, number in ordered)
-    return ()
+    if refusal != _CORDONED and refusal.plugin != TaintToleration.name:
+        return ()
+    sets = _untolerated(shape, refused, nodes)
+    if refusal == _CORDONED:
+        return (Cordoned(count, _further(sets, CORDON, total)),)
+    first: dict[Taint, dict[tuple[Taint, ...], int]] = {}
+    for taints, number in sets.items():
+        first.setdefault(taints[0], {})[taints] = number
+    causes = (UntoleratedTaint(taint, NodeCount(sum(same.values()), total), _further(same, taint, total)) for taint, same in first.items())
+    return tuple(sorted(causes, key=lambda each: (-each.nodes.count, each.taint.effect)))
+
+
+def _untolerated(shape: PodShape, refused: Nodes, nodes: NodeTable) -> Counter[tuple[Taint, ...]]:
+    """Return the taints of the nodes *refused* that *shape* does not tolerate, with the number of nodes that have them."""
+    tolerations = Tolerations(shape.tolerations)
+    sets = Counter[tuple[Taint, ...]]()
+    for taints, number in Counter(nodes.taints[node] for node in refused.tolist()).items():
+        sets[tuple(taint for taint in taints if taint.effect in HARD and not tolerations.cover(taint))] += number
+    return sets
+
+
+def _further(sets: Mapping[tuple[Taint, ...], int], stated: Taint, total: int) -> tuple[FurtherTaint, ...]:
+    """Return the taints in *sets* other than *stated*, with their number of nodes (of *total*), that of the most nodes first."""
+    counts = Counter[Taint]()
+    for taints, number in sets.items():
+        counts.update(dict.fromkeys((taint for taint in taints if taint != stated), number))
+    return tuple(FurtherTaint(taint, NodeCount(number, total)) for taint, number in counts.most_common())
 
 
 def _filters(state: PlacementState, refusals: NodeRefusals) -> Iterator[tuple[Relaxable | None, int]]:
@@ -118,8 +134,7 @@ def _without(
         if any(each.touches(refusals.pod) and not requests_count(each, refusals.pod) for each in others):
             # The count would leave out the volumes or devices that the pods compete for as well.
             return None
-        known = state.stateful.filters_by_plugin(refusals.pod, refusals.nodes)
-        refused = (Refusal(plugin, reason) for plugin, reason, _ in known)
+        refused = (refusal for refusal, _ in state.stateful.filters_by_plugin(refusals.pod, refusals.nodes))
         rules = {dropped, *(_BETWEEN_PODS[each] for each in refused if each in _BETWEEN_PODS)}
         return DroppedFilter(dropped if len(rules) == 1 else PodRule.ALL, _count(state, _unrelated(request), domain))
     spreads = (each for each in state.stateful.plugins if isinstance(each, PodTopologySpread))

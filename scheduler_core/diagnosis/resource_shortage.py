@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from scheduler_core.causes.node_count import Amount, NodeCount
@@ -17,19 +19,24 @@ from scheduler_core.causes.resources import (
 )
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Ints, NodeTable
+from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.node_affinity import own_node
 
+ShapeCounts = Mapping[PodShape, int]
+"""Numbers of pods by their shape."""
 
-def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict[int, int]) -> list[ResourceCause]:
-    """Return why the requests of *missing* more pods are not met; empty if no resource is short.
+
+def shortages(refusals: NodeRefusals, nodes: NodeTable, others: ShapeCounts, missing: int, held: ShapeCounts) -> list[ResourceCause]:
+    """Return why the requests of a pod, and of *missing* others, are not met; empty if no resource is short.
 
     A resource is short if its sum over the usable nodes is too small; otherwise it is fragmented.
 
     Args:
         refusals: why one more pod is rejected.
         nodes: all nodes.
-        missing: number of pods like it that are still needed, at least 1.
-        held: requests of the pods that the domain holds, by row.
+        others: other pods without a node, which can use only nodes that this pod can use.
+        missing: number of them that are needed too: those with the smallest requests.
+        held: pods of the group on the nodes that this pod can use.
 
     """
     rows = [index for index, short in enumerate(refusals.short) if short.any()]
@@ -44,16 +51,25 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
         free = int(np.maximum(refusals.free[index][refusals.usable], 0).sum())
         largest = int(nodes.allocatable[row, refusals.nodes[refusals.usable]].max())
         resource = nodes.resource(row)
-        if row in nodes.volume_rows and not free and row not in held:
+        own = _least(held, row, sum(held.values()))
+        if row in nodes.volume_rows and not free and not own:
             causes.append(NoneFree(resource))
         elif requested > largest:
             causes.append(RequestTooLarge(resource, requested, largest, compared))
-        elif missing * requested > free:
-            own = held.get(row, 0)
-            causes.append(InsufficientResource(resource, free + own, missing * requested + own, int(refusals.usable.sum())))
+        elif (needed := requested + _least(others, row, missing)) > free:
+            causes.append(InsufficientResource(resource, free + own, needed + own, int(refusals.usable.sum())))
         else:
             pieces.append(index)
     return causes or _fragmented(refusals, nodes, pieces, others_fit=bool(held))
+
+
+def _least(pods: ShapeCounts, row: int, count: int) -> int:
+    """Return the least amount of a row that *count* of *pods* request together."""
+    amount = 0
+    for requested, number in sorted((dict(shape.requests).get(row, 0), number) for shape, number in pods.items()):
+        chosen = min(number, count)
+        amount, count = amount + chosen * requested, count - chosen
+    return amount
 
 
 def _fragmented(refusals: NodeRefusals, nodes: NodeTable, pieces: list[int], *, others_fit: bool) -> list[ResourceCause]:

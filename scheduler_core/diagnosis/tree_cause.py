@@ -38,7 +38,7 @@ _Placed = tuple[PlacementRequest, PlacementOutcome]
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Try:
-    """Result of a composite on one of its domains."""
+    """Result of a composite on one of its domains; *fitting* of its children fit, of those that were tried."""
 
     place: Placement
     outcome: PlacementOutcome
@@ -109,9 +109,11 @@ class TreeCause:
 
     def _in_domains(self, request: PlacementRequest, places: tuple[Placement, ...], path: Path) -> FailedGroup:
         """Return the domain that holds most of the children in full, other domains in short."""
-        tries = self._ranked(request, places)
+        tries = sorted(
+            (self._completed(request, each) for each in self._ranked(request, places)[:DESCRIBED]), key=lambda each: -each.fitting
+        )
         first, reason = self._inside(request, tries[0], path), tries[0].outcome.reason
-        others = tries[1:DESCRIBED] if request.entity.key else []
+        others = tries[1:] if request.entity.key else []
         further = len(places) - 1 - len(others) if request.entity.key else 0
         return ChildrenDoNotFit(
             path,
@@ -129,6 +131,19 @@ class TreeCause:
         capacities = dict(zip((each.serial for each in retried), capacity(self._greedy.state, request, retried).tolist(), strict=True))
         tries = [_attempt(place, self._greedy.attempt(request, place)) for place in retried]
         return sorted(tries, key=lambda each: (-each.fitting, -capacities[each.place.serial], each.place.value))
+
+    def _completed(self, request: PlacementRequest, attempt: _Try) -> _Try:
+        """Return *attempt* with the children too that were not tried because the minimum was out of reach."""
+        if None not in attempt.outcome.children:
+            return attempt
+        fitting = 0
+        with rewound(self._greedy.state):
+            for child, below in zip(request.children, attempt.outcome.children, strict=True):
+                outcome = self._greedy.evaluate(child, attempt.place) if below is None else below
+                if outcome.success:
+                    self._greedy.assume(child, outcome)
+                    fitting += 1
+        return dataclasses.replace(attempt, fitting=fitting)
 
     def _inside(self, request: PlacementRequest, attempt: _Try, path: Path) -> ChildrenInDomain:
         fitting: list[_Placed] = []

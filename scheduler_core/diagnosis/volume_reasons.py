@@ -68,7 +68,7 @@ def volume_elsewhere(state: PlacementState, request: PlacementRequest, places: S
     nodes: Nodes = np.concatenate([each.nodes for each in places])
     for pod in {each.shape.serial: each for each in request.entity.waiting if each.bound_claims}.values():
         filters = state.profile.filters_by_plugin(pod.shape, last=False)
-        others = [mask for plugin, reason, mask in filters if (plugin, reason) not in _BOUND_CONFLICTS]
+        others = [mask for refusal, mask in filters if refusal not in _BOUND_CONFLICTS]
         usable = nodes[np.logical_and.reduce([np.ones(len(state.nodes), dtype=bool), *others])[nodes]]
         for claim in pod.bound_claims:
             for key, values in filter(None, (_label(claim), *claim.need.zones)):

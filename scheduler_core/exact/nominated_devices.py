@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.devices.assumed_claims import AssumedClaims
+
+if TYPE_CHECKING:
+    from scheduler_core.plugins.devices.assumed_claims import AssumedClaims
 
 NO_DEVICES: Mapping[str, Allocation] = {}
 _STEPS = 2_000

@@ -36,4 +36,5 @@ label_suggestions   labels that no node has, with similar ones
 feature_gates  removal of fields and kinds whose feature gate is off
 extended_requests  extended resources that the containers of a pod request, which devices can provide
 extended_resources  claims for extended resources that device classes provide
+configuration  profiles of a KubeSchedulerConfiguration
 """

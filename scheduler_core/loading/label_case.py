@@ -8,6 +8,7 @@ from kubeapi.groups import Group
 from kubeapi.problem import Problem
 from scheduler_core.causes.input_problems import KeyInOtherCase, ValueInOtherCase
 from scheduler_core.model.names import Name
+from scheduler_core.model.namespace_selectors import terms_between_pods
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 
@@ -56,8 +57,4 @@ def _keys_of_groups(groups: Iterable[Group]) -> Iterator[str]:
 
 def _keys_of(shape: PodShape) -> Iterator[str]:
     yield from (each.topology_key for each in shape.spread)
-    for side in (shape.affinity.pod_affinity, shape.affinity.pod_anti_affinity) if shape.affinity else ():
-        if side is not None:
-            yield from (each.topology_key for each in side.required_during_scheduling_ignored_during_execution or ())
-            preferred = side.preferred_during_scheduling_ignored_during_execution or ()
-            yield from (each.pod_affinity_term.topology_key for each in preferred)
+    yield from (term.topology_key for _, term in terms_between_pods(shape.affinity))

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubeapi import content
-from kubeapi.affinity import Affinity, PodAffinity, PodAffinityTerm
+from kubeapi.affinity import Affinity
 from kubeapi.nodes import Taint
 from kubeapi.pods import PodSpec
 from kubeapi.selectors import LabelSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.input_problems import Effect, InvalidField, UnknownValue
+from scheduler_core.model.namespace_selectors import terms_between_pods
 
 FieldProblem = InvalidField | UnknownValue
 """Error in a field, with its consequence."""
@@ -69,15 +70,13 @@ def node_requirement(each: Requirement, *, of_field: bool = False) -> str:
 
 
 def _affinity(affinity: Affinity) -> Iterator[FieldProblem]:
-    path = "spec.affinity"
     if affinity.node_affinity is not None:
         for term_path, term in _node_terms(affinity):
             yield from _requirements(term.match_expressions, f"{term_path}.matchExpressions", OF_NODES, Effect.TERM_MATCHES_NOTHING)
             yield from _fields(term.match_fields, f"{term_path}.matchFields")
-    for name, side in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
-        for term_path, one in _pod_terms(side, f"{path}.{name}"):
-            yield from selector(one.label_selector, f"{term_path}.labelSelector")
-            yield from selector(one.namespace_selector, f"{term_path}.namespaceSelector")
+    for term_path, one in terms_between_pods(affinity):
+        yield from selector(one.label_selector, f"{term_path}.labelSelector")
+        yield from selector(one.namespace_selector, f"{term_path}.namespaceSelector")
 
 
 def _node_terms(affinity: Affinity) -> Iterator[tuple[str, NodeSelectorTerm]]:
@@ -90,15 +89,6 @@ def _node_terms(affinity: Affinity) -> Iterator[tuple[str, NodeSelectorTerm]]:
         yield f"{path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[{index}]", term
     for index, preferred in enumerate(nodes.preferred_during_scheduling_ignored_during_execution or ()):
         yield f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].preference", preferred.preference
-
-
-def _pod_terms(side: PodAffinity | None, path: str) -> Iterator[tuple[str, PodAffinityTerm]]:
-    if side is None:
-        return
-    for index, term in enumerate(side.required_during_scheduling_ignored_during_execution or ()):
-        yield f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{index}]", term
-    for index, weighted in enumerate(side.preferred_during_scheduling_ignored_during_execution or ()):
-        yield f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm", weighted.pod_affinity_term
 
 
 def _fields(listed: Iterable[Requirement] | None, path: str) -> Iterator[FieldProblem]:

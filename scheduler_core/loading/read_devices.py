@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from kubeapi import quantity
-from kubeapi.devices import Device, DeviceClass, DeviceContent, DeviceTaintRule, DeviceTaintRuleSpec, ResourceSlice, with_taints
+from kubeapi.devices import Device, DeviceClass, DeviceTaintRule, DeviceTaintRuleSpec, ResourceSlice, with_taints
 from kubeapi.gather import Name
 from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.resource_claims import (
@@ -22,7 +22,7 @@ from scheduler_core.loading import device_amounts
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.taint_rules import TaintRules
 from scheduler_core.model.device_claims import KnownClaim
-from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice, PublishedDevice
+from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice
 
 _SERVED = tuple(each.name for each in served.versions_in("resource.k8s.io"))
 """API versions, the current one first."""
@@ -142,11 +142,10 @@ def published_slice(name: str, published: ResourceSlice, rules: TaintRules) -> D
     )
 
 
-def _device(driver: str, pool: str, device: Device, rules: TaintRules) -> PublishedDevice:
-    content: DeviceContent = device.basic or device
-    if taints := rules.taints(driver, pool, device.name):
-        content = with_taints(content, taints)
-    return PublishedDevice(device.name, content)
+def _device(driver: str, pool: str, device: Device, rules: TaintRules) -> Device:
+    if not (taints := rules.taints(driver, pool, device.name)):
+        return device
+    return with_taints(device, taints) if device.basic is None else Device(name=device.name, basic=with_taints(device.basic, taints))
 
 
 def _allocation(result: AllocationResult, *, waits: bool) -> Allocation:

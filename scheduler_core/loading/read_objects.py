@@ -140,19 +140,6 @@ def _pair(name: Name | str) -> Name:
     return namespace, own
 
 
-def attempt(gathered: GatheredObjects, read: Callable[[GatheredObjects], tuple[Name, T]]) -> tuple[Name, T | Unusable]:
-    """Return the name of an object, and the result of *read* or the reason why it cannot be used.
-
-    Raises:
-        Unusable: the name is unusable too.
-
-    """
-    try:
-        return read(gathered)
-    except Unusable as error:
-        return _valid_name(gathered.kind, written_name(gathered.text), error), error
-
-
 def _valid_name(kind: str, name: Name, otherwise: Unusable | None = None) -> Name:
     if not name[1]:
         raise otherwise or Unusable("metadata.name is missing")

@@ -14,7 +14,7 @@ from kubeapi.selectors import NodeSelector
 
 if TYPE_CHECKING:
     # Clusters without devices do not load the types of their objects.
-    from kubeapi.devices import CounterSet, DeviceContent
+    from kubeapi.devices import CounterSet, Device
     from kubeapi.resource_claims import DeviceToleration
 
 DeviceId = tuple[str, str, str]
@@ -44,14 +44,6 @@ def selector_error(index: int, device: str, error: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PublishedDevice:
-    """Device of a slice, with the taints of the DeviceTaintRules."""
-
-    name: str
-    content: DeviceContent
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class DeviceSlice:
     """A ResourceSlice.
 
@@ -61,6 +53,7 @@ class DeviceSlice:
         everywhere: True if all nodes reach its devices.
         by_device: True if each device says which nodes reach it.
         count: number of slices in the generation of the pool.
+        devices: its devices, with the taints of the DeviceTaintRules.
         can_be_invalid: True if its pool can be invalid because of this slice alone: it has counters, or several devices of one name.
 
     """
@@ -74,7 +67,7 @@ class DeviceSlice:
     selector: NodeSelector | None
     everywhere: bool
     by_device: bool
-    devices: tuple[PublishedDevice, ...]
+    devices: tuple[Device, ...]
     counters: tuple[CounterSet, ...]
     can_be_invalid: bool
 

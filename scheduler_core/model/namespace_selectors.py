@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.affinity import Affinity, PodAffinity, PodAffinityTerm
+from kubeapi.affinity import Affinity, PodAffinityTerm
 from kubeapi.selectors import LabelSelector
 from scheduler_core.model.selectors import Clauses, compiled
 
@@ -17,25 +17,23 @@ def needing_labels(affinity: Affinity | None) -> tuple[str, ...]:
 
     A selector that is empty (all namespaces) or uses ``kubernetes.io/metadata.name`` only needs none.
     """
-    if affinity is None:
-        return ()
-    sides = (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity))
     return tuple(
-        f"spec.affinity.{side}.{path}.namespaceSelector"
-        for side, terms in sides
-        for path, term in terms_of(terms)
+        f"{path}.namespaceSelector"
+        for path, term in terms_between_pods(affinity)
         if term.namespace_selector is not None and by_name(term.namespace_selector) is None
     )
 
 
-def terms_of(affinity: PodAffinity | None) -> Iterator[tuple[str, PodAffinityTerm]]:
-    """Yield all terms with their field path below *affinity*."""
-    if affinity is None:
-        return
-    for index, term in enumerate(affinity.required_during_scheduling_ignored_during_execution or ()):
-        yield f"requiredDuringSchedulingIgnoredDuringExecution[{index}]", term
-    for index, each in enumerate(affinity.preferred_during_scheduling_ignored_during_execution or ()):
-        yield f"preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm", each.pod_affinity_term
+def terms_between_pods(affinity: Affinity | None) -> Iterator[tuple[str, PodAffinityTerm]]:
+    """Yield the terms of affinity and anti-affinity of a pod, required and preferred, with their field paths."""
+    sides = (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)) if affinity is not None else ()
+    for name, side in sides:
+        required = side.required_during_scheduling_ignored_during_execution if side is not None else None
+        for index, term in enumerate(required or ()):
+            yield f"spec.affinity.{name}.requiredDuringSchedulingIgnoredDuringExecution[{index}]", term
+        preferred = side.preferred_during_scheduling_ignored_during_execution if side is not None else None
+        for index, each in enumerate(preferred or ()):
+            yield f"spec.affinity.{name}.preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm", each.pod_affinity_term
 
 
 def by_name(selector: LabelSelector) -> Clauses | None:

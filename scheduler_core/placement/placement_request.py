@@ -13,7 +13,7 @@ from scheduler_core.plugins.spread_score import SoftSpread, SpreadKind
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from scheduler_core.plugins.topology_counts import NodeTally
 
-SpreadKinds = Mapping[PodRecord, SpreadKind]
+KindsByPod = Mapping[PodRecord, SpreadKind]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -96,12 +96,12 @@ class Signatures:
 
     def request(self, entity: Entity) -> PlacementRequest:
         """Return *entity* and all groups below it prepared for placement."""
-        kinds: SpreadKinds = {}
+        kinds: KindsByPod = {}
         if self._stateful is not None:
             kinds = self._stateful.spread_kinds([pod for leaf in entity.leaves() for pod in leaf.waiting])
         return self._request(entity, kinds)
 
-    def _request(self, entity: Entity, kinds: SpreadKinds) -> PlacementRequest:
+    def _request(self, entity: Entity, kinds: KindsByPod) -> PlacementRequest:
         children = tuple(self._request(child, kinds) for child in entity.children)
         running = {pod.node for pod in entity.running}
         pinned = tuple(sorted(running.union(*(child.pinned for child in children)))) if running or children else ()
@@ -145,7 +145,7 @@ class Signatures:
         return self._numbers.setdefault(signature, len(self._numbers))
 
 
-def _spread_runs(pods: tuple[PodRecord, ...], kinds: SpreadKinds) -> tuple[Run, ...]:
+def _spread_runs(pods: tuple[PodRecord, ...], kinds: KindsByPod) -> tuple[Run, ...]:
     each = [(pod.shape, kinds[pod]) for pod in pods]
     if each and each.count(each[0]) == len(each):
         return (Run(each[0][0], len(each), each[0][1]),)

@@ -17,15 +17,15 @@ assumed_volumes         which volume each claim takes on a node (FindPodVolumes)
 volume_zone             VolumeZone
 node_ports              NodePorts
 noderesources           NodeResourcesFit and NodeResourcesBalancedAllocation
-resource_scores         their scores: LeastAllocated, MostAllocated, RequestedToCapacityRatio, balance
+resource_scores         scores of noderesources: LeastAllocated, MostAllocated, RequestedToCapacityRatio, balance
 pod_topology_spread     PodTopologySpread
 spread_score            the score of PodTopologySpread
-equally_spread_pods     pods that its constraints with ScheduleAnyway do not distinguish
-spread_constraints      its constraints, compiled; default constraints of pods without constraints
+equally_spread_pods     pods that constraints with ScheduleAnyway do not distinguish
+spread_constraints      constraints of PodTopologySpread, compiled; default constraints of pods without constraints
 inter_pod_affinity      InterPodAffinity
 node_declared_features  NodeDeclaredFeatures
 image_locality          ImageLocality
-affinity_terms          its terms, compiled; all terms of a pod about other pods
+affinity_terms          terms of InterPodAffinity, compiled; all terms of a pod about other pods
 pod_counts              running and assumed pods, counted for each selector in use
 topology_counts         one such count: pods by node and by topology domain
 volume_counts           volumes of the counted pods, by node

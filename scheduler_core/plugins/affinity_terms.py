@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from kubeapi.affinity import PodAffinity, PodAffinityTerm
-from scheduler_core.model.namespace_selectors import NAMESPACE_NAME, by_name, terms_of
+from scheduler_core.model.namespace_selectors import NAMESPACE_NAME, by_name, terms_between_pods
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.selectors import admits, compiled
 from scheduler_core.plugins.spread_constraints import SpreadTerm, is_hard, is_soft, spread_term
@@ -51,16 +51,12 @@ class PodTerms:
 
 def has_affinity(shape: PodShape) -> bool:
     """Return whether pods of *shape* have a term of affinity or anti-affinity, required or preferred."""
-    affinity = shape.affinity
-    sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
-    return any(True for side in sides for _ in terms_of(side))
+    return any(True for _ in terms_between_pods(shape.affinity))
 
 
 def own_keys(shape: PodShape) -> frozenset[str]:
     """Return the keys of the pod labels that ``terms`` reads: pods with equal values have equal terms."""
-    affinity = shape.affinity
-    sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
-    of_terms = [keys for side in sides for _, term in terms_of(side) for keys in (term.match_label_keys, term.mismatch_label_keys)]
+    of_terms = [keys for _, term in terms_between_pods(shape.affinity) for keys in (term.match_label_keys, term.mismatch_label_keys)]
     return frozenset().union(*(keys or () for keys in (*of_terms, *(constraint.match_label_keys for constraint in shape.spread))))
 
 

@@ -29,7 +29,6 @@ from scheduler_core.plugins.pod_counts import PodCounts
 Floats = NDArray[np.float64]
 Filters = list[tuple[str, Bools]]
 """(reason, mask of the nodes that pass), in kube-scheduler's order."""
-NamedFilter = tuple[str, str, Bools]  # the name of the plugin first
 
 
 class Refusal(NamedTuple):
@@ -40,6 +39,8 @@ class Refusal(NamedTuple):
 
 
 NO_REFUSAL = Refusal("", "")
+NamedFilter = tuple[Refusal, Bools]
+"""(refusal, mask of the nodes that pass)"""
 
 
 class ClusterEvent(enum.Enum):

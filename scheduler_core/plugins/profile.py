@@ -111,15 +111,15 @@ class Profile:
 
         Only those of plugins that filter before the plugins of other kinds (*last* False), or after them (*last* True); None: all.
         """
-        return [(reason, mask) for _, reason, mask in self.filters_by_plugin(shape, last=last)]
+        return [(refusal.reason, mask) for refusal, mask in self.filters_by_plugin(shape, last=last)]
 
     def filters_by_plugin(self, shape: PodShape, *, last: bool | None = None) -> list[NamedFilter]:
         """Return the same with the name of each filter's plugin."""
         if (refusal := self.pre_filter_by_plugin(shape)).reason:
-            return [] if last else [(*refusal, np.zeros(len(self.nodes), dtype=bool))]
+            return [] if last else [(refusal, np.zeros(len(self.nodes), dtype=bool))]
         shape = self._fields.without_ignored(shape)
-        enabled = self._filtering(shape)
-        return [(plugin.name, *named) for plugin in enabled if last in (None, plugin.last) for named in plugin.filters(shape)]
+        enabled = (plugin for plugin in self._filtering(shape) if last in (None, plugin.last))
+        return [(Refusal(plugin.name, reason), mask) for plugin in enabled for reason, mask in plugin.filters(shape)]
 
     def _filtering(self, shape: PodShape) -> Sequence[StaticPlugin]:
         plugins = self._concerning(shape)

@@ -20,7 +20,7 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, StatefulPlugin
+from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, Refusal, StatefulPlugin
 from scheduler_core.plugins.claim_allocation import ClaimAllocation, requests_count
 from scheduler_core.plugins.equally_spread_pods import SpreadKinds
 from scheduler_core.plugins.pod_counts import PodCounts
@@ -208,7 +208,7 @@ class StatefulPlugins:
 
         A node that several filters refuse is reported under the first.  Arguments as for ``StatefulPlugin.filters``.
         """
-        return [(reason, mask) for _, reason, mask in self.filters_by_plugin(pod, nodes, within)]
+        return [(refusal.reason, mask) for refusal, mask in self.filters_by_plugin(pod, nodes, within)]
 
     def filters_by_plugin(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> list[NamedFilter]:
         """Return the same with the name of each filter's plugin."""
@@ -348,8 +348,8 @@ class _ActivePlugins:
         """Return the filters for *pod* as ``StatefulPlugins.filters_by_plugin``."""
         filters: list[NamedFilter] = []
         for plugin in _filtering(self.plugins, pod):
-            before = [mask for _, _, mask in filters]
-            filters += [(plugin.name, reason, mask) for reason, mask in _filters(plugin, pod, nodes, before, within)]
+            before = [mask for _, mask in filters]
+            filters += [(Refusal(plugin.name, reason), mask) for reason, mask in _filters(plugin, pod, nodes, before, within)]
         return filters
 
     def passing(self, pod: PodRecord, nodes: Nodes) -> tuple[Bools, FilterFailed | None]:

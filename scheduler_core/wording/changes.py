@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
@@ -12,7 +13,7 @@ from scheduler_core.causes.domains import PodRule
 from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.delayed_claims import class_and_size, written
-from scheduler_core.model.names import Domain
+from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.resource_values import row_of
 from scheduler_core.wording.nouns import counted, labelled_nodes, level, listed, preposition
 from scheduler_core.wording.titles import Shown, domain_place, domain_text, taint_text, titled, titles
@@ -60,8 +61,8 @@ def change_text(change: Change, shown: Shown = titled) -> str:  # noqa: PLR0911 
         case changes.DeletedBudgets(budgets, disruptions):
             instead = f", or changed to allow {counted(disruptions, 'disruption')}" if disruptions else ""
             return f"{' and '.join(map(shown, budgets))} deleted{instead}; the victims are then evicted"
-        case changes.Successive(first, second):
-            return f"{change_text(first, shown)}, and {change_text(second, shown)}"
+        case changes.Successive():
+            return ", and ".join(_successive([*_single_changes(change)], shown))
     if isinstance(change, changes.GroupChange):
         return _group_change(change, shown)
     if isinstance(change, changes.Relaxation):
@@ -76,15 +77,39 @@ def change_text(change: Change, shown: Shown = titled) -> str:  # noqa: PLR0911 
     assert_never(change)
 
 
+def _single_changes(change: Change) -> Iterator[Change]:
+    """Yield the changes that are made one after the other."""
+    if isinstance(change, changes.Successive):
+        yield from _single_changes(change.first)
+        yield from _single_changes(change.second)
+    else:
+        yield change
+
+
+def _successive(several: Sequence[Change], shown: Shown) -> Iterator[str]:
+    """Yield each change in words; taints that the same pods tolerate together."""
+    for owner, alike in itertools.groupby(several, key=lambda each: each.owner if isinstance(each, changes.ToleratedTaint) else None):
+        group = [*alike]
+        taints = [taint_text(each.taint) for each in group if isinstance(each, changes.ToleratedTaint)]
+        if owner is not None and len(taints) > 1:
+            yield f"taints {listed(taints)} tolerated by {_pods_of(owner, shown)}"
+        else:
+            yield from (change_text(each, shown) for each in group)
+
+
 def _group_change(change: changes.GroupChange, shown: Shown) -> str:
     match change:
         case changes.LoweredMinimums(groups):
             return _lowered(groups, shown)
         case changes.WidenedTopology(groups, before, key):
-            return f"topology constraint of {titles(groups, shown)} widened from {level(before)} to {level(key)} ({key})"
+            return f"topology {_constraint(groups)} of {titles(groups, shown)} widened from {level(before)} to {level(key)} ({key})"
         case changes.DroppedTopology(keys, groups):
-            return f"topology constraint {listed(keys)} of {titles(groups, shown)} dropped"
+            return f"topology {_constraint((*keys, *groups[1:]))} {listed(keys)} of {titles(groups, shown)} dropped"
     assert_never(change)
+
+
+def _constraint(several: Sequence[object]) -> str:
+    return "constraint" if len(several) == 1 else "constraints"
 
 
 def _lowered(groups: Sequence[changes.LoweredMinimum], shown: Shown) -> str:
@@ -99,18 +124,22 @@ def relaxation_parts(change: changes.Relaxation, shown: Shown) -> tuple[str, tup
     """Return the rule of pods that is relaxed; and a verb for the change, and one for the rule that applies without it."""
     match change:
         case changes.ToleratedTaint(taint, owner):
-            pods = f"by the pods of {shown(owner)}"
+            pods = f"by {_pods_of(owner, shown)}"
             return f"taint {taint_text(taint)}", (f"tolerated {pods}", f"is not tolerated {pods}")
         case changes.DroppedSelectors(owner, node_selector, node_affinity):
             both = "node selector and affinity" if node_selector else "node affinity"
             rule = both if node_affinity else "node selector"
-            return f"{rule} of the pods of {shown(owner)}", ("dropped", "apply" if node_selector and node_affinity else "applies")
+            return f"{rule} of {_pods_of(owner, shown)}", ("dropped", "apply" if node_selector and node_affinity else "applies")
         case changes.DroppedPodRules(owner, rules):
             rule = listed([_RULES[each] for each in rules])
-            return f"{rule} of the pods of {shown(owner)}", ("dropped", "applies" if len(rules) == 1 else "apply")
+            return f"{rule} of {_pods_of(owner, shown)}", ("dropped", "applies" if len(rules) == 1 else "apply")
         case changes.RemovedGates(owner):
-            return f"scheduling gates of the pods of {shown(owner)}", ("removed", "remain")
+            return f"scheduling gates of {_pods_of(owner, shown)}", ("removed", "remain")
     assert_never(change)
+
+
+def _pods_of(owner: Name, shown: Shown) -> str:
+    return shown(owner) if owner.kind == "Pod" else f"the pods of {shown(owner)}"
 
 
 def _node_change(change: changes.NodeChange) -> str:
@@ -139,7 +168,7 @@ def _storage_change(change: changes.StorageChange) -> str:  # noqa: PLR0911 - on
     match change:
         case changes.AddedVolumes(volumes, domain, nodes):
             kinds = [f"{counted(each.count, 'more local volume')} of {class_and_size(each.storage_class, each.size)}" for each in volumes]
-            return f"{listed(kinds)}{_in_domain(domain)}, on {listed(nodes)}"
+            return f"{listed(kinds)}{_on_nodes(domain, nodes)}"
         case changes.RaisedCapacities(capacities):
             return listed([figure for each in capacities for figure in _raised(each)])
         case changes.RaisedAttachLimits(driver, before, more):
@@ -175,10 +204,17 @@ def _in_domain(domain: Domain | None) -> str:
     return "" if domain is None else f" {domain_place(domain)}"
 
 
+def _on_nodes(domain: Domain | None, nodes: Sequence[str]) -> str:
+    """Return the place of new volumes or devices: `` in rack r1, on n1 and n2``, `` on node n1``."""
+    if domain is not None and nodes == (domain.value,) and preposition(domain.key) == "on":
+        return f" {domain_place(domain)}"
+    return f"{_in_domain(domain)}, on {listed(nodes)}"
+
+
 def _device_change(change: changes.DeviceChange, shown: Shown) -> str:
     match change:
         case changes.AddedDevices(count, device_class, domain, nodes):
-            return f"{counted(count, 'more device')} of class {device_class}{_in_domain(domain)}, on {listed(nodes)}"
+            return f"{counted(count, 'more device')} of class {device_class}{_on_nodes(domain, nodes)}"
         case changes.ToleratedDeviceTaint(taint, request):
             return f"device taint {taint_text(taint)} tolerated by {_request(request, shown)}"
         case changes.DroppedDeviceSelectors(request):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, get_args
 
@@ -98,10 +99,17 @@ def by_causes(pods: Iterable[tuple[_Key, tuple[Cause, ...]]]) -> dict[tuple[Caus
     return alike
 
 
+def by_words(pods: Iterable[tuple[_Key, tuple[Cause, ...]]]) -> dict[str, list[_Key]]:
+    """Return the pods whose causes have the same words together, in the order of *pods*: different causes can have them."""
+    alike: dict[str, list[tuple[int, _Key]]] = {}
+    for causes, numbered in by_causes(((number, pod), causes) for number, (pod, causes) in enumerate(pods)).items():
+        alike.setdefault(causes_words(causes), []).extend(numbered)
+    return {text: [pod for _, pod in sorted(numbered, key=operator.itemgetter(0))] for text, numbered in alike.items()}
+
+
 def most_frequent(pods: Iterable[tuple[_Key, tuple[Cause, ...]]]) -> list[tuple[str, list[_Key]]]:
     """Return causes in words, each with its pods; those of the most pods first, then by text."""
-    worded = [(causes_words(causes), keys) for causes, keys in by_causes(pods).items()]
-    return sorted(worded, key=lambda each: (-len(each[1]), each[0]))
+    return sorted(by_words(pods).items(), key=lambda each: (-len(each[1]), each[0]))
 
 
 def group_message(group: GroupDecision) -> str:

@@ -126,7 +126,7 @@ def _predicate(cause: _Leaf) -> str:
             return f"can no longer place {_groups(cause.children, cause.minimum)}"
         case InsufficientCapacity():
             where = f" {preposition(cause.key)} one {level(cause.key)}" if cause.key else ""
-            ordered = ", placed in the order of the queue" if cause.pods and cause.in_order else ""
+            ordered = ", placed in the order of the queue" if cause.in_order else ""
             return f"has capacity for {cause.pods} of {counted(cause.wanted, 'pod')}{where}{ordered}"
         case ChildFails():
             return "fails"
@@ -208,7 +208,7 @@ def _in_brackets(text: str) -> str:
 def _domains(cause: PodsDoNotFit) -> list[Clause]:
     """Return a clause for each domain, and one about the domains that are not described."""
     alone = cause.undivided and not cause.domains[0].pods
-    clauses = domain_clauses(cause.domains[0]) if alone else domains_words(cause.domains, cause.key)
+    clauses = domain_clauses(cause.domains[0], own_node=bool(cause.own_node)) if alone else domains_words(cause.domains, cause.key)
     if cause.further is not None:
         clauses.append(rest_clause(ClauseDomains(cause.further.number, cause.key, cause.further.most)))
     elsewhere = [Clause(volume_words.elsewhere(cause.elsewhere, _noun(cause.path)))] if cause.elsewhere is not None else []

@@ -21,7 +21,7 @@ from scheduler_core.wording.titles import domain_place
 
 
 def headline(causes: Sequence[Cause], *, promised: bool = False) -> str:
-    """Return why pods of the first group that fails have no node; empty if another cause decides, or if its pods differ.
+    """Return why pods of the first group that fails have no node; empty if another cause decides.
 
     Amounts are those of the domain that holds the most of them, on nodes that they can use.  *promised*: capacity for nominated pods of
     other roots is not free.
@@ -36,7 +36,7 @@ def headline(causes: Sequence[Cause], *, promised: bool = False) -> str:
             group = _Group(cause.path, cause.requests, cause.domain, is_rest=True)
         case _:
             return ""
-    if not group.requests or group.best.pods >= group.best.wanted:
+    if group.best.pods >= group.best.wanted:
         return ""
     text = _of_group(group, " apart from the capacity for nominated pods" if promised else "")
     return text[:1].upper() + text[1:]
@@ -48,7 +48,7 @@ class _Group:
 
     Attributes:
         path: its name after those of its parents.
-        requests: requests of each of its pods.
+        requests: requests of each of its pods; empty if they differ.
         best: the domain that holds the most of them.
         noun: the level of that domain; empty without a constraint.
         others: True if there are other domains.
@@ -84,6 +84,11 @@ class _Group:
             return f" on its node {self.own_node}"
         return f" {domain_place(self.best.domain)}" if self.best.domain.key else ""
 
+    @property
+    def order(self) -> str:
+        """Return the order in which its pods are placed, if another order can place more."""
+        return " in the order of the queue" if self.best.in_order else ""
+
 
 def _of_group(group: _Group, besides: str) -> str:
     best = group.best
@@ -92,7 +97,9 @@ def _of_group(group: _Group, besides: str) -> str:
         return amounts
     if not best.decisive and not best.pods and not group.noun:
         states = all(isinstance(each, Cordoned | NodeAffinityMismatch | UntoleratedTaint) for each in best.causes)
-        return f"{group.pods} can run on no node{group.where}" if states else ""
+        # Of pods that differ, the cause is about the first that is refused.
+        some = "one of " if not group.requests and best.wanted > 1 else ""
+        return f"{some}{group.pods} can run on no node{group.where}" if states else ""
     devices = next((each for each in best.causes if isinstance(each, InsufficientDevices) and each.together is not None), None)
     return f"{_held(group)}{f': {device_words(devices)}' if devices is not None and not best.decisive else ''}"
 
@@ -114,7 +121,8 @@ def _amounts(group: _Group, shortage: ResourceCause, besides: str) -> str:
                 # It names the group.
                 needing, besides = "", besides and f",{besides}"
             needed = f"{size_of(shortage.resource, shortage.needed)} {phrases.is_or_are(shortage.resource, shortage.needed)} needed"
-            more = f", and no {group.noun} can hold {'more pods' if best.pods else 'any pod'}" if group.others else ""
+            pods = f"more pods{group.order}" if best.pods else "any pod" if group.requests else "the first one"
+            more = f", and no {group.noun} can hold {pods}" if group.others else ""
             return f"{_free(shortage)} free{group.where}{usable}{besides}; {needed}{needing}{more}"
         case FragmentedResource():
             free, verb = phrases.amount(shortage.resource, shortage.free), phrases.is_or_are(shortage.resource, shortage.free)
@@ -134,8 +142,10 @@ def _held(group: _Group) -> str:
     """Return how many pods the best domain holds."""
     best = group.best
     if group.noun:
-        some = f"more than {best.pods} of " if best.pods else "even one of " if best.wanted > 1 else ""
+        if best.pods:
+            return f"no {group.noun} can hold more than {best.pods} of {group.pods}{group.order}"
+        some = ("even one of " if group.requests else "the first of ") if best.wanted > 1 else ""
         return f"no {group.noun} can hold {some}{group.pods}"
     if best.wanted == 1:
         return f"no node can hold {group.pods}"
-    return f"the nodes can hold {f'only {best.pods}' if best.pods else 'none'} of {group.pods}"
+    return f"the nodes can hold {f'only {best.pods}' if best.pods else 'none'} of {group.pods}{group.order}"

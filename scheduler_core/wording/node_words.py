@@ -70,12 +70,13 @@ def node_words(cause: NodeCause | AttemptFailed) -> str:
 def _state_words(cause: NodeStateCause) -> str:  # noqa: PLR0911 - one case for each kind of cause
     match cause:
         case Cordoned():
-            return f"{phrases.verb(cause.nodes, 'is', 'are')} cordoned"
+            has = "has" if cause.nodes.count == 1 else "have"
+            return f"{phrases.verb(cause.nodes, 'is', 'are')} cordoned{_further_taints(cause, has)}"
         case NodeAffinityMismatch():
             unmet = _unmet(cause)
-            return f"{phrases.verb(cause.nodes, 'does', 'do')} not match its {_selection(cause)}{f': {unmet}' if unmet else ''}"
+            return f"{phrases.no_match(cause.nodes)} its {_selection(cause)}{f': {unmet}' if unmet else ''}"
         case UntoleratedTaint():
-            return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_text(cause.taint)}"
+            return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_text(cause.taint)}{_further_taints(cause)}"
         case NodesRefused(plugin=""):
             predicate = _predicate(cause)
             return f"{phrases.some_of(cause.nodes)} {predicate}" if predicate else filter_words(cause.reason)
@@ -86,6 +87,16 @@ def _state_words(cause: NodeStateCause) -> str:  # noqa: PLR0911 - one case for 
         case PodRefused():
             return cause.reason
     assert_never(cause)
+
+
+def _further_taints(cause: Cordoned | UntoleratedTaint, has: str = "") -> str:
+    """Return the further taints of the nodes of *cause*: `` and also has the untolerated taint a=b:NoSchedule``, without a verb if it is empty."""
+    if not cause.further_taints:
+        return ""
+    noun = f"{has} the untolerated taint{'s' if len(cause.further_taints) > 1 else ''} " if has else ""
+    taints = listed([taint_text(each.taint) for each in cause.further_taints], VALUES)
+    which = "also" if all(each.nodes.count == cause.nodes.count for each in cause.further_taints) else "some of them also"
+    return f" and {which} {noun}{taints}"
 
 
 def closed_nodes(cause: NodeStateCause) -> str:
@@ -133,8 +144,11 @@ def without_filter(dropped: Relaxable) -> str:
             return f"{phrases.some_of(dropped.nodes)} were uncordoned"
         case NodeAffinityMismatch():
             unmet = _unmet(dropped)
-            refused = f"{phrases.verb(dropped.nodes, 'does', 'do')} not match{f' ({unmet})' if unmet else ''}"
+            refused = f"{phrases.no_match(dropped.nodes)}{f' ({unmet})' if unmet else ''}"
             return f"its {_selection(dropped)}, which {refused}, were dropped"
+        case UntoleratedTaint() if dropped.taint.key.startswith(_OF_KUBERNETES):
+            # It is gone when the node is well again; pods are not made to tolerate it.
+            return f"{phrases.some_of(dropped.nodes)} were without the taint {taint_text(dropped.taint)}"
         case UntoleratedTaint():
             return f"the taint {taint_text(dropped.taint)} on {phrases.some_of(dropped.nodes)} were tolerated"
         case UnmodelledField():

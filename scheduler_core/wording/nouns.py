@@ -8,6 +8,11 @@ SHOWN = 4
 """Maximum number of domains, groups or reasons in a list; the rest is counted."""
 VALUES = 3
 """Maximum number of values of a node label that are named."""
+_REGULAR = frozenset(
+    {"node", "host", "rack", "row", "room", "hall", "building", "datacenter", "zone", "region"}
+    | {"block", "superblock", "subblock", "spine", "partition", "segment", "pool", "domain"}
+)
+"""Levels whose name has a regular plural; that of other keys need not be a word."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -26,6 +31,11 @@ def level(key: str) -> str:
     """Return the noun for domains of a topology key: ``rack`` for ``topology.example/rack``."""
     last = key.rpartition("/")[2]
     return "node" if last == "hostname" else last
+
+
+def plural(noun: str) -> str:
+    """Return the plural of the noun of a level; empty if it is not known."""
+    return f"{noun}s" if noun in _REGULAR else ""
 
 
 def any_of(values: Sequence[str], most: int = VALUES) -> str:

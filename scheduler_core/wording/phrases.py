@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 
 from kubeapi.resource_names import is_storage, size
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.model.names import Domain
 from scheduler_core.model.resource_values import AttachableVolumes, Resource, VolumesOfClass, row_of
-from scheduler_core.wording.nouns import SHOWN, level, listed
+from scheduler_core.wording.nouns import SHOWN, level, listed, plural
 from scheduler_core.wording.titles import domain_text, has_noun
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NamedNode(NodeCount):
+    """The only node of each domain that a clause is about, which has the domain's name: *noun* is ``the node`` or ``each node``."""
+
+    noun: str
 
 
 def amount(resource: Resource, value: int) -> str:
@@ -52,6 +60,8 @@ def shape_words(requests: Iterable[Amount]) -> str:
 
 def some_of(nodes: NodeCount) -> str:
     """Return a number of nodes of a domain: ``1 of 4 nodes``, ``all 4 nodes``, ``both nodes``, ``its only node``."""
+    if isinstance(nodes, NamedNode):
+        return nodes.noun
     if nodes.count < nodes.total:
         return f"{nodes.count} of {nodes.total} nodes"
     return "its only node" if nodes.total == 1 else f"{all_of(nodes.total)} nodes"
@@ -62,17 +72,24 @@ def verb(nodes: NodeCount, singular: str, plural: str) -> str:
     return f"{some_of(nodes)} {singular if nodes.count == 1 else plural}"
 
 
+def no_match(nodes: NodeCount) -> str:
+    """Return a number of nodes that do not match: ``1 of 4 nodes does not match``, ``none of the 4 nodes matches``."""
+    if nodes.count < nodes.total or nodes.total == 1:
+        return f"{verb(nodes, 'does', 'do')} not match"
+    return f"{'neither node' if nodes.total == 2 else f'none of the {nodes.total} nodes'} matches"
+
+
 def all_of(total: int) -> str:
     """Return ``both``, or ``all 3``."""
     return "both" if total == 2 else f"all {total}"
 
 
 def domain_names(several: Sequence[Domain]) -> str:
-    """Return the names of several domains: ``rack r1``, ``racks r1 and r2``, ``rack-1 and rack-2``."""
+    """Return the names of several domains: ``rack r1``, ``racks r1 and r2``, ``rack-1 and rack-2``, ``switch s1 and s2``."""
     noun = level(several[0].key)
     if len(several) == 1 or any(has_noun(each.value, noun) or not each.value for each in several):
         return listed([domain_text(each) for each in several])
-    return f"{noun}s {listed([each.value for each in several])}"
+    return f"{plural(noun) or noun} {listed([each.value for each in several])}"
 
 
 def holds_phrase(several: Sequence[Domain], count: int) -> str:
@@ -84,4 +101,6 @@ def holds_phrase(several: Sequence[Domain], count: int) -> str:
 def further(number: int, key: str, most: int | None) -> str:
     """Return the number of domains of *key* that are not described, and what they hold: ``and 3 more racks (at most 2 each)``."""
     held = f"at most {most}{' each' if number > 1 else ''}" if most else "can hold none"
-    return f"and {number} more {level(key)}{'s' if number > 1 else ''}{'' if most is None else f' ({held})'}"
+    noun = level(key)
+    several = noun if number == 1 else plural(noun) or f"domains of {noun}"
+    return f"and {number} more {several}{'' if most is None else f' ({held})'}"

@@ -8,7 +8,7 @@ from typing import assert_never
 from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule, ExceededSkew, HostPortsInUse, OtherPodsCause, SpreadExceeded
 from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.wording import phrases
-from scheduler_core.wording.nouns import SHOWN, level, listed, preposition
+from scheduler_core.wording.nouns import SHOWN, level, listed, plural, preposition
 from scheduler_core.wording.titles import expression_text
 
 
@@ -29,7 +29,7 @@ def pod_rule_words(cause: OtherPodsCause) -> str:
 
 def _affinity(conflict: AffinityConflict) -> str:
     selected, noun, several = _selector(conflict.selector), level(conflict.key), len(conflict.values) > 1
-    where = f"{noun}{'s' if several else ''} {listed(conflict.values)}" if conflict.values else f"a {noun}"
+    where = f"{(several and plural(noun)) or noun} {listed(conflict.values)}" if conflict.values else f"a {noun}"
     match conflict.affinity_rule:
         case AffinityRule.ANTI_AFFINITY:
             return f"its pod anti-affinity: {where} {'have' if several else 'has'} a pod with {selected}"

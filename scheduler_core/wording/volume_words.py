@@ -38,7 +38,7 @@ def volume_words(cause: VolumeCause) -> str:  # noqa: C901, PLR0911 - one case f
     """Return *cause* in words, with the names of claims and volumes."""
     match cause:
         case VolumeAffinityConflict():
-            return f"{phrases.verb(cause.nodes, 'does', 'do')} not match the node affinity of its volumes: {_bound(cause.volumes)}"
+            return f"{phrases.no_match(cause.nodes)} the node affinity of its volumes: {_bound(cause.volumes)}"
         case VolumeZoneConflict():
             return f"{phrases.verb(cause.nodes, 'is', 'are')} outside the zones of its volumes: {_bound(cause.volumes)}"
         case OtherNodeSelected():

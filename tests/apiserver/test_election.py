@@ -26,7 +26,7 @@ def test_a_lease_that_is_not_there_is_taken():
     assert election.leading(6.9)
 
 
-def test_each_time_that_it_leads_is_a_term_of_its_own_also_where_another_may_have_led_between_two_looks():
+def test_each_leadership_is_a_new_term_also_if_another_may_have_led_between():
     election = Election("a")
     terms = [election.term(0.0)]
     for began in (0.0, 5.0, 12.1, 13.0):
@@ -39,7 +39,7 @@ def test_each_time_that_it_leads_is_a_term_of_its_own_also_where_another_may_hav
     assert [0, 1, 1, 2, 2, 0, 3] == [*terms, election.term(14.0)]
 
 
-def test_who_takes_a_lease_that_another_held_and_gave_up_leads_another_time_however_short_that_was():
+def test_a_lease_that_another_held_and_released_begins_a_new_term():
     election = Election("a")
     election.record_write(lease_of("a"), 0.0)
     election.record_write(election.next_record(lease_of("", renewed="2"), 6.5, NOW), 6.0)

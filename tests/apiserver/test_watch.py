@@ -24,7 +24,7 @@ from tests.apiserver.scripted_watch import (
 pytestmark = pytest.mark.usefixtures("clock")
 
 
-def test_a_list_is_reported_whole_once_all_its_pages_are_there_and_watched_from_its_version():
+def test_a_list_is_reported_with_its_last_page_and_watched_from_its_version():
     run = follow(listed("a", following="x"), listed("b"), watched(BOOKMARK))
 
     assert [("LIST", "a", "b")] == run.events
@@ -58,7 +58,7 @@ def test_a_watch_is_taken_up_behind_the_last_that_was_said(reported, place, mess
 
 
 @pytest.mark.parametrize("end", [pytest.param(watched, id="and ends"), pytest.param(broken, id="and breaks off")])
-def test_of_a_stream_that_is_cut_inside_an_event_the_rest_comes_again_and_nothing_is_lost(end):
+def test_a_stream_that_is_cut_inside_an_event_loses_nothing(end):
     late = line("ADDED", thing("c", "12"))
     run = follow(listed(), end(ADDED, late[:20]), watched(late))
 

@@ -21,12 +21,12 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"jobset"}),
     ),
     "validators": (
-        frozenset({"field", "gates", "cached_attribute"}),
+        frozenset({"field", "gates", "cached_attribute", "options"}),
         frozenset({"model"}),
         frozenset({"lookup", "synonyms"}),
         frozenset({"hierarchy"}),
         frozenset({"rules", "defaults", "schema"}),
-        frozenset({"applicable_rules", "built_in", "document_head", "pod_templates"}),
+        frozenset({"applicable_rules", "built_in", "rule_options", "document_head", "pod_templates"}),
         frozenset({"pipeline"}),
         frozenset({"lint"}),
         frozenset({"reports"}),
@@ -62,6 +62,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"groups", "changes"}),
         frozenset({"constraints"}),
         frozenset({"cause"}),
+        frozenset({"removed_causes"}),
     ),
     "scheduler_core.wording": (
         frozenset({"sentences", "filter_words", "nouns", "truncation"}),
@@ -157,8 +158,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "webhooks": (
         frozenset({"enforcement", "log"}),
-        frozenset({"knobs"}),
-        frozenset({"certificate_settings"}),
+        frozenset({"admission_options", "certificate_settings"}),
         frozenset({"limit_settings"}),
         frozenset({"settings"}),
         frozenset({"admission", "lookup"}),

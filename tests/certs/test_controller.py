@@ -217,7 +217,7 @@ def test_the_certificate_of_another_ca_is_left_alone(replica, monkeypatch):
     assert foreign == installation.secret
 
 
-def test_a_certificate_of_another_ca_in_the_secret_does_not_end_the_trust_of_the_webhooks(replica, monkeypatch):
+def test_a_secret_with_another_ca_does_not_end_the_trust_of_the_webhooks(replica, monkeypatch):
     """The replicas serve the old one until every caBundle trusts the new one, which the Secret without its CA never leads to."""
     installation = FakeInstallation(OLD)
     created = replica(installation)

@@ -126,7 +126,7 @@ class ControlPlane:
     def start_apiserver(self) -> None:
         """Start kube-apiserver on its port and wait until it is ready.  Raises NotReadyError."""
         command = flags.apiserver(self.folder, self.etcd_port, self.port)
-        self.apiserver.start([self.programs.path("kube-apiserver"), *command, *self.options.flags()], self._environ())
+        self.apiserver.start([self.programs.path("kube-apiserver"), *command, *self.options.flags(self.programs.minor())], self._environ())
         self.apiserver.await_answer(self.ready, READY_SECONDS)
 
     def ready(self) -> bool:
@@ -185,7 +185,9 @@ class ControlPlane:
     def _start_client(self, process: Process, kubeconfig: Path, given: Sequence[str]) -> None:
         port = free_port()
         serving = flags.client(self.folder, port, kubeconfig)
-        process.start([self.programs.path(process.name), *serving, *self.options.gate_flags(), *given], self._environ())
+        process.start(
+            [self.programs.path(process.name), *serving, *self.options.gate_flags(self.programs.minor()), *given], self._environ()
+        )
         process.await_answer(lambda: self._healthy(port), READY_SECONDS)
         self._ports[process.name] = port
 

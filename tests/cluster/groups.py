@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests import builders
 from tests.cluster.api import Api
 from tests.cluster.resources import Manifest
 
@@ -14,25 +15,15 @@ SCHEDULED = {"PodGroup": "PodGroupInitiallyScheduled", "CompositePodGroup": "Com
 
 def pod_group(name: str, namespace: str, *, minimum: int = 0, key: str = "", parent: str = "", **spec: Any) -> Manifest:
     """A PodGroup; a gang where there is a minimum, inside one domain of *key*."""
-    policy: Manifest = {"gang": {"minCount": minimum}} if minimum else {"basic": {}}
-    return _group("PodGroup", "v1alpha3", name, namespace, policy, key, parent, spec)
+    if parent:
+        spec = {"workloadRef": {"workloadName": "absent", "templateName": name}, **spec}
+    return builders.pod_group(name, minimum, key, parent, metadata={"namespace": namespace}, **spec)
 
 
 def composite(name: str, namespace: str, *, minimum: int = 0, key: str = "", parent: str = "", **spec: Any) -> Manifest:
     """A CompositePodGroup."""
-    policy: Manifest = {"gang": {"minGroupCount": minimum}} if minimum else {"basic": {}}
-    return _group("CompositePodGroup", "v1alpha3", name, namespace, policy, key, parent, spec)
-
-
-def _group(kind: str, version: str, name: str, namespace: str, policy: Manifest, key: str, parent: str, spec: Manifest) -> Manifest:
-    content: Manifest = {"schedulingPolicy": policy, **spec}
-    if key:
-        content["schedulingConstraints"] = {"topology": [{"key": key}]}
-    if parent or kind == "CompositePodGroup":
-        content.setdefault("workloadRef", {"workloadName": "absent", "templateName": name})
-    if parent:
-        content["parentCompositePodGroupName"] = parent
-    return {"apiVersion": f"{GROUP}/{version}", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": content}
+    spec = {"workloadRef": {"workloadName": "absent", "templateName": name}, **spec}
+    return builders.composite_pod_group(name, minimum, key, parent, metadata={"namespace": namespace}, **spec)
 
 
 def conditions(api: Api, kind: str, name: str, namespace: str) -> dict[str, Manifest]:

@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from tests import forked
+from tests import builders, forked
 from tests.cluster.api import ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Process, free_port
@@ -214,23 +214,13 @@ def installed(
 
 def pod_group(name: str, namespace: str, spec: Mapping[str, Any] | None = None, version: str = "v1beta1") -> Manifest:
     """A gang of two, unless *spec* says else."""
-    return {
-        "apiVersion": f"scheduling.k8s.io/{version}",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **(spec or {})},
-    }
+    return builders.pod_group(name, 2, version=version, metadata={"namespace": namespace}, **(spec or {}))
 
 
 def composite_group(name: str, namespace: str, spec: Mapping[str, Any] | None = None) -> Manifest:
     """A CompositePodGroup of the template ``train`` of a Workload of that name, with the basic policy unless *spec* says else."""
-    base = {"workloadRef": {"workloadName": "train", "templateName": "train"}, "schedulingPolicy": {"basic": {}}}
-    return {
-        "apiVersion": "scheduling.k8s.io/v1alpha3",
-        "kind": "CompositePodGroup",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {**base, **(spec or {})},
-    }
+    given = {"workloadRef": {"workloadName": "train", "templateName": "train"}, **(spec or {})}
+    return builders.composite_pod_group(name, metadata={"namespace": namespace}, **given)
 
 
 def unfit_group(name: str, namespace: str, version: str = "v1beta1") -> Manifest:

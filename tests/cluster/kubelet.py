@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
+from tests import builders
 from tests.cluster.api import NOT_FOUND, Api, ApiError
 from tests.cluster.follower import Follower
 from tests.cluster.resources import Manifest
@@ -14,14 +15,11 @@ from tests.cluster.resources import Manifest
 
 def node(name: str, labels: Mapping[str, str] | None = None, /, *, pods: int = 110, **allocatable: str | int) -> Manifest:
     """A node with what is left of it for pods, as ``node("a1", {"rack": "a"}, cpu=8, **{"nvidia.com/gpu": 8})``."""
-    capacity = {"cpu": "32", "memory": "256Gi", "pods": str(pods), **{key: str(value) for key, value in allocatable.items()}}
+    resources = {"cpu": "32", "memory": "256Gi", **allocatable}
+    created = builders.node(name, pods=pods, labels=labels, resources=resources)
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
-        "status": {"capacity": capacity, "allocatable": capacity, "conditions": [ready], "phase": "Running"},
-    }
+    status = {"capacity": created["status"]["allocatable"], "conditions": [ready], "phase": "Running", **created["status"]}
+    return {key: created[key] for key in ("apiVersion", "kind", "metadata")} | {"status": status}
 
 
 def pod(

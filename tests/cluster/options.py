@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 
-from muster.commands.demo import child_processes
-from tests.cluster import programs
-from validators import gates
+from kubeapi.versions.removed_gates import refused_gates
 
 ALL_GATES: Mapping[str, bool] = dict.fromkeys(
     (
@@ -27,12 +24,6 @@ WITHOUT_CONTROLLERS = ("ServiceAccount", "TaintNodesByCondition")
 """Admission plugins that wait for controllers: without those no pod could be created, and no node used."""
 
 
-@functools.cache
-def _minor() -> int:
-    """Return the minor version of the API server of the tests."""
-    return child_processes.minor_version(programs.find().path("kube-apiserver"))
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Options of a control plane."""
@@ -42,14 +33,14 @@ class Options:
     disabled_plugins: tuple[str, ...] = WITHOUT_CONTROLLERS
     apiserver_flags: tuple[str, ...] = ()
 
-    def gate_flags(self) -> list[str]:
-        """``--feature-gates``, where any is named: without those that the API server no longer has, with which it does not start."""
-        gone = gates.NEEDS.keys() - gates.names(_minor())
+    def gate_flags(self, minor: int) -> list[str]:
+        """Return ``--feature-gates`` with the gates that Kubernetes 1.*minor* has, where any is named."""
+        gone = {name for name, _ in refused_gates(self.gates, minor)}
         named = ",".join(f"{name}={str(on).lower()}" for name, on in self.gates.items() if name not in gone)
         return [f"--feature-gates={named}"] if named else []
 
-    def flags(self) -> list[str]:
-        """Return the flags of kube-apiserver."""
+    def flags(self, minor: int) -> list[str]:
+        """Return the flags of kube-apiserver 1.*minor*."""
         disabled = ",".join(self.disabled_plugins)
         served = f"--runtime-config={','.join(f'{each}=true' for each in self.served)}"
-        return [*([f"--disable-admission-plugins={disabled}"] if disabled else []), served, *self.gate_flags(), *self.apiserver_flags]
+        return [*([f"--disable-admission-plugins={disabled}"] if disabled else []), served, *self.gate_flags(minor), *self.apiserver_flags]

@@ -2,6 +2,7 @@
 
 ``python -m tests.cluster.programs`` prints the folder that holds them, after building what is missing; it needs no installed package.
 KUBEBUILDER_ASSETS names a folder that is used without a build; the judge, which no such folder has, is built if Go is installed.
+KUBERNETES names another version of Kubernetes to build, as ``1.38.0-beta.0``: one that has a folder ``assets/kubernetes-VERSION``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import dataclasses
 import fcntl
 import functools
 import hashlib
+import itertools
+import json
 import os
 import re
 import shutil
@@ -22,6 +25,7 @@ from pathlib import Path
 FOLDER = "KUBEBUILDER_ASSETS"
 CACHE = "MUSTER_CLUSTER_CACHE"
 REQUIRED = "MUSTER_REQUIRE_CLUSTER"
+KUBERNETES = "KUBERNETES"
 MODULE = Path(__file__).parent / "assets"
 SOURCES = ("go.mod", "go.sum", "main.go")
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
@@ -29,6 +33,10 @@ NEEDED = ("etcd", "kube-apiserver", "kubectl")
 OLDEST = (1, 37)
 """The first version of Kubernetes that serves all three kinds."""
 ONE_PROGRAM = "control-plane"
+MOVED = {
+    "apiextensions-api": ("apiextensions-apiserver@v0.37.1", ("pkg/apis/apiextensions/v1", "pkg/apis/apiextensions/v1beta1", "pkg/client"))
+}
+"""Modules of Kubernetes 1.38 that no proxy serves before the release, with the module that had their packages before."""
 
 
 class MissingError(Exception):
@@ -47,6 +55,12 @@ class Programs:
         if not os.access(result, os.X_OK):
             raise MissingError(f"{self.folder} must have {name}; `make cluster-assets`, with {FOLDER} unset, builds all that is needed")
         return result
+
+    def minor(self) -> int:
+        """Return the minor version of kube-apiserver, as 37.  Raises MissingError."""
+        if (minor := _minor(_version_of(self.path("kube-apiserver")))) is None:
+            raise MissingError(f"kube-apiserver of {self.folder} does not say its version")
+        return minor
 
 
 def find() -> Programs:
@@ -67,29 +81,58 @@ def find() -> Programs:
     raise MissingError(f"`make cluster-assets` builds one (it needs Go), or {FOLDER} names a folder of one")
 
 
-@functools.cache
 def _demand_version(apiserver: Path) -> None:
-    messages = subprocess.run([apiserver, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout
-    version = re.search(r"v(\d+)\.(\d+)\.", messages)
-    if not version or (int(version[1]), int(version[2])) < OLDEST:
+    told = _version_of(apiserver)
+    if (minor := _minor(told)) is None or (1, minor) < OLDEST:
         expected = ".".join(map(str, OLDEST))
-        raise MissingError(f"kube-apiserver of {FOLDER} must be {expected} or newer, and says {messages.strip()!r}")
+        raise MissingError(f"kube-apiserver of {FOLDER} must be {expected} or newer, and says {told.strip()!r}")
+
+
+@functools.cache
+def _version_of(program: Path) -> str:
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout
+
+
+def _minor(told: str) -> int | None:
+    """Return the minor version in the answer of a program to ``--version``."""
+    version = re.search(r"v(\d+)\.(\d+)\.", told)
+    return int(version[2]) if version and int(version[1]) == 1 else None
+
+
+def versions() -> dict[str, Path]:
+    """Return the folders of ``go.mod`` and ``go.sum`` by version of Kubernetes, as ``v1.37.1``; the first is the default."""
+    others = sorted(path.name.removeprefix("kubernetes-") for path in MODULE.glob("kubernetes-*"))
+    return {_required_version(MODULE): MODULE} | {f"v{version}": MODULE / f"kubernetes-{version}" for version in others}
 
 
 def kubernetes_version() -> str:
-    """The version of Kubernetes that the module is built of, as ``v1.37.1``."""
-    result = re.search(r"^\s*k8s\.io/kubernetes (v\S+)$", (MODULE / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
+    """Return the version of Kubernetes that is built: that of KUBERNETES, else the default.  Raises MissingError."""
+    known = [*versions()]
+    wanted = os.environ.get(KUBERNETES)
+    version = f"v{wanted.removeprefix('v')}" if wanted else known[0]
+    if version not in known:
+        raise MissingError(f"{KUBERNETES} must be one of {', '.join(each.removeprefix('v') for each in known)}, not {wanted!r}")
+    return version
+
+
+def _required_version(module: Path) -> str:
+    result = re.search(r"^\s*k8s\.io/kubernetes (v\S+)$", (module / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
     if not result:
-        raise MissingError(f"{MODULE / 'go.mod'} must require k8s.io/kubernetes")
+        raise MissingError(f"{module / 'go.mod'} must require k8s.io/kubernetes")
     return result[1]
 
 
 def cached() -> Path:
-    """Return the folder of a build of the current module; it need not exist."""
+    """Return the folder of a build of the current modules; it need not exist."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     base = Path(os.environ.get(CACHE) or Path(home) / "muster" / "cluster-assets").absolute()
-    content = hashlib.sha256(b"".join((MODULE / name).read_bytes() for name in SOURCES)).hexdigest()
-    return base / f"{kubernetes_version()}-{content[:12]}"
+    version = kubernetes_version()
+    content = hashlib.sha256(b"".join(path.read_bytes() for path in _sources(versions()[version]))).hexdigest()
+    return base / f"{version}-{content[:12]}"
+
+
+def _sources(module: Path) -> list[Path]:
+    return [(MODULE if name == "main.go" else module) / name for name in SOURCES]
 
 
 def find_judge() -> Path:
@@ -152,18 +195,52 @@ def _build_programs(folder: Path) -> None:
     print(f"building etcd, kubectl and Kubernetes {version}: some minutes, once", file=sys.stderr)
     folder.mkdir()
     flags = f"-s -w -X {base}.gitVersion={version} -X {base}.gitMajor={major} -X {base}.gitMinor={minor}"
-    go_build(".", folder / ONE_PROGRAM, "-ldflags", flags)
+    module = folder.with_name("module")
+    module.mkdir()
+    for path in _sources(versions()[version]):
+        shutil.copy(path, module)
+    for name in re.findall(r"=> \./(\S+)$", (module / "go.mod").read_text(encoding="utf-8"), re.MULTILINE):
+        _write_stand_in(name, module / name)
+    go_build(".", folder / ONE_PROGRAM, "-ldflags", flags, module=module)
     for name in NAMES:
         (folder / name).symlink_to(ONE_PROGRAM)
+
+
+def _write_stand_in(name: str, folder: Path) -> None:
+    """Write the module ``k8s.io/NAME``, which no proxy serves: with the packages that an older module had, else one that only tests need."""
+    folder.mkdir()
+    (folder / "go.mod").write_text(f"module k8s.io/{name}\n\ngo 1.27.0\n", encoding="utf-8")
+    if name not in MOVED:
+        return
+    older, parts = MOVED[name]
+    source = Path(json.loads(_go("mod", "download", "-json", f"k8s.io/{older}", cwd=MODULE))["Dir"])
+    imports = re.compile(rf"k8s\.io/{older.partition('@')[0]}/pkg/(?=apis|client)")
+    for path in itertools.chain.from_iterable((source / part).rglob("*.go") for part in parts):
+        # Conversions stayed with the server, and its tests would need it.
+        if path.name in ("conversion.go", "zz_generated.conversion.go") or path.name.endswith("_test.go"):
+            continue
+        target = folder / path.relative_to(source)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = imports.sub(f"k8s.io/{name}/pkg/", path.read_text(encoding="utf-8"))
+        if path.name == "marshal.go":
+            text += "\nvar nullLiteral = []byte(`null`)\n"  # stood beside the conversions
+        target.write_text(text.replace("structured-merge-diff/v6/", "structured-merge-diff/v7/"), encoding="utf-8")
 
 
 def go_build(package: str, output: Path, *flags: str, module: Path | None = None) -> None:
     """Build *package* of the module in the folder *module*, by default that of the control plane.  Raises MissingError."""
     folder = module or MODULE
-    command = ["go", "build", "-trimpath", "-buildvcs=false", *flags, "-o", str(output), package]
-    done = subprocess.run(command, cwd=folder, env={**os.environ, "CGO_ENABLED": "0"}, stdout=sys.stderr, check=False)
+    _go("build", "-trimpath", "-buildvcs=false", *flags, "-o", str(output), package, cwd=folder)
+
+
+def _go(*arguments: str, cwd: Path) -> str:
+    """Run Go, of the version that the module names, and return its output.  Raises MissingError."""
+    environ = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "auto"}
+    done = subprocess.run(["go", *arguments], cwd=cwd, env=environ, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise MissingError(f"go build in {folder} failed with exit status {done.returncode}")
+        print(done.stdout, file=sys.stderr)
+        raise MissingError(f"go {arguments[0]} in {cwd} failed with exit status {done.returncode}")
+    return done.stdout
 
 
 def main() -> int:

@@ -23,6 +23,7 @@ def fake(folder, name, told="Kubernetes v1.37.1"):
 def nowhere(monkeypatch, tmp_path):
     """A machine without a control plane."""
     monkeypatch.delenv(programs.FOLDER, raising=False)
+    monkeypatch.delenv(programs.KUBERNETES, raising=False)
     monkeypatch.setenv(programs.CACHE, str(tmp_path / "cache"))
     return tmp_path
 
@@ -82,9 +83,7 @@ def test_a_folder_that_is_named_has_what_every_test_needs(nowhere, monkeypatch, 
         programs.find()
 
 
-@pytest.mark.parametrize(
-    ("messages", "fits"), [("v1.36.9", False), ("v1.37.0", True), ("v1.38.0-alpha.2", True), ("v2.0.0", True), ("nothing", False)]
-)
+@pytest.mark.parametrize(("messages", "fits"), [("v1.36.9", False), ("v1.37.0", True), ("v1.38.0-alpha.2", True), ("nothing", False)])
 def test_kube_apiserver_is_new_enough(nowhere, monkeypatch, messages, fits):
     for name in programs.NEEDED:
         fake(nowhere, name, f"Kubernetes {messages}")
@@ -132,6 +131,55 @@ chmod +x "$2"
 
     messages = [subprocess.run([folder / name], capture_output=True, text=True, check=True).stdout.strip() for name in programs.NAMES]
     assert list(programs.NAMES) == messages
+
+
+def test_a_version_that_cannot_be_built_is_refused_with_those_that_can(nowhere, monkeypatch):
+    monkeypatch.setenv(programs.KUBERNETES, "1.36.0")
+    known = ", ".join(each.removeprefix("v") for each in programs.versions())
+    with pytest.raises(programs.MissingError, match=rf"KUBERNETES must be one of {re.escape(known)}, not '1\.36\.0'"):
+        programs.build()
+
+
+def test_another_version_is_built_beside_the_default_with_a_stand_in_for_what_no_proxy_serves(nowhere, monkeypatch):
+    """The module of the server before has a type, a conversion, a client and a test."""
+    version = [*programs.versions()][1]
+    older = nowhere / "older"
+    imports = 'import "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"'
+    for path in (
+        "apis/apiextensions/v1/types.go",
+        "apis/apiextensions/v1/zz_generated.conversion.go",
+        "client/client.go",
+        "client/client_test.go",
+    ):
+        (older / "pkg" / path).parent.mkdir(parents=True, exist_ok=True)
+        (older / "pkg" / path).write_text(imports, encoding="utf-8")
+    (nowhere / "go").write_text(
+        f"""#!/bin/sh
+if [ "$1" = mod ]; then echo '{{"Dir": "{older}"}}'; exit; fi
+while [ "$1" != -o ]; do shift; done
+find . -type f | sort > "$2"
+cat apiextensions-api/pkg/client/client.go >> "$2"
+""",
+        encoding="utf-8",
+    )
+    (nowhere / "go").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{nowhere}:{os.environ['PATH']}")
+    default = programs.cached()
+    monkeypatch.setenv(programs.KUBERNETES, version.removeprefix("v"))
+
+    folder = programs.build()
+
+    assert (folder.name.startswith(version), folder.parent, default.exists()) == (True, default.parent, False)
+    assert (folder / programs.ONE_PROGRAM).read_text(encoding="utf-8").split("\n") == [
+        "./apiextensions-api/go.mod",
+        "./apiextensions-api/pkg/apis/apiextensions/v1/types.go",
+        "./apiextensions-api/pkg/client/client.go",
+        "./go.mod",
+        "./go.sum",
+        "./ktesting/go.mod",
+        "./main.go",
+        'import "k8s.io/apiextensions-api/pkg/apis/apiextensions/v1"',
+    ]
 
 
 @pytest.mark.parametrize("name", go_tools.NAMES)

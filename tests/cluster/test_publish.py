@@ -26,6 +26,7 @@ from scheduler_core.sidecar.writes import (
     Ungate,
     WriteOutcome,
 )
+from tests import builders
 from tests.cluster.kubelet import node, pod
 from tests.cluster.sidecars import kubeconfig
 from tests.cluster.waiting import WAIT_SECONDS, until
@@ -43,8 +44,7 @@ def ref(thing):
 
 def group(name, namespace, kind="PodGroup", **spec):
     version = "v1beta1" if kind == "PodGroup" else "v1alpha3"
-    policy = {"schedulingPolicy": {"basic": {}}, **spec}
-    return {"apiVersion": f"scheduling.k8s.io/{version}", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": policy}
+    return builders.manifest(f"scheduling.k8s.io/{version}", kind, name, {"schedulingPolicy": {"basic": {}}, **spec}, namespace=namespace)
 
 
 class Writing:

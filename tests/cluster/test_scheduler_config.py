@@ -33,7 +33,9 @@ def told(plane: ControlPlane, folder: Any, config: Json) -> tuple[Json | None, s
     written.unlink(missing_ok=True)
     command = [plane.programs.path("kube-scheduler"), f"--config={file}", f"--write-config-to={written}", "-v=2"]
     environ = {**os.environ, "GOGC": "off"}
-    done = subprocess.run([*command, *plane.options.gate_flags()], capture_output=True, text=True, check=False, timeout=60, env=environ)
+    done = subprocess.run(
+        [*command, *plane.options.gate_flags(plane.programs.minor())], capture_output=True, text=True, check=False, timeout=60, env=environ
+    )
     plugins = [line.partition(LOGGED)[2] for line in done.stderr.splitlines() if LOGGED in line]
     return (json.loads(plugins[0]) if plugins and written.exists() else None), done.stderr[-500:]
 

@@ -27,7 +27,7 @@ def plane(plane):
         plane.scheduler.stop()
 
 
-def test_gang_that_loses_a_node_to_kube_scheduler_while_it_is_bound_is_placed_anew_as_a_gang(plane, api, namespace, nodes, tmp_path):
+def test_gang_that_loses_a_node_to_kube_scheduler_is_placed_again_as_a_gang(plane, api, namespace, nodes, tmp_path):
     names = [f"{rack}-{number}" for rack in ("a", "b") for number in range(2)]
     nodes(*(node(name, {LABEL: name[0]}, cpu=1) for name in names))
     bindings = threading.Event()

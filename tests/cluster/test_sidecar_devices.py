@@ -111,7 +111,7 @@ def test_claims_of_a_gang_are_allocated_and_reserved_before_its_pods_are_bound(s
     scheduled(api, "PodGroup", "g", namespace)
 
 
-def test_claim_of_a_podgroup_is_reserved_for_it_once_and_its_gang_is_bound_as_a_whole(started, api, namespace):
+def test_claim_of_a_podgroup_is_reserved_once_and_its_gang_is_bound_whole(started, api, namespace):
     publish(api, *(f"b-{number}" for number in range(3)))
     api.create(device_slice(None, "f", pool="fabric", allNodes=True))
     fabric = template("fabric", request(selectors=[{"cel": {"expression": 'device.driver == "gpu.example"'}}]))
@@ -183,7 +183,7 @@ def test_gang_stays_in_the_nvlink_domain_that_devices_name(plane, racks, api, na
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["", "another process goes on"])
-def test_gang_that_comes_while_victims_terminate_takes_neither_their_claim_nor_their_device(
+def test_gang_that_comes_while_victims_terminate_gets_neither_claim_nor_device(
     killed, plane, racks, nodes, kubelet, api, namespace, tmp_path
 ):
     def root(name, claim, priority, cpu):

@@ -35,7 +35,7 @@ def described(plane, namespace, name, kind="podgroup"):
     return plane.kubectl("describe", kind, name, "-n", namespace, check=True).stdout
 
 
-def test_binds_that_are_forbidden_are_reported_and_carried_out_once_the_right_is_there(plane, api, namespace, nodes, tmp_path):
+def test_forbidden_binds_are_reported_and_made_once_they_are_allowed(plane, api, namespace, nodes, tmp_path):
     """From the start a right is missing; it is granted while the sidecar runs, and then taken away again."""
     install(api)
     granted, without = rules()

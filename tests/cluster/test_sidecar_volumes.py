@@ -189,9 +189,7 @@ def test_gang_with_volumes_waits_for_a_kind_that_is_forbidden_and_other_gangs_do
         until(lambda: running.get("/readyz") == (200, "ok\n"), told=lambda: str(running.get("/readyz")))
 
 
-def test_gang_is_completed_by_a_process_that_was_started_after_the_claims_were_annotated(
-    plane, racks, provisioner, api, namespace, tmp_path
-):
+def test_gang_with_annotated_claims_is_completed_by_a_new_process(plane, racks, provisioner, api, namespace, tmp_path):
     provisioner.failing = {f"{rack}-{number}" for rack in "ab" for number in range(3)}
     with sidecar(plane, tmp_path, *ALONE, fork=True) as first:
         with_claims(api, namespace, "dynamic")
@@ -205,9 +203,7 @@ def test_gang_is_completed_by_a_process_that_was_started_after_the_claims_were_a
         scheduled(api, "PodGroup", "g", namespace)
 
 
-def test_claims_of_a_gang_that_was_deleted_while_the_sidecar_was_down_are_not_annotated_for_good(
-    plane, racks, provisioner, api, namespace, tmp_path
-):
+def test_claims_of_a_gang_deleted_during_a_restart_lose_their_annotation(plane, racks, provisioner, api, namespace, tmp_path):
     """The sidecar recognizes its annotations by their field manager; no pod needs claims, so it lists them once at its start."""
     everywhere = {f"{rack}-{number}" for rack in "ab" for number in range(3)}
 

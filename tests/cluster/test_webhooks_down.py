@@ -63,7 +63,7 @@ def run(plane, commands):
     return done.stdout
 
 
-def test_without_the_server_no_group_is_made_or_changed_and_kubectl_says_who_is_missing(plane, api, namespace, webhooks):
+def test_without_the_server_no_group_changes_and_kubectl_names_the_webhook(plane, api, namespace, webhooks):
     api.create(composite_group("there", namespace))
     webhooks.server.stop()
 
@@ -118,7 +118,7 @@ def test_the_server_comes_back_and_judges_again(api, namespace, webhooks):
     assert eventually(lambda: webhooks.judges(namespace))
 
 
-def test_failure_policy_ignore_lets_groups_through_unjudged_for_as_long_as_the_server_is_away(plane, api, namespace, webhooks):
+def test_failure_policy_ignore_accepts_groups_while_the_server_is_away(plane, api, namespace, webhooks):
     run(plane, commands_of_the_page("Groups cannot be created", "kubectl patch"))
     webhooks.server.kill()
     assert eventually(lambda: accepted(api, namespace))

@@ -11,14 +11,13 @@ from scheduler_core.plugins.node_licences import OFFERED, TOO_FEW
 
 from muster.cli import main
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
-from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.status import Status
 from scheduler_core.sidecar.writes import Bind
 from scheduler_core.whatif.remedies.remedies import advise
 from scheduler_core.wording import decision_words
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod, reasons_of
+from tests.scheduler_core.builders import Json, cluster_of, decided, leaf, node, placed, pod, reasons_of
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, nodes_of, of
 
 
@@ -85,7 +84,7 @@ def snapshots() -> None:
 
 def what_if() -> None:
     objects = [*NODES, *TOO_MANY]
-    cluster = Cluster.of_objects(objects)
+    cluster = cluster_of(objects)
     before = cluster.snapshot()
     cluster.apply(offering("n2", 5), offering("n0", 7))
     after = cluster.snapshot()

@@ -1,4 +1,4 @@
-"""One browser, and one set of pages, for all tests of a process."""
+"""One browser, and one set of pages, for all tests of a process; an empty working directory."""
 
 from __future__ import annotations
 
@@ -25,3 +25,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, path in made.items():
         path.write_text(PAGES[name](), encoding="utf-8")
     return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty directory, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

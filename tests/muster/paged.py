@@ -11,47 +11,26 @@ from muster.html.page_data import Case
 from muster.render.answer import Answer
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from tests import builders
 
 ZONE, RACK, GPU = "topology.kubernetes.io/zone", "topology.example/rack", "nvidia.com/gpu"
 NO_CLOSING_TAG = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta"})
 
 
 def machine(name, cpu="4", memory="16Gi", *, gpus=0, taint="", cordoned=False, labels=None):
-    allocatable = {"cpu": cpu, "memory": memory, "pods": "110", **({GPU: str(gpus)} if gpus else {})}
     taints = [{"key": taint, "value": "yes", "effect": "NoSchedule"}] if taint else []
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
-        "spec": {"taints": taints, "unschedulable": cordoned},
-        "status": {"allocatable": allocatable},
-    }
+    return builders.node(name, cpu, memory, resources={GPU: gpus or ""}, labels=labels, taints=taints, unschedulable=cordoned)
 
 
 def member(name, group="", *, on="", cpu="1", gpus=0, priority=0, **spec):
-    requests = {"cpu": cpu, **({GPU: str(gpus)} if gpus else {})}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "containers": [{"name": "main", "resources": {"requests": requests, "limits": requests}}],
-            "priority": priority,
-            **({"nodeName": on} if on else {}),
-            **({"schedulingGroup": {"podGroupName": group}} if group else {}),
-            **spec,
-        },
-    }
+    made = builders.pod(name, group, cpu, on=on, resources={GPU: gpus or ""}, priority=priority, **spec)
+    for container in made["spec"]["containers"]:
+        container["resources"]["limits"] = container["resources"]["requests"]
+    return made
 
 
 def group(name, minimum, *, key="", parent="", kind="PodGroup", priority=0):
-    field = "minCount" if kind == "PodGroup" else "minGroupCount"
-    spec = {"schedulingPolicy": {"gang": {field: minimum}}, "priority": priority}
-    if key:
-        spec["schedulingConstraints"] = {"topology": [{"key": key}]}
-    if parent:
-        spec["parentCompositePodGroupName"] = parent
-    return {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+    return builders.group(kind, name, minimum, key, parent, priority=priority)
 
 
 def gang(name, pods, *, minimum=0, **more):

@@ -8,6 +8,7 @@ from scheduler_core.causes.groups import GroupUnschedulable
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.status import Status
+from tests import builders
 
 NAMESPACE = "default"
 RACK = "topology.example/rack"
@@ -89,30 +90,13 @@ def single_left(name, reason="0/3 nodes are available: 3 Insufficient cpu.", sta
 
 
 def node(name, cpu="4", **labels):
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
-        "status": {"allocatable": {"cpu": cpu, "memory": "16Gi", "pods": "10"}},
-    }
+    return builders.node(name, cpu, pods=10, labels=labels)
 
 
 def pod(name, cpu="1", on="", group="", owner="", **spec):
-    metadata = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}"}
-    if owner:
-        metadata["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": owner, "name": "owner", "uid": "1"}]
-    spec = {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu}}}], **spec}
-    if on:
-        spec["nodeName"] = on
-    if group:
-        spec["schedulingGroup"] = {"podGroupName": group}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    owners = [{"apiVersion": "apps/v1", "kind": owner, "name": "owner", "uid": "1"}] if owner else []
+    return builders.pod(name, group, cpu, on=on, metadata={"uid": f"uid-{name}", "ownerReferences": owners}, **spec)
 
 
 def gang(name, minimum):
-    return {
-        "apiVersion": "scheduling.k8s.io/v1alpha3",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}},
-    }
+    return builders.pod_group(name, minimum)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -15,14 +17,10 @@ from tests.muster.simulated import gang, node, pod
 from tests.muster.test_simulate_controllers import FALSE_GREENS, TEMPLATE, deployment, job, manifest, owned
 from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_slice
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODES = [node("n1", rack="a"), node("n2", rack="b")]
 LOW = {"priority": -1}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def saved(name, objects):
@@ -199,10 +197,11 @@ def test_remedies_do_not_evict_pods_of_path():
     assert not any("evicted" in each for each in changes)
 
 
-def test_a_group_that_is_placed_in_part_has_no_remedies():
-    """As far as the group requires, it is placed: no change can be verified to place the rest."""
+def test_a_group_that_is_placed_in_part_is_helped_by_the_change_for_all_its_pods():
+    """As far as the group requires, it is placed: only the change that places the rest too helps."""
     _, answer = judged([job(5)], NODES)
-    assert ["does-not-fit", []] == [answer["verdict"], [each for decision in answer["decisions"] for each in decision["remedies"]]]
+    assert "does-not-fit" == answer["verdict"]
+    assert ["1 more node like n1"] == [each["change"] for decision in answer["decisions"] for each in decision["remedies"]]
 
 
 def test_pods_before_it_in_the_queue_take_capacity():
@@ -226,6 +225,29 @@ GANGS = {
 @pytest.mark.parametrize(("options", "mine", "want"), GANGS.values(), ids=GANGS)
 def test_gangs_on_request(options, mine, want):
     assert want in first_line(mine, NODES, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "off", "named"),
+    [
+        (
+            ["--gang"],
+            ("CompositePodGroup", "TopologyAwareWorkloadScheduling", "GenericWorkload"),
+            "--gang needs the feature gate GenericWorkload",
+        ),
+        (
+            ["--gang", "--topology", "rack"],
+            ("CompositePodGroup", "TopologyAwareWorkloadScheduling"),
+            "--topology needs the feature gate TopologyAwareWorkloadScheduling",
+        ),
+    ],
+)
+def test_a_gang_on_request_needs_its_gate(options, off, named):
+    others = ("PodGroupPreemptionPolicy", "DRAWorkloadResourceClaims", "WorkloadWithJob") if "GenericWorkload" in off else ()
+    gates = ",".join(f"{name}=false" for name in (*off, *others))
+    answer = CliRunner().invoke(cli.main, ["fit", saved("mine.json", [job(1)]), "--gates", gates, *options])
+    assert (2, "") == (answer.exit_code, answer.stdout)
+    assert named in answer.stderr
 
 
 def test_a_gang_that_does_not_fit_in_one_domain():
@@ -451,3 +473,18 @@ def test_the_line_names_the_cause_that_the_change_removes(labelled, named):
     line = first_line([pod("web", nodeSelector={"team": "true"})], nodes)
 
     assert named in line, line
+
+
+def test_what_fits_without_devices_loads_no_search_for_changes_or_devices():
+    files = [saved("mine.json", [job(2)]), "--objects", saved("cluster.json", NODES)]
+    code = "import sys; from muster.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-c", code, "fit", *files], capture_output=True, text=True, check=False)
+    loaded = set(ran.stderr.split())
+
+    assert "scheduler_core.exact.complete" in loaded
+    assert not loaded & {
+        "scheduler_core.whatif.trial.trial",
+        "scheduler_core.cel.selector",
+        "scheduler_core.plugins.devices.assumed_claims",
+        "scheduler_core.cluster.device_store",
+    }

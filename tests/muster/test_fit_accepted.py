@@ -13,13 +13,9 @@ from tests.muster.simulated import node
 from tests.muster.test_pod_admission import fit
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, job, manifest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODES = [node("n1", cpu="8"), node("n2", cpu="8")]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_pods_of_a_system_class_have_no_group():

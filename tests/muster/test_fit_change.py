@@ -11,25 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster import cli
-from muster.commands.fit.change_for_all import clause
+from muster.commands.fit.change_for_all import clause, with_change
+from muster.render.answer import Answer
 from scheduler_core.causes.changes import EvictedUnits
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.names import Name
 from scheduler_core.whatif.remedies.smallest_change import SmallestChange
-from tests.muster.simulated import gang, node, pod
+from tests.muster.simulated import gang, node, pod, single_left
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 Json = dict[str, Any]
 NODES = [node("n1", rack="a"), node("n2", rack="b")]
 """Each node has room for two of the pods."""
 LOW = {"priority": -10}
 CORDONED = {"spec": {"unschedulable": True}}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def fit(mine: list[Json], cluster: list[Json], *options: str) -> Json:
@@ -56,7 +53,19 @@ APART = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "rack"}
 SPREAD = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [APART]}}
 HARD = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": APART["labelSelector"]}
 TAINTED = [{**each, "spec": {"taints": [{"key": "gpu", "value": "a", "effect": "NoSchedule"}]}} for each in NODES]
+OLD = {"key": "old", "effect": "NoExecute"}
+TAINTED_TWICE = [{**each, "spec": {"taints": [*each["spec"]["taints"], OLD]}} for each in TAINTED]
 CASES = {
+    "a Deployment, and nodes with two taints": (
+        [deployment(2)],
+        TAINTED_TWICE,
+        "taints gpu=a:NoSchedule and old:NoExecute tolerated by the pods of Deployment default/web",
+    ),
+    "a Deployment, and cordoned nodes with two taints": (
+        [deployment(2)],
+        [{**each, "spec": {**each["spec"], "unschedulable": True}} for each in TAINTED_TWICE],
+        "taints gpu=a:NoSchedule and old:NoExecute tolerated by the pods of Deployment default/web, and node n1 uncordoned",
+    ),
     "a Job without a gang": ([job(7)], NODES, "2 more nodes like n1"),
     "a Deployment": ([deployment(5)], NODES, "1 more node like n1"),
     "two objects": ([deployment(3), job(4)], NODES, "2 more nodes like n1"),
@@ -289,3 +298,28 @@ def test_few_tries_find_the_only_domain_of_a_spread_where_nodes_help(monkeypatch
     full = [pod(f"r{number}", cpu="4", on=f"c{number}", priority=10) for number in range(15)]
     answer = fit([many], [*racks, *full])
     assert "; the smallest change that helps: 15 more nodes in rack c like c0" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("minimum", "cluster", "others"),
+    [
+        pytest.param(3, [node("n1", rack="a", cpu="2")], ["minCount of PodGroup default/g lowered from 3 to 1"], id="a gang"),
+        pytest.param(1, [node("n1", rack="a", cpu="2")], [], id="pods above the minimum"),
+    ],
+)
+def test_the_change_of_the_verdict_is_among_what_helps_the_only_root_that_fails(minimum, cluster, others):
+    mine = [gang("g", minimum), *(pod(f"g-{number}", "2", group="g") for number in range(3))]
+    answer = fit(mine, [*cluster, pod("other", cpu="9")])
+
+    found = [each["change"] for each in answer["decisions"][-1]["remedies"]]
+    assert answer["change"]["change"] == "2 more nodes like n1"
+    assert [*others, "2 more nodes like n1"] == found
+
+
+def test_the_change_of_the_verdict_is_no_remedy_of_one_of_several_roots():
+    several = Answer.from_decisions([single_left("a"), single_left("b")])
+    one = Answer.from_decisions([single_left("a")])
+    remedy = Remedy(EvictedUnits(1, (Name("Pod", "default", "low"),)), ())
+
+    assert several is with_change(several, several, remedy)
+    assert [(remedy,), ()] == [each.remedies for each in with_change(several, one, remedy).decisions]

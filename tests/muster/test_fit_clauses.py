@@ -13,6 +13,8 @@ from tests.muster.test_fit_change import Json, fit, with_pod
 from tests.muster.test_simulate_controllers import deployment, job
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 SAYS = re.compile(r"(?:it|all [0-9]+|[0-9]+) would fit if (.*?)(?:; the smallest|; [0-9]|; a change|$)")
 TAINT = re.compile(r"the taint (\w)=v:NoSchedule .*tolerated")
 SELECTED = {"app": "x"}
@@ -20,12 +22,6 @@ SPREAD = [
     {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": SELECTED}, **policies}
     for policies in ({}, {"nodeTaintsPolicy": "Honor"}, {"nodeAffinityPolicy": "Ignore"})
 ]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def cluster(chance: random.Random) -> list[Json]:

@@ -14,13 +14,9 @@ from tests.muster.test_fit_quotas import quota, stateful_set
 from tests.muster.test_pod_admission import fit
 from tests.muster.test_simulate_controllers import TEMPLATE, job, manifest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODES = [node("n1", cpu="8"), node("n2", cpu="8")]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("name", ["nvidia.com/gpu", "hugepages-2Mi", "hugepages-500m"])

@@ -10,13 +10,9 @@ from tests.muster.simulated import node
 from tests.muster.test_pod_admission import fit
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest, owned
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 CLAIM = "PersistentVolumeClaim"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def named(kind, name, version="v1", **fields):
@@ -190,7 +186,7 @@ SURE = {
 
 
 @pytest.mark.parametrize(("mine", "hard", "used"), SURE.values(), ids=SURE)
-def test_objects_that_may_exist_already_are_refused_if_there_is_too_little_in_any_case(mine, hard, used):
+def test_objects_that_may_exist_are_refused_if_the_quota_is_too_small_in_any_case(mine, hard, used):
     status, answer = fit(mine, [*CLUSTER, quota(used, **hard)])
     assert (1, 1) == (status, len({each["reason"] for each in answer["refused"]}))
 
@@ -307,7 +303,7 @@ def test_a_limit_that_cannot_be_read_is_no_success_and_no_refusal(content, error
     (problem,) = answer["problems"]
     assert ("ResourceQuota default/team-a", "InvalidField") == (problem["object"], problem["reason"])
     assert problem["message"].startswith(error)
-    assert problem["message"].endswith("; what these amounts limit is not judged")
+    assert problem["message"].endswith("; what these fields decide is not judged")
     assert (2, []) == (status, answer["refused"])
     assert answer["message"].endswith("; 1 input of the cluster could not be read")
 

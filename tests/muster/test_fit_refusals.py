@@ -14,14 +14,10 @@ from tests.muster.test_fit_quotas import named
 from tests.muster.test_pod_admission import fit
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODES = [node("n1", cpu="8"), node("n2", cpu="8")]
 SCHEDULING = "scheduling.k8s.io/v1"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def refused(mine, cluster=NODES):

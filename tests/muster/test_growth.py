@@ -13,6 +13,8 @@ from kubeapi.gather import gather
 from muster.cli import main
 from tests.muster.simulated import node, pod
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 VERSION = "scheduling.k8s.io/v1alpha3"
 CLAIM = "PersistentVolumeClaim"
 TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -223,12 +225,6 @@ INPUTS = {
     "missing templates": (templates, 40),
     "jobs with a quota": (jobs, 70),
 }
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def calls(action):

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from muster import cli
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 WRONG = """\
 # The workers.
 apiVersion: scheduling.k8s.io/v1beta1
@@ -31,11 +33,6 @@ spec:
   schedulingGroup: {podGroupName: worker}
   containers: []
 """
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def lint(*arguments: str, stdin: str | bytes | None = None) -> Result:

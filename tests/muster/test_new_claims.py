@@ -13,6 +13,8 @@ from muster import cli
 from tests.muster.simulated import node
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, job, manifest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 Json = dict[str, Any]
 NODES = [node("n1", **{"topology.kubernetes.io/zone": "a"}), node("n2", **{"topology.kubernetes.io/zone": "b"})]
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
@@ -44,12 +46,6 @@ def mounting(volume: Json) -> Json:
 
 CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "default"}, "spec": SPEC}
 MOUNTED = mounting({"persistentVolumeClaim": {"claimName": "data"}})
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def write(name: str, *objects: Json) -> str:

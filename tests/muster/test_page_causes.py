@@ -15,7 +15,7 @@ from scheduler_core.causes.resources import FragmentedResource, InsufficientReso
 from scheduler_core.model.topology import Topology
 from scheduler_core.wording.headline import headline
 from tests.muster import paged
-from tests.muster.paged import RACK, gang, machine, member, racks
+from tests.muster.paged import RACK, gang, group, machine, member, racks
 from tests.muster.test_page_figure import tree, turn_of
 from tests.scheduler_core.wording.refused_clusters import OPTIONS, refused_cluster
 
@@ -179,3 +179,11 @@ def same_as_cause(figure, need, best, seed):
         assert all(amount >= 0 for part in parts for amount in part), seed
         assert row.amounts.free + row.amounts.closed == sum(map(sum, parts)), seed
     return type(decisive)
+
+
+def test_a_figure_of_unequal_pods_has_what_is_free_not_what_equal_pods_would_take():
+    members = [member(f"job-{number}", "job", cpu=cpu) for number, cpu in enumerate(("2500m", "2500m", "2", "500m"))]
+    text, (shown,), _ = stated([*(machine(name, labels={RACK: "r1"}) for name in ("a", "b")), group("job", 4, key=RACK), *members])
+
+    assert text.startswith("No rack can hold more than 2 of its 4 pods: 3 cpu more are free")
+    assert ["8 free"] == [row.text for row in shown.rows]

@@ -90,6 +90,18 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
             id="promised to others",
         ),
         pytest.param(
+            [*paged.evicting(), machine("closed", cordoned=True), *gang("small", 2, cpu="1", priority=1)],
+            "small",
+            "No cpu is free on nodes that its pods can use, apart from the capacity for nominated pods; 2 are needed",
+            id="promised to others, and a node that it cannot use",
+        ),
+        pytest.param(
+            [machine("n", cordoned=True, labels={RACK: "r1"}), *gang("job", 1, key=RACK)],
+            "job",
+            "No rack can hold its pod",
+            id="one pod that no rack can hold",
+        ),
+        pytest.param(
             [*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), key="")],
             "t",
             "A pod of g0 requests 3 cpu, more than any node has (2)",
@@ -104,14 +116,70 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
         pytest.param(
             [*racks(2, cpu="4"), group("job", 2, key=RACK), member("job-0", "job", cpu="3"), member("job-1", "job", cpu="5")],
             "job",
-            "",
-            id="pods that are not alike: counting does not tell",
+            "A pod requests 5 cpu, more than any node has (4)",
+            id="pods that are not alike",
+        ),
+        pytest.param(
+            [*racks(2, 1, cpu="4"), group("job", 4, key=RACK), *(member(f"job-{cpu}", "job", cpu=f"300{cpu}m") for cpu in "1234")],
+            "job",
+            "Only 8 cpu are free in rack r1; 12.01 are needed, and no rack can hold more pods",
+            id="pods that are not alike, in sum",
+        ),
+        pytest.param(
+            [*racks(1, 1, cpu="4"), group("job", 2, key=RACK), member("job-0", "job", cpu="5"), member("job-1", "job", cpu="3")],
+            "job",
+            "A pod requests 5 cpu, more than any node has (4)",
+            id="the first of pods that are not alike",
+        ),
+        pytest.param(
+            [
+                *(machine(name, taint="a=b:NoSchedule", labels={RACK: name}) for name in ("r1", "r2")),
+                group("job", 2, key=RACK),
+                member("job-0", "job", cpu="2"),
+                member("job-1", "job", cpu="3"),
+            ],
+            "job",
+            "No rack can hold the first of its 2 pods",
+            id="the first of pods that are not alike, for another reason",
+        ),
+        pytest.param(
+            [machine("n", cordoned=True), group("job", 2), member("job-0", "job", cpu="2"), member("job-1", "job", cpu="3")],
+            "job",
+            "One of its 2 pods can run on no node",
+            id="one of pods that are not alike",
         ),
     ],
 )
 def test_headline(objects, name, want):
     _, attempt = turn_of(objects, name)
     assert want == headline(attempt.decision.causes, promised=attempt.promised)
+
+
+@pytest.mark.parametrize(
+    ("racks_of_nodes", "cpus", "want"),
+    [
+        (
+            ["r1", "r2"],
+            ("3", "2", "3"),
+            "Only 4 cpu are free in rack r1; 8 are needed, and no rack can hold more pods in the order of the queue",
+        ),
+        (
+            ["r1", "r1"],
+            ("2500m", "2500m", "2", "500m"),
+            (
+                "No rack can hold more than 2 of its 4 pods in the order of the queue: 3 cpu more are free in rack r1,"
+                " but no node has 2 for one pod (at most 1.5)"
+            ),
+        ),
+        (["r1"], ("5", "2", "3"), "A pod requests 5 cpu, more than any node has (4)"),
+    ],
+)
+def test_headline_of_unequal_pods_that_another_order_could_place(racks_of_nodes, cpus, want):
+    members = [member(f"job-{number}", "job", cpu=cpu) for number, cpu in enumerate(cpus)]
+    machines = [machine(f"n{number}", labels={RACK: rack}) for number, rack in enumerate(racks_of_nodes)]
+    objects = [*machines, group("job", len(cpus), key=RACK), *members]
+    _, attempt = turn_of(objects, "job", strategy="complete")
+    assert want == headline(attempt.decision.causes)
 
 
 def test_the_headline_has_the_number_of_the_cause():
@@ -184,6 +252,21 @@ def test_pieces_that_are_too_small_are_reported(used, want):
         *gang("job", 4, gpus=4, key=RACK),
     ]
     assert [want] == [row.note for row in told(objects).rows]
+
+
+@pytest.mark.parametrize(
+    ("small", "note"),
+    [
+        pytest.param(0, "8 free", id="none is too small"),
+        pytest.param(2, "10 free, 2 of it in parts too small for a pod", id="others are too small"),
+    ],
+)
+def test_pieces_where_another_resource_is_short_are_not_too_small(small, note):
+    nodes = [machine("a", memory="8Gi"), machine("b", memory="1Gi"), *(machine(f"c{number}", cpu="1") for number in range(small))]
+    container = {"name": "main", "resources": {"requests": {"cpu": "2", "memory": "2Gi"}}}
+    shown = told([*nodes, group("job", 4), *(member(f"job-{number}", "job", containers=[container]) for number in range(4))])
+    assert [("capacity for 2 of 4 pods", note)] == [(row.text, row.note) for row in shown.rows]
+    assert "closed" in shown.kinds
 
 
 def test_needs_of_several_groups_are_reported_by_their_pods():

@@ -13,6 +13,8 @@ from muster import cli
 from tests.muster.simulated import node, pod
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, job, manifest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 Json = dict[str, Any]
 CLUSTER = [node("n1", rack="a"), node("n2", rack="b")]
 """Each node has room for two of the pods."""
@@ -42,12 +44,6 @@ def partitioned(topology: Json) -> Json:
 def job_set(replicas: int) -> Json:
     entry = {"name": "w", "replicas": replicas, "template": {"spec": {"parallelism": 1, "completions": 1, "template": ROOMY}}}
     return manifest("JobSet", "jobset.x-k8s.io/v1alpha2", "js", replicatedJobs=[entry])
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def answered(command: str, *mine: Json, more: tuple[str, ...] = ()) -> tuple[int, Json]:

@@ -36,15 +36,11 @@ from tests.muster.simulated import gang, leaf, lone, node, pod, single
 from tests.muster.test_fit import composite, judged, on_node, saved
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest, simulated
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODES = [node("n1", rack="a"), node("n2", rack="b")]
 SANDBOX = manifest("Sandbox", "agents.example/v1", template=TEMPLATE)
 TRAIN, WEB = Name("Job", "default", "train"), Name("Deployment", "default", "web")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def named(kind, name, version="v1", **fields):

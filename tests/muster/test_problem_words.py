@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import scheduler_core
-from expansion.notes import JudgedAsGang, NotOneGang, ObjectNote, ObjectsUncounted, QuotaExceeded, RefusedByServer
+from expansion.notes import FieldsUnreadable, JudgedAsGang, NotOneGang, ObjectNote, ObjectsUncounted, QuotaExceeded, RefusedByServer
 from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind, in_order
 from muster.render import answer_json
 from muster.render.cause_keys import ProblemFact, member_word
@@ -118,6 +118,18 @@ def test_a_quota_refuses_objects_or_may_refuse_them(fact: ProblemFact, kind: Pro
 def test_the_order_depends_on_the_content_alone(seed: int) -> None:
     shuffled = random.Random(seed).sample(MANY, len(MANY))
     assert in_order({*MANY}) == in_order({*shuffled})
+
+
+def test_problems_that_differ_only_in_their_place_are_in_its_order() -> None:
+    places = [f"file-{number}" for number in range(9)]
+    assert places == [each.place for each in in_order({Problem(ObjectLeftOut("why"), (), place) for place in reversed(places)})]
+
+
+def test_what_fields_have_no_effect_of_depends_on_the_kind() -> None:
+    fact = FieldsUnreadable((("spec.x", "is no quantity"),))
+    problems = [Problem.about(Name(kind, "", "x"), fact) for kind in ("RuntimeClass", "LimitRange", "RuntimeClass")]
+    assert [["RuntimeClass", "RuntimeClass"], ["LimitRange"]] == [[each.names[0].kind for each in alike] for alike in grouped(problems)]
+    assert problem_words(problems[0]) != problem_words(problems[1])
 
 
 def test_problems_that_one_message_can_tell_are_grouped() -> None:

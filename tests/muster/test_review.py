@@ -13,6 +13,8 @@ from muster import cli
 from tests.webhooks.test_replay import pod_group
 from tests.webhooks.test_review import envelope
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 REVIEW: dict[str, Any] = json.loads(envelope(object=pod_group()))
 YAML = """\
 # recorded on a Monday
@@ -31,12 +33,6 @@ request:
       schedulingPolicy:
         gang: {minCount: COUNT}
 """
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def review(*arguments: str, text: str = "") -> tuple[int, list[dict[str, Any]]]:

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from muster import cli
 from tests.muster.simulated import gang, node, pod
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODES = [node("n1", rack="a"), node("n2", rack="b")]
 TEMPLATE = {
     "metadata": {"labels": {"app": "x"}},
@@ -46,12 +48,6 @@ def owned(name, kind, owner, on="n1", labels=None, group="", cpu="2"):
     made["metadata"]["ownerReferences"] = [{"apiVersion": api_version, "kind": kind, "name": owner, "controller": True}]
     made["metadata"]["labels"] = labels or {}
     return made
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def simulated(mine, cluster=None, *arguments):

@@ -16,6 +16,8 @@ from muster.commands.simulate import cluster_input
 from muster.render.problem_words import object_words, problem_words, shown_order
 from tests.muster.simulated import node, pod
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NODE, OTHER = json.dumps(node("n1")), json.dumps(node("n2"))
 YAML = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
 
@@ -23,12 +25,6 @@ YAML = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\napiVersion: v1\nk
 def worded(problems):
     """Return the object and the message of problems, as reports show and sort them."""
     return [(object_words(each), problem_words(each)) for each in sorted(problems, key=shown_order)]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def read(*paths, further=()):

@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from muster.cli import main
 from tests.muster.simulated import node, pod
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 VERSION = "scheduling.k8s.io/v1alpha3"
 PLACE = "topology.kubernetes.io/zone"
 GANG = {"gang": {"minCount": 1}}
@@ -75,12 +77,6 @@ REFUSED = [
     pytest.param(with_port(hostPort=123456), "hostPort: Invalid value: 123456", id="a port"),
     pytest.param(with_port(hostPort=80, protocol="ICMP"), 'protocol: Unsupported value: "ICMP"', id="a protocol"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def run(command, objects, cluster=()):

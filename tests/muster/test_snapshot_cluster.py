@@ -189,7 +189,7 @@ def test_a_cluster_that_cannot_be_read_is_one_line_and_exit_2(api, broken, told)
         pytest.param(["--context", "away"], "http://127.0.0.1:1 cannot be read", id="nobody answers"),
         pytest.param(["--context", "nowhere"], "there is no cluster to read", id="no such context"),
         pytest.param(["--kubeconfig", "nothing"], "there is no cluster to read: there is no file nothing; give a PATH", id="no kubeconfig"),
-        pytest.param(["--kubeconfig", "."], "there is no cluster to read: [Errno 21] Is a directory: '.'", id="a kubeconfig that is none"),
+        pytest.param(["--kubeconfig", "."], "Invalid value for '--kubeconfig': File '.' is a directory", id="a kubeconfig that is none"),
     ],
 )
 def test_no_cluster_is_one_line_and_exit_2(api, arguments, told):

@@ -14,6 +14,8 @@ from tests.muster.simulated import node
 from tests.muster.test_simulate_controllers import TEMPLATE, manifest
 from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 Json = dict[str, Any]
 NODES = [node("n1", rack="a"), node("n2", rack="b"), node("n3", rack="b")]
 CONTAINER = {"name": "node", "image": "i", "env": [{"name": "TOKEN", "value": "secret"}], "command": ["secret"]}
@@ -75,12 +77,6 @@ CASES = {
     "a topology of Grove that is too narrow": (clique_set(5), TOPOLOGY, 1),
     "queues": (train_job(), [runtime(), QUEUE], 0),
 }
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def write(name: str, *objects: Json) -> str:

@@ -15,6 +15,8 @@ from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
 from tests.scheduler_core.builders import leaf, node, pod
 from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_slice
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 GPU = "example.com/gpu"
 Json = dict[str, Any]
 CLUSTER = [
@@ -27,11 +29,6 @@ CLUSTER = [
     pod("web", cpu="4", memory="1Ti", on="n3"),
     pod("later", cpu="1"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def topology(objects: list[Json], *arguments: str) -> tuple[int, str, str]:

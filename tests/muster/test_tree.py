@@ -12,6 +12,8 @@ from muster import cli
 from tests.validators.lint.test_cases import CASES
 from validators.reports import tree_report
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 TREE = """\
 apiVersion: scheduling.k8s.io/v1alpha3
 kind: Workload
@@ -55,11 +57,6 @@ kind: Pod
 metadata: {{name: worker-{number}}}
 spec: {{schedulingGroup: {{podGroupName: {group}}}, containers: []}}
 """
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def tree(*arguments: str, stdin: str | None = None) -> Result:

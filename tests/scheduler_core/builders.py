@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from kubeapi.gather import gather
 from kubeapi.nodes import Taint
 from kubeapi.resource_names import BUILT_IN
 from muster.render import answer_json
@@ -31,11 +32,12 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.wording import decision_words
 from scheduler_core.wording.conditions import conditions
+from tests import builders
 from tests.scheduler_core.oracle.strategies import Size, clusters
 
 Json = dict[str, Any]
 CASES: list[Json] = json.loads((Path(__file__).parents[1] / "cases" / "placement.json").read_text(encoding="utf-8"))
-RACK, ZONE, HOST = "rack", "zone", "kubernetes.io/hostname"
+RACK, ZONE, HOST = "rack", "zone", builders.HOST
 GPU = "example.com/gpu"
 NO_OPTIONS, NO_PLUGINS = PlacingOptions(), Plugins()
 SMALL = Size()
@@ -49,11 +51,8 @@ def cases(kind: str) -> list[Json]:
 
 def node(name: str, cpu: str = "4", memory: str = "16Gi", *, pods: int = 110, taints: Iterable[Json] = (), **more: Any) -> Json:
     """Return a node; *gpu* and *unschedulable* set the fields of that name, everything else in *more* is a label."""
-    capacity = {"cpu": cpu, "memory": memory, "pods": str(pods), **({GPU: gpu} if (gpu := more.pop("gpu", "")) else {})}
     spec = {"unschedulable": more.pop("unschedulable", False), "taints": [*taints]}
-    metadata = {"name": name, "labels": {HOST: name, **more}}
-    allocatable = {resource: amount for resource, amount in capacity.items() if amount}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": {"allocatable": allocatable}}
+    return builders.node(name, cpu, memory, pods=pods, resources={GPU: more.pop("gpu", "")}, labels=more, **spec)
 
 
 def racks(counts: Mapping[str, int], cpu: str = "4", **more: Any) -> list[Json]:
@@ -63,16 +62,11 @@ def racks(counts: Mapping[str, int], cpu: str = "4", **more: Any) -> list[Json]:
 
 def pod(name: str, group: str = "", cpu: str = "1", memory: str = "", *, on: str = "", nominated: str = "", **more: Any) -> Json:
     """Return a pod, pending unless *on* names its node; *gpu* and *host_port* set resources, the rest is of the spec."""
-    requests = {"cpu": cpu, "memory": memory, GPU: more.pop("gpu", "")}
-    container: Json = {"name": "c", "resources": {"requests": {resource: amount for resource, amount in requests.items() if amount}}}
-    if port := more.pop("host_port", 0):
-        container["ports"] = [{"containerPort": port, "hostPort": port}]
-    metadata: Json = {"name": name, "namespace": "default", "labels": more.pop("labels", {})}
-    spec = {"containers": [container], **({"schedulingGroup": {"podGroupName": group}} if group else {}), **more}
-    status: Json = {"nominatedNodeName": nominated} if nominated else {}
-    if on:
-        spec["nodeName"], status["phase"] = on, "Running"
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+    port, resources = more.pop("host_port", 0), {GPU: more.pop("gpu", "")}
+    container = {"ports": [{"containerPort": port, "hostPort": port}]} if port else {}
+    metadata = {"labels": more.pop("labels", {})}
+    status = {"nominatedNodeName": nominated} if nominated else {}
+    return builders.pod(name, group, cpu, memory, on=on, resources=resources, container=container, metadata=metadata, status=status, **more)
 
 
 def pods(group: str, count: int, cpu: str = "1", memory: str = "", **more: Any) -> list[Json]:
@@ -82,26 +76,17 @@ def pods(group: str, count: int, cpu: str = "1", memory: str = "", **more: Any) 
 
 def leaf(name: str, minimum: int = 0, key: str = "", parent: str = "", **more: Any) -> Json:
     """Return a PodGroup, basic without a minimum.  Later ones are younger."""
-    return _group("PodGroup", name, {"gang": {"minCount": minimum}} if minimum else {"basic": {}}, key, parent, more)
+    return builders.pod_group(name, minimum, key, parent, metadata={"creationTimestamp": _created()}, **more)
 
 
 def composite(name: str, minimum: int = 0, key: str = "", parent: str = "", **more: Any) -> Json:
     """Return a CompositePodGroup, basic without a minimum.  Later ones are younger."""
-    return _group("CompositePodGroup", name, {"gang": {"minGroupCount": minimum}} if minimum else {"basic": {}}, key, parent, more)
+    return builders.composite_pod_group(name, minimum, key, parent, metadata={"creationTimestamp": _created()}, **more)
 
 
-def _group(kind: str, name: str, policy: Json, key: str, parent: str, more: Json) -> Json:
+def _created() -> str:
     second = next(_age)
-    created = f"2026-08-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
-    spec = {"schedulingPolicy": policy, **more}
-    if key:
-        spec["schedulingConstraints"] = {"topology": [{"key": key}]}
-    if parent:
-        spec["parentCompositePodGroupName"] = parent
-    if parent or kind == "CompositePodGroup":
-        spec["workloadRef"] = {"workloadName": "w", "templateName": name}
-    metadata = {"name": name, "namespace": "default", "creationTimestamp": created}
-    return {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": metadata, "spec": spec}
+    return f"2026-08-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
 
 
 def taint(text: str) -> Json:
@@ -262,9 +247,15 @@ def promising(draw: st.DrawFn, size: Size = SMALL, *, apart: bool = False) -> li
     return objects
 
 
+def cluster_of(objects: Iterable[Json]) -> Cluster:
+    """Return the cluster of *objects*."""
+    objects = [*objects]
+    return Cluster(load(objects), gather(objects)[0])
+
+
 def with_objects(snapshot: ClusterSnapshot, *objects: Json) -> ClusterSnapshot:
     """Return the snapshot of the same cluster to which *objects* were applied."""
-    cluster = Cluster.of_snapshot(snapshot)
+    cluster = Cluster(snapshot)
     cluster.apply(*objects)
     return cluster.snapshot()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests import builders
 from tests.webhooks.test_review import envelope
 from validators.lookup import NOTHING
 from validators.rules.base import Settings
@@ -21,13 +22,7 @@ def answered(record: object, options: replay.Options = OPTIONS) -> dict[str, Any
 
 
 def pod_group(**spec: Any) -> dict[str, Any]:
-    policy = {"schedulingPolicy": {"gang": {"minCount": 1}}}
-    return {
-        "apiVersion": "scheduling.k8s.io/v1beta1",
-        "kind": "PodGroup",
-        "metadata": {"name": "a", "namespace": "default"},
-        "spec": policy | spec,
-    }
+    return builders.pod_group("a", 1, version="v1beta1", **spec)
 
 
 def test_a_bare_review_is_validated() -> None:
@@ -64,7 +59,7 @@ def test_gates_of_a_record() -> None:
         pytest.param(b"4", "AdmissionReview", id="a number"),
         pytest.param({"review": {}}, "must be an AdmissionReview", id="no review"),
         pytest.param({"review": json.loads(envelope()), "path": "/elsewhere"}, "path must be one of", id="another path"),
-        pytest.param({"review": json.loads(envelope()), "gates": ["x"]}, "gates must be", id="gates in a list"),
+        pytest.param({"review": json.loads(envelope()), "gates": ["x"]}, "gates: must be", id="gates in a list"),
         pytest.param({"review": json.loads(envelope()), "gates": {"Nope": True}}, "no feature gate 'Nope'", id="an unknown gate"),
         pytest.param({"review": json.loads(envelope()), "objects": {}}, "objects must be a list", id="objects in a map"),
         pytest.param(b'{"review":' * 50_000, "not JSON", id="nested without end"),

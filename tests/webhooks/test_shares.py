@@ -76,7 +76,7 @@ def test_the_order_may_be_another_than_the_size():
     assert ["first", 10, 20, 30] == asyncio.run(run())
 
 
-def test_while_others_wait_the_largest_that_is_not_settled_is_dropped_and_no_more_than_needed():
+def test_the_largest_unsettled_request_is_dropped_while_others_wait():
     async def run():
         share, record = Share(10, patience=0.0), []
         holders = [Holder(share, 2, record, "small"), Holder(share, 5, record, "large"), Holder(share, 3, record, "done", settled=True)]

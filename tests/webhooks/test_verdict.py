@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from kubeapi.groups import PROTECTION_FINALIZERS
+from tests import builders
 from validators import pipeline
 from validators.lookup import NOTHING, KnownObjects
 from validators.rules.base import Profile, Settings, Severity
 from webhooks.admission import jsonpatch
 from webhooks.admission import verdict as admit
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
-from webhooks.knobs import Finalizers
+from webhooks.admission_options import Finalizers
 
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
 EMPTY = KnownObjects((), complete=True)
@@ -22,23 +23,11 @@ PODGROUP_FINALIZER, COMPOSITE_FINALIZER = PROTECTION_FINALIZERS["PodGroup"], PRO
 
 
 def group(kind: str = "PodGroup", **spec: Any) -> dict[str, Any]:
-    needed = {} if kind == "PodGroup" else {"workloadRef": {"workloadName": "w", "templateName": "t"}}
-    policy = {"schedulingPolicy": {"gang": {"minCount": 1}} if kind == "PodGroup" else {"basic": {}}}
-    return {
-        "apiVersion": "scheduling.k8s.io/v1alpha3",
-        "kind": kind,
-        "metadata": {"name": "a", "namespace": "default"},
-        "spec": policy | needed | spec,
-    }
+    return builders.group(kind, "a", 1 if kind == "PodGroup" else 0, **spec)
 
 
 def pod(**spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "a", "namespace": "default"},
-        "spec": {"containers": [{"name": "c"}], **spec},
-    }
+    return builders.manifest("v1", "Pod", "a", {"containers": [{"name": "c"}], **spec})
 
 
 def request(after: dict[str, Any], before: dict[str, Any] | None = None, **changes: Any) -> AdmissionRequest:

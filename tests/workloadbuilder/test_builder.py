@@ -61,7 +61,7 @@ def test_priority_of_the_templates_is_that_of_the_groups():
     assert [("high", 0)] * 2 == [(each["spec"]["priorityClassName"], each["spec"]["priority"]) for each in groups]
 
 
-def test_of_an_item_with_replicas_there_are_as_many_groups_each_with_children_of_its_own():
+def test_an_item_with_replicas_has_as_many_groups_with_children_of_their_own():
     root = composite("lws", leaf("leader"), leaf("workers", replicas=2), replicas=2)
 
     assert names(builder(root).groups()) == [

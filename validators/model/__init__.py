@@ -1,6 +1,7 @@
 """API objects as the rules read them, as typed values with Python names; ``kubeapi`` has the structs.
 
 controllers  pods that controllers create, by pod template
+job_parts    Job of an object: a Job itself, or the one that a CronJob creates from its template
 objects      kinds that rules validate or look up, by name, and their decoding
 templates    flat lists of the templates of a Workload, or of the single shape of a group, shared by all rules
 traits       traits of a tree of templates, computed in one pass over the templates

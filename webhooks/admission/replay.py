@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubeapi import decode
-from validators import pipeline
-from validators.gates import GateError, Gates
+from validators import pipeline, rule_options
+from validators.gates import Gates
 from validators.lookup import KnownObjects, Lookup
 from validators.rules.base import Settings
 from webhooks.admission import review, verdict
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
+from webhooks.admission_options import Finalizers
 from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy, with_modes
-from webhooks.knobs import Finalizers
 
 PATHS = with_modes("/validate", "/mutate", "/admit")
 
@@ -86,15 +86,10 @@ def _decode(record: bytes, options: Options) -> tuple[AdmissionRequest, Options]
 
 
 def _gates(given: Any, settings: Settings) -> Gates:
-    if given is None:
-        return settings.gates
-    if not isinstance(given, Mapping) or not all(isinstance(on, bool) for on in given.values()):
-        raise BadReview("gates must be an object of feature gates, each true or false")
-    before = dict.fromkeys(settings.gates.off, False)
     try:
-        return Gates.from_switches([*before.items(), *given.items()], settings.minor)
-    except GateError as error:
-        raise BadReview(str(error)) from None
+        return settings.gates if given is None else settings.gates.switched(rule_options.decode_gate_switches(given), settings.minor)
+    except ValueError as error:
+        raise BadReview(f"gates: {error}") from None
 
 
 def _lookup(given: Any, lookup: Lookup) -> Lookup:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubeapi.versions import releases
 from muster import extras, standard_output
 from muster.commands import live_input, options
 
@@ -39,6 +40,11 @@ def _complete_check(_ctx: click.Context, _parameter: click.Parameter, incomplete
     help="With --cluster: replica of the webhook server to observe, instead of the endpoints of its Service (repeatable).",
 )
 @click.option("--metrics", multiple=True, metavar="FILE|URL", help="Metrics of a replica of the webhook server (repeatable).")
+@click.option(
+    "--upgrade-to",
+    type=click.Choice([*releases.names(releases.TODAY + 1)]),
+    help="Also judge the stored objects and feature gates by a newer version of Kubernetes.",
+)
 @click.option("--ignore", multiple=True, metavar="CHECK", shell_complete=_complete_check, help="Leave out a check (repeatable).")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @options.no_color
@@ -50,6 +56,7 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     context: str | None,
     replicas: tuple[str, ...],
     metrics: tuple[str, ...],
+    upgrade_to: str | None,
     ignore: tuple[str, ...],
     form: str,
     no_color: bool,
@@ -59,6 +66,9 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     Each finding has its check, object, cause, consequence, and the command that mends it. In files, objects that are not at PATH are
     not judged. On a cluster, nothing is written. Certificates and metrics of all replicas are read through the API server, by
     port-forwarding, or from --replica and --metrics.
+
+    With --upgrade-to, the stored Workloads, groups and Jobs are also judged as a newer version of Kubernetes would: which of them it
+    refuses to update or to create again, and with which feature gates it does not start. Muster need not be installed then.
 
     Exit status: 0 no findings, 1 errors or warnings, 2 the cluster or a file could not be read, nothing of Muster is installed, or the
     command line is wrong.
@@ -73,8 +83,8 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     for each in ignore:
         if each not in checks.discover():
             raise click.UsageError(f"--ignore: there is no check {each!r}{options.near(each, checks.discover())}")
-    world, problems = _read(paths, replicas, metrics, cluster=cluster, kubeconfig=kubeconfig, context=context)
-    if not any((*entries(world), *components(world, SERVE), *components(world, SIDECAR))):
+    world, problems = _read(paths, replicas, metrics, cluster=cluster, kubeconfig=kubeconfig, context=context, upgrade_to=upgrade_to)
+    if upgrade_to is None and not any((*entries(world), *components(world, SERVE), *components(world, SIDECAR))):
         _print_problems(problems)
         where = "on the cluster" if cluster else f"in {', '.join(paths)}"
         raise click.UsageError(f"there is no webhook configuration, webhook server or sidecar of Muster {where}")
@@ -107,18 +117,20 @@ def _read(
     cluster: bool,
     kubeconfig: str | None,
     context: str | None,
+    upgrade_to: str | None,
 ) -> tuple[World, list[Problem]]:
     import dataclasses
 
     from muster.commands.doctor import manifest_files, observations
     from muster.doctor.components import SIDECAR, components
 
-    now = dt.datetime.now(dt.UTC)
+    now, minor = dt.datetime.now(dt.UTC), releases.names()[upgrade_to] if upgrade_to else 0
     if not cluster:
         world, problems = manifest_files.read_installation(paths, now)
         if any(components(world, SIDECAR)):
             extras.require("sidecar")
-        return dataclasses.replace(world, latencies=tuple(observations.given_latencies(metrics))), problems
+        latencies = tuple(observations.given_latencies(metrics))
+        return dataclasses.replace(world, latencies=latencies, upgrade_to=minor), problems
     from muster.commands.doctor import live_installation
     from muster.commands.progress import Progress
     from muster.commands.snapshot.live_cluster import ClusterError
@@ -126,7 +138,7 @@ def _read(
     progress = Progress("doctor")
     progress.show("reading the cluster")
     try:
-        return live_installation.read_installation(live_installation.Sources(kubeconfig, context, replicas, metrics), now)
+        return live_installation.read_installation(live_installation.Sources(kubeconfig, context, replicas, metrics, minor), now)
     except ClusterError as error:
         raise click.UsageError(str(error)) from None
     finally:

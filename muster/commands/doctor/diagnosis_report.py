@@ -42,6 +42,8 @@ class DiagnosisReport:
                     return [program, *connection, *rest]
                 case ["helm", "upgrade", *_]:
                     return [*words, *(each.replace("--context=", "--kube-context=") for each in connection)]
+                case ["muster", "migrate", *_]:
+                    return [*words, *connection]
                 case ["muster", "certs", "rotate", *_]:
                     return [*words, *connection, *(f"--replica={each}" for each in replicas)]
             return words

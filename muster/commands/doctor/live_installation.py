@@ -21,6 +21,7 @@ from muster.commands.doctor.live_objects import LiveObjects
 from muster.commands.doctor.manifest_files import binding_of, has_ended
 from muster.commands.doctor.observations import given_latencies, observed
 from muster.commands.snapshot.live_cluster import ClusterError, connect
+from muster.doctor import upgrade
 from muster.doctor.components import MUSTER, PART_OF, SIDECAR, components
 from muster.doctor.entries import Entry, by_server, entries
 from muster.doctor.latencies import Latency, read_latencies
@@ -43,12 +44,13 @@ OK, FORBIDDEN = 200, 403
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of an examination: kubeconfig and context, and addresses and metrics that the user named."""
+    """Sources of an examination: kubeconfig and context, addresses and metrics that the user named, and the version to upgrade to, or 0."""
 
     kubeconfig: str | None
     context: str | None
     replicas: tuple[str, ...]
     metrics: tuple[str, ...]
+    upgrade_to: int = 0
 
 
 def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[Problem]]:
@@ -64,7 +66,9 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
         _keep_objects(objects)
         world = World(now=now, items=objects.items, live=True, unread=frozenset(objects.unread))
         _keep_secrets(objects, world)
-        world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects))
+        if sources.upgrade_to:
+            _keep_stored(objects)
+        world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects), upgrade_to=sources.upgrade_to)
         measured = [*given_latencies(sources.metrics)] if sources.metrics else [*_scraped(objects.api, world)]
         return dataclasses.replace(
             world,
@@ -97,6 +101,14 @@ def _keep_objects(objects: LiveObjects) -> None:
             objects.keep(f"/apis/apps/v1/namespaces/{namespace}/{resource}")
     objects.keep_one(f"/api/v1/namespaces/{SYSTEM}")
     objects.keep(f"/api/v1/namespaces/{SYSTEM}/pods")
+
+
+def _keep_stored(objects: LiveObjects) -> None:
+    """Keep the objects that a newer version can refuse, of the version that the API server prefers among those that can be read."""
+    for kind in upgrade.KINDS:
+        rows = [row for row in versions.current(kind) if versions.resource(kind).resource in served(objects.api, row.name)]
+        if rows:
+            objects.keep(f"/apis/{rows[0].name}/{versions.resource(kind).resource}")
 
 
 def _keep_secrets(objects: LiveObjects, world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from kubeapi.gathered import Given
 from muster.commands.fit import verdict
@@ -17,11 +18,12 @@ from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.model.decision import Remedy, latest
 from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.for_decisions import remedy_limit
-from scheduler_core.whatif.remedies.smallest_change import SmallestChange, UnplacedRoots, smallest_change
 from scheduler_core.wording.changes import remedy_text
 from scheduler_core.wording.titles import titled
+
+if TYPE_CHECKING:
+    from scheduler_core.whatif.remedies.smallest_change import SmallestChange
 
 
 def change_for_all(
@@ -34,6 +36,8 @@ def change_for_all(
     failed = [each for each in latest(answer.decisions).values() if each.pending]
     if not failed or not remedy_limit(request.cycle, request.remedies):
         return None
+    from scheduler_core.whatif.edits.raw_objects import Book
+    from scheduler_core.whatif.remedies.smallest_change import UnplacedRoots, smallest_change
 
     cycle = dataclasses.replace(request.cycle, progress=None)
 
@@ -54,6 +58,19 @@ def change_for_all(
     roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left, required)
     remedies = [each for each in failed[0].remedies if not _changes_created_pod(each, failed[0].root, own)] if len(failed) == 1 else []
     return smallest_change(Book(objects), snapshot, roots, missing, cycle, remedies)
+
+
+def with_change(answer: Answer, own: Answer, change: Remedy) -> Answer:
+    """Return *answer* with *change*, with which everything at PATH fits, among the remedies of the only root at PATH that does not fit.
+
+    *own* is the part of *answer* about PATH.  If several roots do not fit, the change is not about one of them.
+    """
+    failed = [root for root, decision in latest(own.decisions).items() if decision.pending]
+    last = latest(answer.decisions)[failed[0]]
+    if len(failed) > 1 or any(each.change == change.change for each in last.remedies):
+        return answer
+    helped = dataclasses.replace(last, remedies=(*last.remedies, change))
+    return dataclasses.replace(answer, decisions=tuple(helped if each is last else each for each in answer.decisions))
 
 
 def _changes_created_pod(remedy: Remedy, root: Name, own: Own) -> bool:

@@ -162,10 +162,12 @@ class _Case:
         return f"{object_words(first)}: {reason_words(first)}{more}{capacity}{shortage}"
 
     def _shortage(self) -> str:
-        """Return how many pods have no node, apart from the refusal; nothing if all have one."""
-        left = sum(len(each.pending) for each in latest(self.answer.decisions).values())
+        """Return how many pods have no node, apart from the refusal, and why the first of them; nothing if all have one."""
+        failed = [each for each in latest(self.answer.decisions).values() if each.pending]
+        left = sum(len(each.pending) for each in failed)
         placed = {pod for each in self.answer.decisions for pod in each.assignments}
-        return f"; besides, {left:,} of {counted(left + len(placed), 'pod')} {'has' if left == 1 else 'have'} no node" if left else ""
+        number = f"{left:,} of {counted(left + len(placed), 'pod')} {'has' if left == 1 else 'have'} no node"
+        return f"; besides, {number}: {self._cause(failed[0])}" if failed else ""
 
     def budget(self, decisions: Sequence[Decision]) -> str:
         """Return which budget of the search was spent: that of a cycle's steps, or that of cycles."""
@@ -205,10 +207,14 @@ class _Case:
         """Return the beginning of the reason; if some pods of the root are placed, that of the others."""
         placed = {pod for each in self.answer.decisions if each.root == decision.root for pod in each.assignments}
         left = len(decision.pending)
-        why = verdict_line(decision.causes or next(iter(decision.pending.values()), ()), self.removed) or decision.status.value
+        why = self._cause(decision)
         if placed and left:
             return f"{left:,} of {counted(left + len(placed), 'pod')} {'has' if left == 1 else 'have'} no node: {why}"
         return why
+
+    def _cause(self, decision: Decision) -> str:
+        """Return the beginning of the reason for the pods of *decision*."""
+        return verdict_line(decision.causes or next(iter(decision.pending.values()), ()), self.removed) or decision.status.value
 
     def reason(self, decisions: Sequence[Decision], rootless: Sequence[tuple[str, str]]) -> str:
         """Return the reason of the first object that does not fit, and the smallest change that helps."""

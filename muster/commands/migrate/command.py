@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from kubeapi.versions import served
-from muster.commands import options
+from kubeapi.versions import releases, served
+from muster import extras
+from muster.commands import live_input, options
 from muster.commands.outputs import output_of, to_file
 from muster.commands.progress import Progress
 from validators.reports.escape import printable_lines
@@ -39,7 +40,26 @@ NOTHING_READ = 2
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of the report.")
 @options.outputs(FORMATS, "Write the report to a file as well (repeatable); FILE - is standard output.")
 @click.option("--quiet", "-q", is_flag=True, help="Write no report, only set the exit status.")
-def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form: str, outputs: tuple[str, ...], quiet: bool) -> int:
+@live_input.options
+@click.option(
+    "--to-kubernetes",
+    type=click.Choice([*releases.names(releases.TODAY + 1)]),
+    help="With --cluster: print the steps that are needed before an upgrade to this version.",
+)
+def migrate(  # noqa: PLR0913 - one parameter an option
+    *,
+    paths: tuple[str, ...],
+    in_place: bool,
+    diff: bool,
+    to: str,
+    form: str,
+    outputs: tuple[str, ...],
+    quiet: bool,
+    cluster: bool,
+    kubeconfig: str | None,
+    context: str | None,
+    to_kubernetes: str | None,
+) -> int:
     """Convert the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
 
     Workloads and PodGroups of scheduling.k8s.io v1alpha1 and v1alpha2 become v1beta1. Pods, and pod templates of any
@@ -50,9 +70,18 @@ def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form
     The migrated manifests are written to standard output. A report of changes and losses is written to standard error. With
     --in-place, only the report is printed, to standard output. With --diff no file is written.
 
+    With --cluster and --to-kubernetes no file is read. Standard output has the steps, as a shell script to read and run, that replace
+    stored Workloads and groups of which the newer version refuses every update, or which its scheduler never places. Nothing is written
+    to the cluster. Exit status: 0 there are none, 1 there are, 2 the cluster could not be read, or a part of it.
+
     Exit status: 0 everything was carried over, 1 something was lost (see the report), 2 something could not be read or
     migrated and nothing was written, PATH has no manifest, or the command line is wrong, 3 both 1 and 2.
     """
+    if cluster or to_kubernetes:
+        if paths or in_place or diff or outputs or quiet:
+            raise click.UsageError("--cluster and --to-kubernetes need no PATH and none of --in-place, --diff, --output and --quiet")
+        return _upgrade(kubeconfig, context, to_kubernetes, form, cluster=cluster)
+    live_input.refuse_contradictions(cluster=cluster, objects=(), kubeconfig=kubeconfig, context=context)
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if in_place and "-" in paths:
@@ -68,6 +97,28 @@ def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form
     for name, file in files:
         to_file(file, _rendered(migration, name, written))
     return migration.exit_status | (NOTHING_READ if options.report_empty_directories("migrate", paths) else 0)
+
+
+def _upgrade(kubeconfig: str | None, context: str | None, version: str | None, form: str, *, cluster: bool) -> int:
+    if not cluster or version is None:
+        raise click.UsageError("--cluster and --to-kubernetes need each other")
+    extras.require("cluster")
+    from muster.commands.migrate.upgrade_steps import UpgradeSteps, stored_objects
+    from muster.commands.snapshot.live_cluster import ClusterError
+    from validators.migrate.recreate import recreations
+
+    progress = Progress("migrate")
+    progress.show("reading the cluster")
+    try:
+        objects, problems = stored_objects(kubeconfig, context)
+    except ClusterError as error:
+        raise click.UsageError(str(error)) from None
+    finally:
+        progress.end()
+    connection = [f"--{name}={value}" for name, value in (("kubeconfig", kubeconfig), ("context", context)) if value]
+    steps = UpgradeSteps(recreations(objects, releases.names()[version]), version, problems, connection)
+    _write(sys.stdout, steps.as_json() if form == "json" else steps.as_text())
+    return NOTHING_READ if problems else int(bool(steps.recreations))
 
 
 def _on_standard_output(files: Sequence[tuple[str, str]]) -> bool:

@@ -9,8 +9,10 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import scheduler_config as configuration_file
+from muster.commands.options import CONTEXT, KUBECONFIG, click_option
 from muster.commands.progress import Progress
 from muster.render.problem_words import object_words, problem_words
+from scheduler_core.model.placement_options import SCHEDULER_CONFIG
 
 if TYPE_CHECKING:
     from kubeapi.decode import Source
@@ -30,9 +32,9 @@ COMPLETE, INCOMPLETE = 0, 2
 @click.option(
     "--salt", metavar="TEXT", help="Salt of the hashes; equal salts make snapshots comparable.  [default: derived from the content]"
 )
-@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the live cluster.  [default: as for kubectl]")
-@click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current context]")
-@configuration_file.option
+@click_option(KUBECONFIG, text="Kubeconfig of the live cluster.")
+@click_option(CONTEXT)
+@click_option(SCHEDULER_CONFIG)
 @click.option(
     "--format",
     "form",

@@ -10,6 +10,7 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import live_input, options
+from scheduler_core.model.placement_options import DEVICE_TOPOLOGY
 
 if TYPE_CHECKING:
     from kubeapi.problem import Problem
@@ -35,7 +36,7 @@ _COLUMNS = 4
 @click.option(
     "--resource", "resources", multiple=True, metavar="NAME", help="Show this resource (repeatable).  [default: cpu, memory and devices]"
 )
-@options.device_topology
+@options.click_option(DEVICE_TOPOLOGY)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every domain and every node.")
 @options.no_color

@@ -7,6 +7,7 @@ share counters, or have several users; or several pods use the claim.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.devices.assumed_claims import AssumedClaims, PodAllocations
 from scheduler_core.plugins.dynamic_resources import device_allocation
+
+if TYPE_CHECKING:
+    from scheduler_core.plugins.devices.assumed_claims import AssumedClaims, PodAllocations
 
 _MOST_COUNTED, _MOST_STATES = 16, 64
 """Number of pods of a node, and of states of its devices, up to which it is examined how many pods have devices there together."""

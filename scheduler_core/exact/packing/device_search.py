@@ -8,6 +8,7 @@ whose devices are counted are packed last.  If pods also compete for volumes, ea
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +22,9 @@ from scheduler_core.exact.volumes.matching import suffice
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.plugins.devices.assumed_claims import PodAllocations
+
+if TYPE_CHECKING:
+    from scheduler_core.plugins.devices.assumed_claims import PodAllocations
 
 _NOTHING: Ints = np.zeros(0, dtype=np.int64)
 _STATE_STEPS, _HOST_STEPS, _TRIED = 10, 4, 4

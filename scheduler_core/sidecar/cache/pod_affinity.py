@@ -27,8 +27,8 @@ class PodAffinityCache:
         self._counts: PodCounts | None = None
         self._pods_with_terms = 0
         self._pods_with_namespace_selectors = 0
-        self._has_terms_by_shape: dict[PodShape, bool] = {}
-        self._needs_namespaces_by_shape: dict[PodShape, bool] = {}
+        self._terms_by_shape: dict[PodShape, tuple[bool, bool]] = {}
+        """Whether a shape has terms about other pods, and whether these read labels of namespaces."""
         self._pod_count = 0
         self._changes = 0
 
@@ -46,10 +46,9 @@ class PodAffinityCache:
         """Record an added pod of *shape*, or with *amount* -1 a removed one."""
         self._pod_count += amount
         self._changes += 1
-        if self._has_terms(shape):
-            self._pods_with_terms += amount
-            if self._needs_namespaces(shape):
-                self._pods_with_namespace_selectors += amount
+        has_terms, needs_namespaces = self._terms(shape)
+        self._pods_with_terms += amount * has_terms
+        self._pods_with_namespace_selectors += amount * needs_namespaces
         if self._changes > _MIN_CHANGES + 4 * self._pod_count:
             # Here and not in ``stateful``, because a long time can pass before its next call.
             self._counts = None
@@ -70,8 +69,7 @@ class PodAffinityCache:
         """Remove all pods."""
         self._counts = None
         self._pods_with_terms = self._pods_with_namespace_selectors = self._pod_count = self._changes = 0
-        self._has_terms_by_shape.clear()
-        self._needs_namespaces_by_shape.clear()
+        self._terms_by_shape.clear()
 
     def recount(self) -> None:
         """Drop the counts after a change of nodes; they are rebuilt on the next use."""
@@ -86,8 +84,7 @@ class PodAffinityCache:
 
     def sweep(self, shapes: set[PodShape]) -> None:
         """Remove cached shapes that are not in *shapes*."""
-        self._has_terms_by_shape = {shape: has_terms for shape, has_terms in self._has_terms_by_shape.items() if shape in shapes}
-        self._needs_namespaces_by_shape = {shape: needs for shape, needs in self._needs_namespaces_by_shape.items() if shape in shapes}
+        self._terms_by_shape = {shape: terms for shape, terms in self._terms_by_shape.items() if shape in shapes}
 
     def stateful(
         self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]], *, sparing: bool = False
@@ -116,15 +113,10 @@ class PodAffinityCache:
     def _add_to(self, counts: PodCounts, pod: PodRecord) -> None:
         if pod.node >= 0:
             counts.count(pod, pod.node)
-        elif self._has_terms(pod.shape):
+        elif self._terms(pod.shape)[0]:
             counts.kind(pod)
 
-    def _needs_namespaces(self, shape: PodShape) -> bool:
-        if (needs := self._needs_namespaces_by_shape.get(shape)) is None:
-            needs = self._needs_namespaces_by_shape[shape] = bool(needing_labels(shape.affinity))
-        return needs
-
-    def _has_terms(self, shape: PodShape) -> bool:
-        if (has_terms := self._has_terms_by_shape.get(shape)) is None:
-            has_terms = self._has_terms_by_shape[shape] = registry.used_by(shape)
-        return has_terms
+    def _terms(self, shape: PodShape) -> tuple[bool, bool]:
+        if (terms := self._terms_by_shape.get(shape)) is None:
+            terms = self._terms_by_shape[shape] = registry.used_by(shape), bool(needing_labels(shape.affinity))
+        return terms

@@ -9,27 +9,15 @@ from collections.abc import Callable, Mapping
 from kubeapi.nodes import Taint
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
-from scheduler_core.cluster.cluster import Key
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.names import Domain, Name
-from scheduler_core.whatif.edits.edits import MORE_STORAGE, RELAXED, Rewritten, Weight
+from scheduler_core.whatif.edits.edits import MORE_STORAGE, RELAXED, Rewritten
 from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
 MOST_IN_SLICE = 64
 """Maximum number of devices of a ResourceSlice to which devices are added; the API server allows more, but not for all devices."""
 _ADDED = "added"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ChangedDevices(Rewritten):
-    """Objects about devices; *relaxes* is True if claims request less, False if there are more devices."""
-
-    relaxes: bool = True
-
-    @property
-    def weight(self) -> Weight:
-        """See Edit."""
-        return RELAXED if self.relaxes else MORE_STORAGE, self.extent
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,7 +36,7 @@ class ClaimSource:
         """Return the name of the template, or of the first claim."""
         return Name(*self.objects[0])
 
-    def edit(self, change: Change, rewrite: Callable[[Content], bool]) -> ChangedDevices:
+    def edit(self, change: Change, rewrite: Callable[[Content], bool]) -> Rewritten:
         """Return the edit by which *rewrite* changes the ``devices`` of all objects; it returns whether it did."""
 
         def changed(book: Book) -> list[Content] | None:
@@ -59,13 +47,13 @@ class ClaimSource:
                 result.append(content)
             return result
 
-        return ChangedDevices(change, changed, len(self.objects))
+        return Rewritten(change, changed, (RELAXED, len(self.objects)))
 
     def devices(self, book: Book) -> Content:
         """Return a copy of ``devices`` of the first object."""
         return _devices(book.get(*self.objects[0]) or {})
 
-    def tolerating(self, request: str, taint: Taint) -> ChangedDevices:
+    def tolerating(self, request: str, taint: Taint) -> Rewritten:
         """Return the edit by which *request* tolerates *taint*."""
         toleration = {"key": taint.key, "effect": taint.effect, **_operator(taint.value)}
 
@@ -74,7 +62,7 @@ class ClaimSource:
 
         return self.edit(changes.ToleratedDeviceTaint(taint, changes.RequestOfClaim(request, self.claim)), rewrite)
 
-    def without_selectors(self, request: str) -> ChangedDevices:
+    def without_selectors(self, request: str) -> Rewritten:
         """Return the edit that drops the selectors of *request*."""
 
         def rewrite(devices: Content) -> bool:
@@ -82,7 +70,7 @@ class ClaimSource:
 
         return self.edit(changes.DroppedDeviceSelectors(changes.RequestOfClaim(request, self.claim)), rewrite)
 
-    def with_class(self, request: str, before: str, name: str) -> ChangedDevices:
+    def with_class(self, request: str, before: str, name: str) -> Rewritten:
         """Return the edit by which *request* has the class *name*."""
 
         def rewrite(devices: Content) -> bool:
@@ -90,7 +78,7 @@ class ClaimSource:
 
         return self.edit(changes.ChangedDeviceClass(changes.RequestOfClaim(request, self.claim), before, name), rewrite)
 
-    def without_constraint(self, attribute: str) -> ChangedDevices:
+    def without_constraint(self, attribute: str) -> Rewritten:
         """Return the edit that drops the constraints about *attribute*."""
 
         def rewrite(devices: Content) -> bool:
@@ -111,7 +99,7 @@ class LikeDevice:
     name: str
 
 
-def more_devices(numbers: Mapping[str, int], like: Mapping[str, LikeDevice], device_class: str, domain: Domain | None) -> ChangedDevices:
+def more_devices(numbers: Mapping[str, int], like: Mapping[str, LikeDevice], device_class: str, domain: Domain | None) -> Rewritten:
     """Return the edit that adds devices to slices.
 
     Args:
@@ -137,7 +125,7 @@ def more_devices(numbers: Mapping[str, int], like: Mapping[str, LikeDevice], dev
             result.append(content)
         return result
 
-    return ChangedDevices(changes.AddedDevices(total, device_class, domain, tuple(sorted(numbers))), rewrite, total, relaxes=False)
+    return Rewritten(changes.AddedDevices(total, device_class, domain, tuple(sorted(numbers))), rewrite, (MORE_STORAGE, total))
 
 
 def _renamed(device: Content, name: str) -> Content:

@@ -222,18 +222,11 @@ class Both:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rewritten:
-    """Objects that are changed or added by their contents.
-
-    Attributes:
-        change: see Edit.
-        rewrite: returns the changed objects; None if they cannot be changed.
-        extent: see Edit.
-
-    """
+    """Objects that are changed or added by their contents: *rewrite* returns them, or None if they cannot be changed."""
 
     change: Change
     rewrite: Callable[[Book], Sequence[Content] | None]
-    extent: int = 1
+    weight: Weight
 
     def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.resource_names import at_least
 from scheduler_core.causes.changes import AddedNodes, AddedNodesByDomain, UncordonedNodes
@@ -12,7 +12,7 @@ from scheduler_core.causes.node_count import Amount
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Domain
 from scheduler_core.whatif.edits.edited_objects import successive
-from scheduler_core.whatif.edits.edits import MORE_NODES, UNCORDONED, Weight
+from scheduler_core.whatif.edits.edits import MORE_NODES, UNCORDONED, Rewritten, Weight
 from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh, uncordoned
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 
@@ -22,26 +22,14 @@ LARGER = 1_000_000
 _ADDED = "-added-"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Uncordoned:
-    """Cordoned nodes accept new pods again."""
+def uncordoning(names: Sequence[str]) -> Rewritten:
+    """Return the edit after which cordoned nodes accept new pods again."""
 
-    nodes: tuple[str, ...]
+    def rewrite(book: Book) -> list[Content] | None:
+        nodes = [node for name in names if (node := book.get("Node", "", name)) is not None]
+        return [uncordoned(node) for node in nodes] if len(nodes) == len(names) else None
 
-    @property
-    def change(self) -> UncordonedNodes:
-        """See Edit."""
-        return UncordonedNodes(tuple(sorted(self.nodes)))
-
-    @property
-    def weight(self) -> Weight:
-        """See Edit."""
-        return UNCORDONED, len(self.nodes)
-
-    def steps(self, book: Book) -> tuple[Step, ...]:
-        """See Edit."""
-        nodes = [book.get("Node", "", name) for name in self.nodes]
-        return () if None in nodes else tuple(Step(apply=uncordoned(node)) for node in nodes if node is not None)
+    return Rewritten(UncordonedNodes(tuple(sorted(names))), rewrite, (UNCORDONED, len(names)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

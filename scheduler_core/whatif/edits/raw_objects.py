@@ -10,7 +10,8 @@ from kubeapi.gather import gather
 from kubeapi.gathered import GatheredObjects, Given
 from kubeapi.names import CLUSTER_SCOPED
 from scheduler_core.cluster.accepted import accepted_content
-from scheduler_core.cluster.cluster import Cluster, Key, named_objects
+from scheduler_core.cluster.cluster import Cluster, named_objects
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.decision import Step
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_templates import OWNERS, Content, belongs_to_its_node
@@ -68,7 +69,7 @@ class Book:
 
     def cluster(self, snapshot: ClusterSnapshot) -> Cluster:
         """Return the cluster of these objects, of which *snapshot* was made."""
-        return Cluster.of_snapshot(snapshot, self._objects)
+        return Cluster(snapshot, self._objects)
 
     def _mentioning(self, words: tuple[str, ...]) -> list[GatheredObjects]:
         """Return the pods whose text contains one of *words*: of many pods, only these are parsed."""
@@ -92,9 +93,14 @@ class _ChangedBook(Book):
 
 
 def key_of(content: Mapping[str, Any]) -> Key:
-    """Return kind, namespace and name of an object."""
-    metadata, kind = content.get("metadata") or {}, str(content.get("kind", ""))
+    """Return kind, namespace and name of an object, or of what a step deletes."""
+    metadata, kind = content.get("metadata") or content, str(content.get("kind", ""))
     return kind, "" if kind in CLUSTER_SCOPED else metadata.get("namespace") or "default", str(metadata.get("name", ""))
+
+
+def key_of_step(step: Step) -> Key:
+    """Return kind, namespace and name of the object that *step* changes."""
+    return key_of(step.apply or step.delete or {})
 
 
 def after(cluster: Cluster, steps: Iterable[Step]) -> Cluster:
@@ -103,8 +109,8 @@ def after(cluster: Cluster, steps: Iterable[Step]) -> Cluster:
     for step in steps:
         if step.apply is not None:
             added.append(step.apply)
-        elif step.delete is not None:
-            fork.remove(step.delete["kind"], step.delete["namespace"], step.delete["name"])
+        else:
+            fork.remove(*key_of_step(step))
     fork.apply(*added)
     return fork
 
@@ -116,10 +122,4 @@ def merged(*changes: Sequence[Step]) -> tuple[Step, ...]:
 
 def net_changes(steps: Iterable[Step]) -> dict[Key, Step]:
     """Return the net effect of *steps* in any order: the last step on each object, by its key."""
-    last: dict[Key, Step] = {}
-    for step in steps:
-        if step.apply is not None:
-            last[key_of(step.apply)] = step
-        elif step.delete is not None:
-            last[step.delete["kind"], step.delete["namespace"], step.delete["name"]] = step
-    return last
+    return {key_of_step(step): step for step in steps}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from scheduler_core.causes import changes
+from scheduler_core.causes.changes import Change
 from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.delayed_claims import ClaimRequest, written
 from scheduler_core.model.names import HOSTNAME, Domain, Name
 from scheduler_core.model.volumes import ClaimName
-from scheduler_core.whatif.edits.edits import MORE_STORAGE, Rewritten, Weight
+from scheduler_core.whatif.edits.edits import MORE_STORAGE, Rewritten
 from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
@@ -27,14 +28,11 @@ _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "annotations", "labels")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class ChangedStorage(Rewritten):
     """Objects about volumes."""
 
-    @property
-    def weight(self) -> Weight:
-        """See Edit."""
-        return MORE_STORAGE, self.extent
+    def __init__(self, change: Change, rewrite: Callable[[Book], Sequence[Content] | None], extent: int = 1) -> None:
+        super().__init__(change, rewrite, (MORE_STORAGE, extent))
 
 
 def more_volumes(volumes: Sequence[tuple[str, ClaimRequest]], domain: Domain | None) -> ChangedStorage:

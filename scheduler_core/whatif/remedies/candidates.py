@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from kubeapi.groups import Group
+from kubeapi.nodes import Taint
 from kubeapi.workloads import TopologyConstraint
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Column
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.taint_toleration import Tolerations
+from scheduler_core.plugins.node_unschedulable import CORDON
+from scheduler_core.plugins.taint_toleration import HARD, Tolerations
 from scheduler_core.whatif.edits import pod_edits
-from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, Widened
+from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, Widened, combine
 from scheduler_core.whatif.edits.node_templates import is_of_machine
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.trial.subject import Subject
 
 _TAINTS = 4
 """Maximum number of taints to try, those on the most nodes first."""
-_HARD = ("NoSchedule", "NoExecute")
+_SETS = 2
+"""Maximum number of sets of taints to tolerate together, those of the most nodes first."""
 _LEVELS = frozenset({"zone", "region", "rack", "block", "row", "room", "building", "datacenter", "spine", "leaf", "superblock", "host"})
 """Usual names of topology levels, for keys that no group uses."""
 
@@ -37,6 +42,24 @@ def relaxations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecified
     if gated := [pod.key for pod in waiting if pod.gates]:
         relaxing.append(pod_edits.ungated(gated, owner))
     return relaxing
+
+
+def joint_tolerations(snapshot: ClusterSnapshot, subject: Subject, nodes: Iterable[int]) -> list[Edit]:
+    """Return edits of all affected pods of the root that tolerate all taints of a node, for the different taints of *nodes*.
+
+    Nodes with taints that describe the state of a machine are left out, but for the taint of a cordon.
+    """
+    sets = Counter[tuple[Taint, ...]](snapshot.nodes.taints[node] for node in nodes)
+    kept_off = {taint: _kept_off(subject, taint) for taints in sets for taint in taints if taint.effect in HARD and taint.key != CORDON.key}
+    untolerated = Counter[tuple[Taint, ...]]()
+    for taints, number in sets.items():
+        untolerated[tuple(taint for taint in taints if kept_off.get(taint))] += number
+    tried = [taints for taints in untolerated if taints and not any(is_of_machine(taint.key) for taint in taints)]
+    tried.sort(key=lambda taints: (-untolerated[taints], [(taint.key, taint.value, taint.effect) for taint in taints]))
+    together: list[list[Edit]] = [
+        [pod_edits.tolerating(kept_off[taint], taint, subject.root) for taint in taints] for taints in tried[:_SETS]
+    ]
+    return [functools.reduce(combine, edits) for edits in together]
 
 
 def widenings(snapshot: ClusterSnapshot, subject: Subject) -> Iterator[list[Edit]]:
@@ -99,15 +122,20 @@ def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecifie
     taints = {}
     for node_taints in snapshot.nodes.taints:
         for taint in node_taints:
-            if taint.effect in _HARD and not is_of_machine(taint.key):
+            if taint.effect in HARD and not is_of_machine(taint.key):
                 key = (taint.key, taint.value, taint.effect)
                 counts[key] = counts.get(key, 0) + 1
                 taints[key] = taint
-    tolerations = {pod.shape: Tolerations(pod.shape.tolerations) for pod in subject.waiting}
     for key, taint in taints.items():
-        kept_off[key] = [pod.key for pod in subject.waiting if not tolerations[pod.shape].cover(taint)]
+        kept_off[key] = _kept_off(subject, taint)
     tried = sorted((key for key in taints if kept_off[key]), key=lambda key: (-counts[key], key))[:_TAINTS]
     return [pod_edits.tolerating(kept_off[key], taints[key], subject.root) for key in tried]
+
+
+def _kept_off(subject: Subject, taint: Taint) -> list[str]:
+    """Return the pods that do not tolerate *taint*."""
+    tolerate = {shape: Tolerations(shape.tolerations).cover(taint) for shape in {pod.shape for pod in subject.waiting}}
+    return [pod.key for pod in subject.waiting if not tolerate[pod.shape]]
 
 
 def _selects(pod: PodRecord) -> bool:

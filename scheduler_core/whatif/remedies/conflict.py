@@ -1,7 +1,7 @@
 """Conflicting constraints of a root: a minimal set that cannot be satisfied together, found by dropping constraints.
 
 A constraint stays dropped if the root does not fit without it either.  None of the remaining ones can be dropped (a minimal set,
-not the smallest one).  The capacity of empty nodes is always a constraint.  A group that takes capacity from its
+not the smallest one).  Constraints that the causes of the root name are dropped last, so that they remain.  The capacity of empty nodes is always a constraint.  A group that takes capacity from its
 siblings is dropped by counting it as satisfied without any pods.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Sequence
 
+from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.constraints import (
     Constraint,
     EarlierRoot,
@@ -21,6 +22,8 @@ from scheduler_core.causes.constraints import (
     RunningPodsKeepNodes,
     TakesCapacity,
 )
+from scheduler_core.causes.groups import ChildrenInDomain, failing_groups
+from scheduler_core.causes.removed_causes import removes, stated_filters
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
@@ -78,20 +81,22 @@ class Conflict:
         return not self.constraints or any(_changes(edit, each, subject) for each in self.constraints)
 
 
-def find_conflict(trial: Trial, subject: Subject) -> Conflict:
-    """Return the conflicting constraints of the root of *trial*; empty if the tries are used up."""
+def find_conflict(trial: Trial, subject: Subject, causes: Sequence[Cause] = ()) -> Conflict:
+    """Return the conflicting constraints of the root of *trial*, which fails for *causes*; empty if the tries are used up."""
     if (entity := trial.cluster.unchanged.entity) is None:
         return Conflict()
     trial.refill(_STEPS)
     try:
-        return _Search(trial, subject, entity).run()
+        return _Search(trial, subject, entity, causes).run()
     except TrialsSpentError:
         return Conflict()
 
 
 class _Search:
-    def __init__(self, trial: Trial, subject: Subject, entity: Entity) -> None:
+    def __init__(self, trial: Trial, subject: Subject, entity: Entity, causes: Sequence[Cause]) -> None:
         self._trial = trial
+        self._causes = causes
+        self._failing = [cause for cause, _ in failing_groups(causes)]
         self._subject = subject
         self._entity = entity
         self._minimal = True
@@ -103,15 +108,30 @@ class _Search:
         relaxations = candidates.relaxations(trial.cluster.base, subject)
         relaxed = [DroppableConstraint(NotRelaxed(edit.change), relaxed=edit) for edit in relaxations]
         siblings, own, others = [*_siblings(subject)], [*_own(subject)], [*_others(trial)]
-        if not self._placed([*relaxed, *siblings, *own, *others]) or not self._minimal:
+        every = [*relaxed, *siblings, *own, *others]
+        if not self._placed(every) or not self._minimal:
             return Conflict()
         for constraints in (relaxed, siblings):
-            self._reduce(constraints)
+            self._reduce(sorted(constraints, key=self._names))
         # Constraints of a group that takes no capacity have no effect.
         absent = _below(_groups(self._dropped, TakesCapacity), subject)
         self._dropped += [each for each in own if each.group in absent]
-        self._reduce([*(each for each in own if each.group not in absent), *others], placed=not self._kept)
-        return Conflict(tuple(self._kept), tuple(_meaningful(self._kept, subject)) if self._minimal else ())
+        effective = sorted((each for each in own if each.group not in absent), key=self._names)
+        self._reduce([*effective, *others], placed=not self._kept)
+        kept = sorted(self._kept, key=every.index)
+        return Conflict(tuple(kept), tuple(_meaningful(kept, subject)) if self._minimal else ())
+
+    def _names(self, constraint: DroppableConstraint) -> bool:
+        """Return whether the causes name *constraint*."""
+        match constraint.value:
+            case NotRelaxed(change):
+                return any(removes(change, cause) for cause in stated_filters(self._causes))
+            case TakesCapacity(group):
+                return any(group == each.group for cause in self._failing if isinstance(cause, ChildrenInDomain) for each in cause.taken)
+            case NeedsMembers(group) | InOneDomain(group):
+                names = (cause.failing[0] if isinstance(cause, ChildrenInDomain) else cause for cause in self._failing)
+                return any(group == cause.path[-1] for cause in names)
+        return False
 
     def _reduce(self, constraints: Sequence[DroppableConstraint], *, placed: bool = False) -> None:
         """Drop all of *constraints* that are not needed; *placed*: True if the root is known to fit with all of them dropped."""

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.nodes import Taint
-from scheduler_core.cluster.cluster import Key
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
@@ -19,7 +19,6 @@ from scheduler_core.plugins.devices.tolerations import tolerated
 from scheduler_core.whatif.edits.device_edits import ClaimSource, LikeDevice, more_devices
 from scheduler_core.whatif.edits.edited_objects import pod_of
 from scheduler_core.whatif.edits.node_templates import section
-from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 
@@ -34,10 +33,9 @@ _MOST_NODES = 256
 class ProvidingDevices:
     """Tries changes of claims and of devices, and keeps those that work."""
 
-    def __init__(self, finding: Finding, capacity: PresentCapacity, book: Book) -> None:
+    def __init__(self, finding: Finding, capacity: PresentCapacity) -> None:
         self._finding = finding
         self._capacity = capacity
-        self._book = book
         self._waiting = [pod for pod in finding.subject.waiting if any(need.allocates or need.refusal for need in pod.shape.devices)]
 
     def keep(self, most_areas: int) -> None:
@@ -59,7 +57,7 @@ class ProvidingDevices:
         """Yield the objects with the specifications of the claims that are not allocated, each once."""
         found: dict[tuple[str, str, str], tuple[dict[Key, None], DeviceNeed]] = {}
         for pod in self._waiting:
-            entries = section(pod_of(self._book, pod.key) or {}, "spec").get("resourceClaims") or ()
+            entries = section(pod_of(self._capacity.book, pod.key) or {}, "spec").get("resourceClaims") or ()
             by_field = {f"spec.resourceClaims[{index}]": each for index, each in enumerate(entries)}
             for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
                 if need.extended is not None or need.allocated is not None:
@@ -95,7 +93,7 @@ class ProvidingDevices:
 
     def _keep_known_classes(self, source: ClaimSource, published: _Published) -> None:
         """Try other classes for requests of a claim whose class does not exist."""
-        for request in source.devices(self._book).get("requests") or ():
+        for request in source.devices(self._capacity.book).get("requests") or ():
             before = (request.get("exactly") or request).get("deviceClassName")
             if before and before not in published.classes:
                 self._keep_class(source, str(request.get("name")), str(before), published)

@@ -20,7 +20,6 @@ from scheduler_core.plugins.assumed_volumes import provisioned_storage
 from scheduler_core.whatif.edits import storage_edits
 from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.node_templates import section
-from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.edits.storage_edits import WAITS, AddedCapacity, ChangedStorage
 from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.nodes_by_domain import largest_need
@@ -38,10 +37,9 @@ _MOST_VOLUMES = 64
 class ProvidingStorage:
     """Tries changes of volumes and of what provides them, and keeps those that work."""
 
-    def __init__(self, finding: Finding, capacity: PresentCapacity, book: Book) -> None:
+    def __init__(self, finding: Finding, capacity: PresentCapacity) -> None:
         self._finding = finding
         self._capacity = capacity
-        self._book = book
         nodes = capacity.snapshot.nodes
         self._waiting = finding.subject.waiting
         self._bare = _without_storage(finding.subject.shape, nodes.volume_rows.union(nodes.limit_rows))
@@ -78,7 +76,7 @@ class ProvidingStorage:
         """Try the missing classes *names*: like existing ones, those first that wait for a pod and provision; or with a known driver."""
         known = self._capacity.snapshot.volumes
         likes = sorted(known.classes, key=lambda each: (known.classes[each] != WAITS, not known.provisioners[each].provisions, each))
-        drivers = sorted(str(section(each, "metadata").get("name")) for each in self._book.all("CSIDriver", ""))
+        drivers = sorted(str(section(each, "metadata").get("name")) for each in self._capacity.book.all("CSIDriver", ""))
         edits = [storage_edits.new_classes(names, like) for like in likes[:_CLASSES]]
         edits += [storage_edits.provisioned_classes(names, each) for each in (*drivers[:_CLASSES], NO_PROVISIONER)]
         any(self._finding.keep_if_verified(each) for each in edits if names)

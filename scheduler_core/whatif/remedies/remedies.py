@@ -10,8 +10,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from kubeapi.gathered import Given
-from scheduler_core.causes.changes import SearchLimit
+from scheduler_core.causes.changes import SearchLimit, UncordonedNodes
 from scheduler_core.causes.constraints import Constraint
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -19,7 +21,7 @@ from scheduler_core.model.decision import Decision, Remedy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.edits import Both, Edit, Lowered
-from scheduler_core.whatif.edits.raw_objects import Book
+from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates, conflict
 from scheduler_core.whatif.remedies.capacity_remedies import CapacityRemedies
 from scheduler_core.whatif.remedies.conflict import Conflict
@@ -74,23 +76,22 @@ def advise(
         return Advice(())
     book = objects if isinstance(objects, Book) else Book(objects)
     trial = Trial(snapshot, options, subject, book, tries=tries, before=before)
-    conflicting = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
+    conflicting = conflict.find_conflict(trial, subject, decision.causes) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
     capacity = PresentCapacity(trial.cluster.base, subject, book)
-    verified_remedies, limit = _Search(Finding(trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
+    verified_remedies, limit = _Search(Finding(trial, subject, why=conflicting), capacity, evicts=not decision.victims).run()
     return Advice(verified_remedies, limit, conflicting.minimal)
 
 
 class _Search:
-    def __init__(self, finding: Finding, capacity: PresentCapacity, book: Book, *, evicts: bool) -> None:
+    def __init__(self, finding: Finding, capacity: PresentCapacity, *, evicts: bool) -> None:
         self._finding = finding
         self._subject = finding.subject
         self._evicts = evicts
         self._capacity = capacity
-        self._book = book
         self._making = CapacityRemedies(finding, capacity)
-        self._providing = ProvidingStorage(finding, capacity, book)
-        self._devices = ProvidingDevices(finding, capacity, book)
+        self._providing = ProvidingStorage(finding, capacity)
+        self._devices = ProvidingDevices(finding, capacity)
         self._relaxed = candidates.relaxations(capacity.snapshot, finding.subject)
 
     def run(self) -> tuple[tuple[Remedy, ...], SearchLimit | None]:
@@ -138,8 +139,25 @@ class _Search:
         self._making.keep_more(areas, _AREAS)
 
     def _uncordon(self, first: Edit | None = None) -> None:
-        if self._capacity.snapshot.nodes.unschedulable.any():
-            keep_uncordoned(self._finding, self._capacity, self._book, _AREAS, first)
+        if self._capacity.snapshot.nodes.unschedulable.any() and (capacity := self._capacity_after(first)) is not None:
+            keep_uncordoned(self._finding, capacity, _AREAS, first)
+
+    def _uncordon_tainted(self) -> None:
+        """Try to uncordon nodes after their taints are tolerated, if uncordoned nodes are not enough."""
+        if any(isinstance(edit.change, UncordonedNodes) for edit, _ in self._finding.verified.values()):
+            return
+        cordoned = np.flatnonzero(self._capacity.snapshot.nodes.unschedulable).tolist()
+        for tolerating in candidates.joint_tolerations(self._capacity.snapshot, self._subject, cordoned):
+            self._uncordon(tolerating)
+
+    def _capacity_after(self, first: Edit | None) -> PresentCapacity | None:
+        """Return the capacity after *first*; None if it cannot be made."""
+        if first is None:
+            return self._capacity
+        book = self._capacity.book
+        changed = after(book.cluster(self._capacity.snapshot), merged(first.steps(book))).snapshot()
+        subject = Subject.from_snapshot(changed, self._subject.root)
+        return None if subject is None else PresentCapacity(changed, subject, book)
 
     def _paired(self) -> None:
         """Try two changes together: a relaxation that allows a smaller change, and any pair if no single change works."""
@@ -151,6 +169,7 @@ class _Search:
             for group in self._subject.unlike:
                 if not alone or before.get(group.name, group.minimum) < group.minimum - 1:
                     keep_lowered(self._finding, group, edit, above=before.get(group.name, 0))
+        self._uncordon_tainted()
         if not self._finding.verified:
             self._any_two()
 
@@ -160,7 +179,13 @@ class _Search:
         """
         wide: list[Edit] = [ladder[-1] for ladder in candidates.widenings(self._capacity.snapshot, self._subject)][::-1]
         short = candidates.quorum(self._subject)
-        for first in (*([short] if short else ()), *wide, *self._relaxed):
+        snapshot = self._capacity.snapshot
+        joint = [
+            edit for edit in candidates.joint_tolerations(snapshot, self._subject, range(len(snapshot.nodes))) if isinstance(edit, Both)
+        ]
+        for tolerating in joint:
+            self._finding.keep_if_verified(tolerating)
+        for first in (*([short] if short else ()), *wide, *self._relaxed, *joint):
             for edit in (*self._relaxed, *wide):
                 if edit is not first:
                     self._finding.keep_if_verified(Both(first, edit))

@@ -16,8 +16,8 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.change_order import order_key
-from scheduler_core.whatif.edits.edits import Edit, combine
-from scheduler_core.whatif.edits.node_edits import LARGER
+from scheduler_core.whatif.edits.edits import Both, Edit, combine
+from scheduler_core.whatif.edits.node_edits import LARGER, uncordoning
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
@@ -97,8 +97,11 @@ def smallest_change(
         return None
     trials = _Trials(book, snapshot, roots.required, missing, options)
     relaxed = dataclasses.replace(subject, waiting=_pods(snapshot, roots.pods))
-    edits = candidates.relaxations(snapshot, relaxed) if relaxed.waiting else []
-    edits = sorted(edits, key=lambda each: (each.weight, order_key(each.change)))
+    edits: list[Edit] = []
+    if relaxed.waiting:
+        joint = candidates.joint_tolerations(snapshot, relaxed, range(len(snapshot.nodes)))
+        edits = [*candidates.relaxations(snapshot, relaxed), *(each for each in joint if isinstance(each, Both))]
+        edits.sort(key=lambda each: (isinstance(each, Both), each.weight, order_key(each.change)))
     try:
         # The remedies of a single pod of a controller lack the relaxations of all its pods, which are smaller than most.
         changes: list[Edit | Remedy] = [*edits, *remedies] if roots.root.kind == "Pod" else [*remedies, *edits]
@@ -119,7 +122,7 @@ def smallest_change(
 
 def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit | None = None) -> Edit | None:
     """Return the fewest cordoned nodes that work if they are uncordoned, after *first*; None if all do not.  Raises TrialsSpentError."""
-    cordoned = CordonedNodes(capacity, trials.book)
+    cordoned = CordonedNodes(capacity)
 
     def arranged(nodes: Sequence[int], slots: Sequence[int]) -> Sequence[int]:
         return by_lowest_domain(nodes, slots, capacity, trials.bounds(capacity.snapshot)) if nodes else nodes
@@ -127,7 +130,7 @@ def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit |
     for area in cordoned.capacity.areas(_AREAS):
         found = cordoned.fewest(area, len(capacity.subject.waiting), lambda edit: trials.works(combine(first, edit)), arranged)
         if found is not None:
-            return combine(first, found[0])
+            return combine(first, uncordoning(found[0]))
     return None
 
 

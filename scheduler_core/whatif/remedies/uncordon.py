@@ -8,8 +8,8 @@ import numpy as np
 
 from scheduler_core.causes.changes import UncordonedNodes
 from scheduler_core.whatif.edits.edits import Edit, combine
-from scheduler_core.whatif.edits.node_edits import Uncordoned
-from scheduler_core.whatif.edits.raw_objects import Book, after
+from scheduler_core.whatif.edits.node_edits import uncordoning
+from scheduler_core.whatif.edits.raw_objects import after
 from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
@@ -31,11 +31,11 @@ class CordonedNodes:
 
     """
 
-    def __init__(self, capacity: PresentCapacity, book: Book) -> None:
-        """Uncordon all nodes of the cluster of *capacity*, whose raw objects are those of *book*."""
-        nodes = capacity.snapshot.nodes
+    def __init__(self, capacity: PresentCapacity) -> None:
+        """Uncordon all nodes of the cluster of *capacity*."""
+        nodes, book = capacity.snapshot.nodes, capacity.book
         self._names = frozenset(nodes.names[node] for node in np.flatnonzero(nodes.unschedulable).tolist())
-        steps = Uncordoned(tuple(sorted(self._names))).steps(book)
+        steps = uncordoning(sorted(self._names)).steps(book)
         if not steps:
             self._names = frozenset()
         self.capacity = (
@@ -43,8 +43,8 @@ class CordonedNodes:
         )
 
     def fewest(
-        self, area: DomainCapacity, pods: int, works: Callable[[Uncordoned], bool], arranged: Arranged = lambda nodes, _: nodes
-    ) -> tuple[Uncordoned, Iterator[str]] | None:
+        self, area: DomainCapacity, pods: int, works: Callable[[Edit], bool], arranged: Arranged = lambda nodes, _: nodes
+    ) -> tuple[tuple[str, ...], Iterator[str]] | None:
         """Return the fewest nodes of *area* that work for *pods* more pods, and the others; None if all do not work.
 
         They are tried by capacity, or as *arranged*.
@@ -53,12 +53,12 @@ class CordonedNodes:
         if not ordered:
             return None
         likely = int(np.searchsorted(np.cumsum(slots), pods)) + 1
-        if not (count := least(likely, len(ordered), lambda number: works(Uncordoned(ordered[:number])))):
+        if not (count := least(likely, len(ordered), lambda number: works(uncordoning(ordered[:number])))):
             return None
         chosen = ordered[:count]
         if count <= _MOST_ONE_BY_ONE:
-            chosen = tuple(necessary(chosen, lambda fewer: works(Uncordoned(tuple(fewer)))))
-        return Uncordoned(chosen), (name for name in ordered if name not in chosen)
+            chosen = tuple(necessary(chosen, lambda fewer: works(uncordoning(fewer))))
+        return chosen, (name for name in ordered if name not in chosen)
 
     def _ordered(self, area: DomainCapacity, arranged: Arranged) -> tuple[tuple[str, ...], list[int]]:
         """Return the cordoned nodes of *area* with capacity for a pod of the root, in their order, and that capacity."""
@@ -73,9 +73,9 @@ class CordonedNodes:
         return tuple(names[node] for node in nodes), [int(slots[node]) for node in nodes]
 
 
-def keep_uncordoned(finding: Finding, capacity: PresentCapacity, book: Book, areas: int, first: Edit | None = None) -> None:
+def keep_uncordoned(finding: Finding, capacity: PresentCapacity, areas: int, first: Edit | None = None) -> None:
     """Try to uncordon nodes in the *areas* domains that have the most capacity then, and keep the fewest nodes that work."""
-    cordoned = CordonedNodes(capacity, book)
+    cordoned = CordonedNodes(capacity)
     for area in cordoned.capacity.areas(areas):
         missing = max(1, len(finding.subject.waiting) - _open_slots(capacity, area))
         found = cordoned.fewest(area, missing, lambda edit: finding.placed(combine(first, edit)) is not None)
@@ -83,11 +83,11 @@ def keep_uncordoned(finding: Finding, capacity: PresentCapacity, book: Book, are
             continue
         chosen, others = found
         for _ in range(_TAKEN + 1):
-            if finding.confirm(combine(first, chosen), (UncordonedNodes, area.domain, first and first.change)):
+            if finding.confirm(combine(first, uncordoning(chosen)), (UncordonedNodes, area.domain, first and first.change)):
                 break
             if (another := next(others, None)) is None:
                 break
-            chosen = Uncordoned((*chosen.nodes, another))
+            chosen = (*chosen, another)
 
 
 def _open_slots(capacity: PresentCapacity, area: DomainCapacity) -> int:

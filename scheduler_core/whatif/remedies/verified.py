@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from scheduler_core.causes.changes import Change, TakenAhead
+from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.change_order import order_key
-from scheduler_core.whatif.edits.edits import Both, Edit
+from scheduler_core.whatif.edits.edits import Both, Edit, Widened
 from scheduler_core.whatif.edits.raw_objects import net_changes
 from scheduler_core.whatif.remedies.conflict import Conflict
 from scheduler_core.whatif.trial.prepared_cluster import Placed
@@ -79,13 +80,28 @@ class Finding:
 
         One change can be found in two ways: a minimum lowered to the number of members as a missing quorum, and as the largest
         minimum that works.  Of edits with the same steps the largest is kept, as it names all changed groups.  A single
-        edit is preferred to a combination with the same steps.
+        edit is preferred to a combination with the same steps.  An edit that makes all changes of another one is left out.
         """
-        different: list[tuple[Works, object]] = []
+        different: list[tuple[Works, dict[Key, Step]]] = []
         for each in sorted(self.verified.values(), key=lambda each: (not isinstance(each[0], Both), each[0].weight), reverse=True):
             changes = net_changes(each[1])
             if all(changes != other for _, other in different):
                 different.append((each, changes))
-        return sorted(
-            (each for each, _ in different), key=lambda each: (isinstance(each[0], Both), each[0].weight, order_key(each[0].change))
+        minimal = (
+            each
+            for each, changes in different
+            if not any(
+                other is not each and (changes.items() > fewer.items() or _includes(each[0], other[0])) for other, fewer in different
+            )
         )
+        return sorted(minimal, key=lambda each: (isinstance(each[0], Both), each[0].weight, order_key(each[0].change)))
+
+
+def _includes(edit: Edit, other: Edit) -> bool:
+    """Return whether *edit* combines *other* with another edit, or confines its groups as little, and more groups."""
+    match edit, other:
+        case Both(), _:
+            return any(part.change == other.change or _includes(part, other) for part in (edit.first, edit.second))
+        case Widened(), Widened():
+            return {*edit.groups} >= {*other.groups} and edit.key in {"", other.key} and edit.change != other.change
+    return False

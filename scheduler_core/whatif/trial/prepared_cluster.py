@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from kubeapi.meta import replaced
-from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.cluster import Cluster, renumbered
 from scheduler_core.cycle.claim_consumers import ClaimConsumers
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.complete import Complete
@@ -31,7 +31,7 @@ from scheduler_core.placement.outcome import assigned
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing.pre_enqueue import gate_causes, refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
-from scheduler_core.whatif.edits.raw_objects import after
+from scheduler_core.whatif.edits.raw_objects import after, key_of_step
 from scheduler_core.whatif.trial.subject import Subject
 from validators.lookup import KnownObjects
 from validators.model.objects import namespace_of
@@ -61,12 +61,15 @@ class Fork:
     """The cluster after some steps.
 
     Attributes:
-        snapshot: its nodes, with the pods of the root, nominated pods and changed ones; with all pods if they are counted again.
+        snapshot: its nodes, with the pods of the root, nominated pods and changed ones; all pods if *counted*.
         entity: the root as in the queue; None if it is not ready.
         state: the placement state, of which only ``leaving`` and ``coming`` differ.
         solvers: solvers for that state, which cache results, by maximum search steps.
         leaving: pods of other roots that the steps remove or replace.
         coming: the same pods after the steps.
+        counted: whether the snapshot has all pods, because they are counted again in the state.
+
+    Indices of nodes in its pods are those of its own nodes.
 
     """
 
@@ -76,6 +79,7 @@ class Fork:
     solvers: dict[int, Greedy]
     leaving: tuple[PodRecord, ...] = ()
     coming: tuple[PodRecord, ...] = ()
+    counted: bool = False
 
 
 class PreparedCluster:
@@ -128,10 +132,10 @@ class PreparedCluster:
         adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
         if not adds and not (self.related and any(map(self._respecifies, steps))):
             return self._with_shared_state(steps, parent, alike)
-        if self.related or self.unchanged.state.ledger.ports or parent.leaving or self._others_in(steps):
+        if self.related or self.unchanged.state.ledger.ports or parent.counted or parent.leaving or self._others_in(steps, parent):
             snapshot = _all_alike(self._after(self._counted(parent), steps), alike)
             entity = self._entity(self._of_root(snapshot), steps, parent, alike)
-            return Fork(snapshot, entity, self._new_state(snapshot), {})
+            return Fork(snapshot, entity, self._new_state(snapshot), {}, counted=True)
         snapshot = self._after(parent.snapshot, steps)
         return Fork(snapshot, self._entity(snapshot, steps, parent, alike), self._with_sums(snapshot), {})
 
@@ -163,50 +167,58 @@ class PreparedCluster:
     def concerns_none_but_the_root(self, steps: Sequence[Step]) -> bool:
         """Return whether *steps* affect only the root's own groups and pods, and no rules about other pods."""
         for step in steps:
-            content = step.apply or {}
-            metadata = content.get("metadata") or {}
-            group = (str(content.get("kind")), metadata.get("namespace") or "default", str(metadata.get("name")))
-            own = self._is_of_root(step) and not self.related if content.get("kind") == "Pod" else group in self._names
-            if not own and content.get("kind") != "Workload":
+            own = _pod_key(step) in self._own_keys and not self.related if _pod_key(step) else key_of_step(step) in self._names
+            if step.apply is None or not (own or step.apply.get("kind") == "Workload"):
                 return False
         return True
 
     def _with_shared_state(self, steps: Sequence[Step], parent: Fork, alike: Mapping[str, str]) -> Fork:
         before = {pod.key: pod for pod in parent.leaving}
-        changed = before | self._others_in(steps)
+        changed = before | self._others_in(steps, parent)
         known = parent.snapshot
         if added := tuple(pod for key, pod in changed.items() if key not in before):
             known = dataclasses.replace(known, pods=(*known.pods, *added))
         snapshot = _all_alike(self._after(known, steps), alike)
         coming = tuple(pod for pod in snapshot.pods if pod.key in changed) if changed else ()
         entity = self._entity(snapshot, steps, parent, alike)
-        return Fork(snapshot, entity, parent.state, parent.solvers, tuple(changed.values()), coming)
+        return Fork(snapshot, entity, parent.state, parent.solvers, tuple(changed.values()), coming, parent.counted)
 
     def _counted(self, fork: Fork) -> ClusterSnapshot:
-        """Return the snapshot of *fork*, which has the nodes of the cluster, with all its pods."""
-        if fork.state is not self.unchanged.state:
+        """Return the snapshot of *fork* with all its pods."""
+        if fork.counted:
             return fork.snapshot
         changed, gone = {pod.key: pod for pod in fork.snapshot.pods}, {pod.key for pod in fork.leaving}
-        pods = (changed.get(pod.key, pod) for pod in self.base.pods if pod.key in changed or pod.key not in gone)
-        return dataclasses.replace(fork.snapshot, pods=tuple(pods))
+        pods = (pod for pod in self._renumbered(self.base.pods, fork) if pod.key in changed or pod.key not in gone)
+        return dataclasses.replace(fork.snapshot, pods=tuple(changed.get(pod.key, pod) for pod in pods))
 
-    def _others_in(self, steps: Iterable[Step]) -> dict[str, PodRecord]:
-        """Return the pods of other roots that *steps* change, by key."""
-        keys = (_key(step) for step in steps if _kind(step) == "Pod" and not self._is_of_root(step))
-        return {key: self.others[key] for key in keys if key in self.others}
+    def _others_in(self, steps: Iterable[Step], parent: Fork) -> dict[str, PodRecord]:
+        """Return the pods of other roots that *steps* change, by key, as they are on *parent* unless it changed them too."""
+        keys = (_pod_key(step) for step in steps if not self._is_of_root(step))
+        return {pod.key: pod for pod in self._renumbered((self.others[key] for key in keys if key in self.others), parent)}
+
+    def _renumbered(self, pods: Iterable[PodRecord], fork: Fork) -> Iterable[PodRecord]:
+        """Return *pods* of the cluster with the indices of the nodes of *fork*."""
+        if fork.snapshot.nodes is self.base.nodes:
+            return pods
+        return map(functools.partial(renumbered, new_index=self._indices(fork.snapshot)), pods)
+
+    def _indices(self, snapshot: ClusterSnapshot) -> list[int]:
+        """Return the index in *snapshot* of each node of the cluster."""
+        return [snapshot.nodes.index[name] for name in self.base.nodes.names]
 
     def _after(self, snapshot: ClusterSnapshot, steps: Sequence[Step]) -> ClusterSnapshot:
-        changed = after(Cluster.of_snapshot(snapshot), steps).snapshot(serial=self._next_shape)
-        if any(_kind(step) == "Pod" for step in steps):
+        changed = after(Cluster(snapshot), steps).snapshot(serial=self._next_shape)
+        if any(map(_pod_key, steps)):
             self._next_shape = max(self._next_shape, _next_shape(changed))
-        return changed
+        # Changed pods and groups are read with all of their fields.
+        return apply_feature_gates(changed, self._options.gates, self._options.ignore)
 
     def _entity(self, own: ClusterSnapshot, steps: Sequence[Step], parent: Fork, alike: Mapping[str, str]) -> Entity | None:
         """Return the root of *own*, which is *parent* after *steps*; pods *alike* have other specs, but the same place in the queue."""
         # With other nodes the indices of nodes change; a root without bound or nominated pods does not contain any.
         if self._without_nodes or own.nodes is parent.snapshot.nodes:
             changed = {pod.key: pod for pod in own.pods if pod.key in alike} if alike else {}
-            others = any(self._is_of_root(step) and _key(step) not in changed for step in steps)
+            others = any(self._is_of_root(step) and _pod_key(step) not in changed for step in steps)
             if parent.entity is not None and not others and len(changed) == len(alike):
                 return _with_specs(parent.entity, changed) if changed else parent.entity
             if not any(map(self._is_of_root, steps)):
@@ -218,7 +230,7 @@ class PreparedCluster:
         # The usage of running pods of the root is among that of all pods.
         pods = tuple(pod for pod in snapshot.pods if pod.node < 0 or pod.key not in self._own_keys)
         state, known = self._new_state(dataclasses.replace(snapshot, pods=pods)), self.unchanged.state
-        indices = np.array([state.nodes.index[name] for name in self.base.nodes.names], dtype=np.int64)
+        indices = np.array(self._indices(snapshot), dtype=np.int64)
         state.ledger.used[:, indices] += known.ledger.used
         state.ledger.scored[:, indices] += known.ledger.scored
         for (storage_class, node), size in known.provisioned.items():
@@ -260,7 +272,7 @@ class PreparedCluster:
     def _ready(self, own: ClusterSnapshot) -> Entity | None:
         """Return the root as in the queue; None if it is not ready."""
         gates, root = self._options.gates, self._subject.root
-        self._trees = trees = Trees(apply_feature_gates(own, gates, self._options.ignore), self._trees)
+        self._trees = trees = Trees(own, self._trees)
         if root.kind == "Pod":
             pod = next((each for each in trees.alone if each.namespace == root.namespace and each.name == root.name), None)
             return None if pod is None or gate_causes(pod) else pod_entity(pod)
@@ -284,11 +296,11 @@ class PreparedCluster:
 
     def _is_of_root(self, step: Step) -> bool:
         """Return whether *step* may change the root itself: its pods, groups or Workload."""
-        return _kind(step) != "Node" and not (_kind(step) == "Pod" and _key(step) not in self._own_keys)
+        return _pod_key(step) in self._own_keys if _pod_key(step) else key_of_step(step)[0] != "Node"
 
     def _respecifies(self, step: Step) -> bool:
         """Return whether *step* replaces a pod of the root."""
-        return step.apply is not None and _kind(step) == "Pod" and self._is_of_root(step)
+        return step.apply is not None and _pod_key(step) in self._own_keys
 
 
 def bare(entity: Entity) -> Entity:
@@ -347,12 +359,7 @@ def _next_shape(snapshot: ClusterSnapshot) -> int:
     return 1 + max((pod.shape.serial for pod in snapshot.pods), default=0)
 
 
-def _kind(step: Step) -> object:
-    return (step.apply or step.delete or {}).get("kind")
-
-
-def _key(step: Step) -> str:
-    """Return ``namespace/name`` of the pod of a step."""
-    content = step.apply or step.delete or {}
-    metadata = content.get("metadata") or content
-    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+def _pod_key(step: Step) -> str:
+    """Return ``namespace/name`` of the pod that *step* changes; empty if it changes another object."""
+    kind, *name = key_of_step(step)
+    return "/".join(name) if kind == "Pod" else ""

@@ -46,7 +46,7 @@ class PresentCapacity:
 
     def __init__(self, snapshot: ClusterSnapshot, subject: Subject, book: Book) -> None:
         self.snapshot = snapshot
-        self._book = book
+        self.book = book
         self._companions: dict[int, tuple[tuple[Content, ...], Ints]] = {}
         self.subject = subject
         nodes = snapshot.nodes
@@ -96,7 +96,7 @@ class PresentCapacity:
         """Return the DaemonSet and static pods of a new node like *node*, and their requests by resource."""
         if node not in self._companions:
             running = {pod.key: pod for pod in self.on.get(node, ()) if not pod.terminating}
-            raw_pods = self._book.objects_on_node(self.snapshot.nodes.names[node]) if running else []
+            raw_pods = self.book.objects_on_node(self.snapshot.nodes.names[node]) if running else []
             pods = [pod for pod in raw_pods if "/".join(key_of(pod)[1:]) in running]
             requests: Ints = np.zeros(len(self.free), dtype=np.int64)
             for pod in pods:

@@ -120,6 +120,31 @@ def measured(seconds, count=1000, path="/validate"):
     return (Latency("pod a", path, count, seconds), Latency("pod b", path, count, 0.001))
 
 
+def workload(parent="gang", child="gang", mode="single", parent_mode="single", **metadata):
+    """Add a Workload with one template below another."""
+    policies = {"gang": {"gang": {"minCount": 2}}, "basic": {"basic": {}}}
+    above = {"gang": {"gang": {"minGroupCount": 1}}, "basic": {"basic": {}}}
+    leaf = {"name": "workers", "schedulingPolicy": policies[child], "disruptionMode": {mode: {}}}
+    root = {"name": "root", "schedulingPolicy": above[parent], "disruptionMode": {parent_mode: {}}, "podGroupTemplates": [leaf]}
+    named = {"name": "train", "namespace": "default", **metadata}
+    spec = {"compositePodGroupTemplates": [root]}
+    return put({"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": named, "spec": spec})
+
+
+def tree(child):
+    """Add a gang of one group with the scheduling policy *child*."""
+    reference = {"workloadName": "train"}
+    root = {"workloadRef": {**reference, "templateName": "root"}, "schedulingPolicy": {"gang": {"minGroupCount": 1}}}
+    leaf = {"workloadRef": {**reference, "templateName": "workers"}, "parentCompositePodGroupName": "root", "schedulingPolicy": child}
+
+    def change(objects):
+        for kind, version, name, spec in (("CompositePodGroup", "v1alpha3", "root", root), ("PodGroup", "v1beta1", "leaf", leaf)):
+            metadata = {"name": name, "namespace": "default"}
+            put({"apiVersion": f"scheduling.k8s.io/{version}", "kind": kind, "metadata": metadata, "spec": spec})(objects)
+
+    return change
+
+
 def revoked(base: World, *names):
     """Take permissions from the sidecar."""
     granted = {
@@ -247,6 +272,24 @@ VALID: dict[str, list[Callable[[], World]]] = {
         lambda: world(managed(*CERTIFICATE_ROLES), live=False),
         lambda: world(live=False),
         lambda: world(*(_without_kind(kind) for kind in ROLES), live=False),
+    ],
+    "upgrade-blocks-updates": [
+        lambda: world(workload(child="basic")),
+        lambda: world(workload(), upgrade_to=38),
+        lambda: world(workload(parent="basic", child="basic"), upgrade_to=38),
+    ],
+    "upgrade-blocks-creation": [
+        lambda: world(workload(parent="basic", mode="all", child="basic")),
+        lambda: world(workload(mode="all"), upgrade_to=38),
+        lambda: world(workload(child="basic"), upgrade_to=38),
+    ],
+    "upgrade-blocks-placement": [
+        lambda: world(tree({"basic": {}})),
+        lambda: world(tree({"gang": {"minCount": 1}}), upgrade_to=38),
+    ],
+    "upgrade-gates": [
+        lambda: world(put(worlds.scheduler(gates="PodGroupPreemptionPolicy=true"))),
+        lambda: world(put(worlds.scheduler(gates="GenericWorkload=true,EnvFiles=true")), upgrade_to=38),
     ],
     "two-schedulers": [
         lambda: world(bindings=frozenset({("muster", "a"), ("default-scheduler", "b")})),
@@ -501,6 +544,37 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
             lambda: world(lambda objects: objects["ClusterRole", "muster-webhook"]["rules"].pop(), live=False),
             Severity.ERROR,
             "ServiceAccount muster-system/muster-webhook lacks permissions: list nodes, watch nodes",
+        ),
+    ],
+    "upgrade-blocks-updates": [
+        (lambda: world(workload(child="basic"), upgrade_to=38), Severity.ERROR, "Kubernetes 1.38 refuses every update of the object: "),
+        (
+            lambda: world(workload(child="basic", finalizers=["a.com/x"]), upgrade_to=38),
+            Severity.ERROR,
+            "and it cannot be deleted either, since a.com/x cannot be removed: ",
+        ),
+        (lambda: world(workload(parent_mode="all"), upgrade_to=38), Severity.ERROR, "Kubernetes 1.38 refuses every update of the object: "),
+    ],
+    "upgrade-blocks-creation": [
+        (
+            lambda: world(workload(parent="basic", mode="all", child="basic"), upgrade_to=38),
+            Severity.WARNING,
+            "Kubernetes 1.38 keeps the object, and refuses to create it again: ",
+        )
+    ],
+    "upgrade-blocks-placement": [
+        (lambda: world(tree({"basic": {}}), upgrade_to=38), Severity.ERROR, "kube-scheduler 1.38 places no group of its tree: ")
+    ],
+    "upgrade-gates": [
+        (
+            lambda: world(put(worlds.scheduler(gates="PodGroupPreemptionPolicy=false")), upgrade_to=38),
+            Severity.ERROR,
+            "--feature-gates names PodGroupPreemptionPolicy, which Kubernetes 1.38 no longer has",
+        ),
+        (
+            lambda: world(put(worlds.scheduler(gates="EnvFiles=false")), upgrade_to=38),
+            Severity.ERROR,
+            "--feature-gates names EnvFiles, which cannot be off from 1.38 on",
         ),
     ],
     "two-schedulers": [

@@ -37,7 +37,7 @@ CHANGES = {
 
 
 def applied(snapshot: ClusterSnapshot, steps: list[Step]) -> ClusterSnapshot:
-    return forked(Cluster.of_snapshot(snapshot), steps).snapshot()
+    return forked(Cluster(snapshot), steps).snapshot()
 
 
 def placement_inputs(snapshot):

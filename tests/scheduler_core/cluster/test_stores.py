@@ -88,6 +88,17 @@ def test_a_group_has_the_policy_of_its_class_until_the_class_goes():
     ]
 
 
+def test_entries_of_a_group_are_those_of_its_last_version():
+    claims = [{"name": "gpu", "resourceClaimName": "k"}]
+    store = filled(GroupStore(), [leaf("g", 1)])
+    name = ("default", "g")
+    assert {} == store.entries(name)
+    changed(store, leaf("g", 1, resourceClaims=claims))
+    assert ["k"] == [entry.claim for entry in store.entries(name)]
+    store.remove("PodGroup", name)
+    assert store.entries(name) is None
+
+
 def test_generated_groups_are_known_beside_the_others_and_the_store_stays_as_it_is():
     store = filled(GroupStore(), [leaf("g", 1), {**leaf("h", 1), "spec": 3}, budget()])
     (more,) = filled(GroupStore(), [leaf("more", 1)]).groups

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tests import builders
 from tests.scheduler_core.oracle.model import Objects
 
 POOL = "example.com/pool"
@@ -63,16 +64,9 @@ class Planned:
 
 
 def node(machine: Machine, resources: Iterable[str]) -> dict[str, Any]:
-    allocatable = {**_quantities({name: SIZE[name] for name in resources}), "pods": "110"}
     taints = [tainted(machine.labels[POOL])] if POOL in machine.labels else []
-    labels = {**machine.labels, "kubernetes.io/hostname": machine.name}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": machine.name, "labels": labels},
-        "spec": {"taints": taints},
-        "status": {"allocatable": allocatable},
-    }
+    amounts = _quantities({name: SIZE[name] for name in resources})
+    return builders.node(machine.name, "", "", labels=machine.labels, resources=amounts, taints=taints)
 
 
 def tainted(pool: str) -> dict[str, str]:

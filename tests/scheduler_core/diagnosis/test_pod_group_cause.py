@@ -12,6 +12,7 @@ from scheduler_core.wording import phrases
 from tests.scheduler_core.diagnosis.diagnosing import (
     ANTI,
     GPU,
+    HOST,
     RACK,
     SPREAD,
     composite,
@@ -87,20 +88,22 @@ def selecting(*expressions):
         pytest.param(
             [node(f"n{number}", taints=("a:NoSchedule", "b:NoExecute")) for number in range(3)],
             [group("g", 1), *pods("g", 1)],
-            "group g does not fit in the cluster (1 pod with 1 cpu): all 3 nodes have the untolerated taint a:NoSchedule",
+            "group g does not fit in the cluster (1 pod with 1 cpu): "
+            "all 3 nodes have the untolerated taint a:NoSchedule and also b:NoExecute",
             id="a taint behind which stands another",
         ),
         pytest.param(
             [node("n1", taints=("a=b:NoSchedule",)), *(node(name, taints=("a=b:NoExecute",)) for name in ("n2", "n3"))],
             [group("g", 3), *pods("g", 3, "4")],
             "group g does not fit in the cluster (3 pods with 4 cpu each): 1 of 3 nodes has the untolerated taint a=b:NoSchedule; "
-            "2 would fit if the taint a=b:NoExecute on 2 of 3 nodes were tolerated",
+            "only 2 of 3 pods would fit if the taint a=b:NoExecute on 2 of 3 nodes were tolerated",
             id="a taint with two effects",
         ),
         pytest.param(
             [node(f"n{number}", taints=("a=b:NoSchedule", "a=b:NoExecute")) for number in range(3)],
             [group("g"), pod("g-0", "g")],
-            "group g does not fit in the cluster (1 pod with 1 cpu): all 3 nodes have the untolerated taint a=b:NoSchedule",
+            "group g does not fit in the cluster (1 pod with 1 cpu): "
+            "all 3 nodes have the untolerated taint a=b:NoSchedule and also a=b:NoExecute",
             id="a taint behind which stands its other effect",
         ),
         pytest.param(
@@ -127,16 +130,23 @@ def selecting(*expressions):
         pytest.param(
             [labelled(node(f"n{number}"), block="b3", disk="ssd") for number in range(2)],
             [group("g", 2), *pods("g", 2, affinity=selecting(("disk", "In", "ssd"), ("block", "In", "b1", "b2")))],
-            "group g does not fit in the cluster (2 pods with 1 cpu each): both would fit if its node affinity, which both nodes do not "
-            "match (no node has label block in (b1, b2)), were dropped",
+            "group g does not fit in the cluster (2 pods with 1 cpu each): both pods would fit if its node affinity, which neither "
+            "node matches (no node has label block in (b1, b2)), were dropped",
             id="node affinity to a label that no node has",
         ),
         pytest.param(
             [labelled(node("n1", cordoned=True), disk="ssd"), labelled(node("n2", "0"), disk="ssd"), labelled(node("n3"), block="b3")],
             [group("g", 2), *pods("g", 2, "4", nodeSelector={"disk": "ssd"}, affinity=selecting(("block", "Exists")))],
-            "group g does not fit in the cluster (2 pods with 4 cpu each): 1 of 3 nodes is cordoned; 1 would fit if its "
+            "group g does not fit in the cluster (2 pods with 4 cpu each): 1 of 3 nodes is cordoned; only 1 of 2 pods would fit if its "
             "node selector disk=ssd and node affinity block, which 2 of 3 nodes do not match, were dropped",
             id="a selector and affinity that no node matches together",
+        ),
+        pytest.param(
+            [node("n1", taints=("node.kubernetes.io/not-ready:NoSchedule",)), node("n2", "1")],
+            [group("g", 2), *pods("g", 2)],
+            "group g does not fit in the cluster (2 pods with 1 cpu each): the cluster can hold 1 (short of 1 cpu: 1 free, 2 needed), "
+            "or both if 1 of 2 nodes were without the taint node.kubernetes.io/not-ready:NoSchedule",
+            id="a node that is not ready",
         ),
         pytest.param(
             [node(f"n{number}", rack="r1", cordoned=True) for number in range(2)],
@@ -145,10 +155,45 @@ def selecting(*expressions):
             id="cordoned nodes",
         ),
         pytest.param(
+            [
+                node("n1", cordoned=True, taints=("a:NoSchedule", "node.kubernetes.io/unschedulable:NoSchedule")),
+                node("n2", cordoned=True, taints=("a:NoSchedule",)),
+                node("n3", "0", cordoned=True, taints=("node.kubernetes.io/unschedulable:NoSchedule",)),
+                node("n4", taints=("a:NoSchedule", "b:NoExecute", "c:PreferNoSchedule")),
+            ],
+            [group("g", 1), *pods("g", 1)],
+            "group g does not fit in the cluster (1 pod with 1 cpu): 3 of 4 nodes are cordoned and some of them also have the untolerated "
+            "taint a:NoSchedule; 1 of 4 nodes has the untolerated taint a:NoSchedule and also b:NoExecute",
+            id="taints of cordoned nodes",
+        ),
+        pytest.param(
+            [node("n1", cordoned=True, taints=("a:NoSchedule", "b:NoExecute"))],
+            [group("g", 1), *pods("g", 1)],
+            "group g does not fit in the cluster (1 pod with 1 cpu): "
+            "its only node is cordoned and also has the untolerated taints a:NoSchedule and b:NoExecute",
+            id="taints of one cordoned node",
+        ),
+        pytest.param(
+            [*(node(f"n{number}", cordoned=True) for number in range(2)), node("n3", taints=("a:NoSchedule",)), node("n4", "0")],
+            [group("g", 2, key=HOST), *pods("g", 2)],
+            "group g does not fit on any node (2 pods with 1 cpu each): "
+            "nodes n0 and n1 can hold none, or both if each node were uncordoned; "
+            "node n3 can hold none, or both if the taint a:NoSchedule on the node were tolerated; "
+            "node n4 can hold none (a pod requests 1 cpu, more than any node has (0))",
+            id="nodes that are named",
+        ),
+        pytest.param(
+            [node("n1", cordoned=True, taints=("a:NoSchedule",)), node("n2", cordoned=True, taints=("a:NoSchedule",))],
+            [group("g", 2, key=HOST), *pods("g", 2)],
+            "group g does not fit on any node (2 pods with 1 cpu each): "
+            "nodes n1 and n2 can hold none (each node is cordoned and also has the untolerated taint a:NoSchedule)",
+            id="several nodes that are named",
+        ),
+        pytest.param(
             [node("n1", cordoned=True), *(node(name, taints=("a:NoSchedule",)) for name in ("n2", "n3"))],
             [group("g", 2), *pods("g", 2, "3")],
             "group g does not fit in the cluster (2 pods with 3 cpu each): 1 of 3 nodes is cordoned; "
-            "both would fit if the taint a:NoSchedule on 2 of 3 nodes were tolerated",
+            "both pods would fit if the taint a:NoSchedule on 2 of 3 nodes were tolerated",
             id="a cordoned node, and a taint",
         ),
         pytest.param(

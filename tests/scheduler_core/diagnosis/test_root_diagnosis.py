@@ -157,11 +157,23 @@ class TestTrees:
             "group l2 of left of root does not fit in any rack in zone a (4 pods with 1 cpu each): "
             "rack y can hold 3 (short of 1 cpu: 3 free, 4 needed); "
             "rack x can hold none (short of 4 cpu: 0 free, 4 needed). left needs both of its groups: 1 fits. "
-            "root needs both of its groups in one zone: zone a can hold none; "
-            "zones b, c and d can hold none (group l2 of left has capacity for 3 of 4 pods in one rack); and 2 more zones"
+            "root needs both of its groups in one zone: zone a can hold 1; "
+            "zones b, c and d can hold 1 each (group l2 of left has capacity for 3 of 4 pods in one rack); and 2 more zones"
         )
         assert named(result.groups)["late"] == "not tried: root can no longer place both of its groups"
         assert result.uncertain == ""
+
+    def test_children_that_were_not_tried_count_if_they_fit(self):
+        created = [*(node(f"r1-{number}", "1", rack="r1") for number in range(4)), node("r2-0", "2", rack="r2")]
+        created += [composite("t", 2, key=RACK), group("big", 9, parent="t", age=1), group("small", 1, parent="t", age=2)]
+
+        result = diagnosed([*created, *pods("big", 9), *pods("small", 1, "2")])
+
+        assert result.message == (
+            "group big of t does not fit in rack r2 (9 pods with 1 cpu each): rack r2 can hold 2 (short of 7 cpu: 2 free, 9 needed). "
+            "t needs both of its groups in one rack: rack r2 can hold 1; rack r1 can hold none (group big has capacity for 4 of 9 pods)"
+        )
+        assert named(result.groups)["small"] == "not tried: t can no longer place both of its groups"
 
     def test_all_children_that_fail_are_named(self):
         created = [node("n1"), composite("w", 1), group("a", 2, parent="w"), group("b", 3, parent="w")]

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
+from tests import builders
 from tests.scheduler_core.worded_problems import worded
 
 
 def node(name="node-1", *, labels=None, taints=None, **status):
-    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": labels or {}},
-        "spec": {"taints": taints or []},
-        "status": {"allocatable": allocatable} | status,
-    }
+    made = builders.node(name, memory="8Gi", taints=taints or [])
+    return made | {"metadata": {"name": name, "labels": labels or {}}, "status": made["status"] | status}
 
 
 def pod(name="pod-1", *, status=None, labels=None, namespace="default", **spec):
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": namespace, "labels": labels or {}},
-        "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]} | spec,
-        "status": status or {},
-    }
+    return builders.pod(name, metadata={"namespace": namespace, "labels": labels or {}}, **spec) | {"status": status or {}}
 
 
 def group(name="group-1", kind="PodGroup", version="v1alpha3", namespace="default", **spec):
-    return {
-        "apiVersion": f"scheduling.k8s.io/{version}",
-        "kind": kind,
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"schedulingPolicy": {"basic": {}}} | spec,
-    }
+    return builders.manifest(
+        f"{builders.SCHEDULING}/{version}", kind, name, {"schedulingPolicy": {"basic": {}}} | spec, namespace=namespace
+    )
 
 
 def priority_class(name, value, **more):

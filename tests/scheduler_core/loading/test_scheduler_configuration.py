@@ -62,7 +62,7 @@ def test_without_profiles_there_is_that_of_the_default_scheduler():
     assert not found.profiles.schedules("volcano")
 
 
-def test_a_profile_without_a_name_has_that_of_the_default_scheduler_only_if_it_is_alone():
+def test_a_single_profile_without_a_name_is_that_of_the_default_scheduler():
     assert list(read({}).profiles.by_name or {}) == ["default-scheduler"]
     assert errors(read({}, {"schedulerName": "a"})) == ["profiles[0].schedulerName: Required value"]
 

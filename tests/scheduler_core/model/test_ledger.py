@@ -198,7 +198,7 @@ plans = st.lists(
 
 @settings(deadline=None, max_examples=sampled(120), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(pools, plans)
-def test_sums_are_right_rewinding_leaves_no_trace_and_equal_versions_mean_equal_contents(pool, plan):
+def test_sums_are_right_after_rewinding_and_equal_versions_have_equal_contents(pool, plan):
     world = World(pool)
     for what, number in plan:
         match what:

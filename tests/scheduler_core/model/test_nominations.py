@@ -144,7 +144,7 @@ def test_a_member_that_finds_no_node_keeps_the_capacity_that_it_was_promised():
     assert {"g-1": "b"} == placed(decided([*NODES, *gang]))
 
 
-def test_a_member_that_is_placed_needs_its_promise_no_more_while_its_siblings_are_tried():
+def test_a_placed_member_needs_no_nomination_while_its_siblings_are_tried():
     tree = [composite("root", 2), leaf("first", 1, parent="root"), leaf("second", 1, parent="root")]
     members = [pod("f", "first", nominated="a"), pod("s", "second")]
 

@@ -32,7 +32,7 @@ INADMISSIBLE = [
 ]
 
 
-def test_hopeless_groups_are_distinguished_from_those_that_eviction_could_help_only_on_request():
+def test_groups_that_no_eviction_helps_are_distinguished_only_on_request():
     plain, by_document = (decided(INADMISSIBLE, four_statuses=requested) for requested in (False, True))
 
     assert dict.fromkeys(("root", "pair", "whole", "short", "other"), UNSCHEDULABLE) == statuses(plain)
@@ -50,7 +50,7 @@ def test_a_root_without_hope_makes_nobody_leave():
     assert () == decided(objects, four_statuses=True).victims
 
 
-def test_pods_of_an_inadmissible_child_are_not_tried_when_hopeless_groups_are_distinguished():
+def test_pods_of_an_inadmissible_child_are_not_tried_with_four_statuses():
     tree = [composite("root", 1), leaf("short", 3, parent="root"), leaf("fits", 1, parent="root"), *pods("short", 2), *pods("fits", 1)]
     result = {}
     for requested in (False, True):

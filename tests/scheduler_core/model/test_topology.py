@@ -37,7 +37,7 @@ def test_domains_are_distinguished_by_their_value_within_the_parent():
 
 
 @given(labelled)
-def test_every_node_with_the_label_is_in_the_domain_of_its_value_and_no_other_node_is(labels):
+def test_the_domain_of_a_value_has_exactly_the_nodes_with_the_label(labels):
     topology = Topology(table(labels))
     for parent in (topology.root, *topology.divide(topology.root, "zone").domains):
         expected: dict[str, list[int]] = {}

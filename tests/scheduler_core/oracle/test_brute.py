@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests import builders
 from tests.sampling import sampled
 from tests.scheduler_core.oracle import brute, cycle
 from tests.scheduler_core.oracle.model import Objects
@@ -64,18 +65,15 @@ def test_victims_have_less_priority_and_are_given_for_all_that_is_nominated(obje
 
 
 def node(name: str, cpu: int = 1, **labels: str) -> dict[str, Any]:
-    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": {"allocatable": {"cpu": str(cpu), "pods": "9"}}}
+    return builders.node(name, cpu, "", pods=9, labels=labels)
 
 
 def leaf(name: str, minimum: int, second: int, key: str = "") -> dict[str, Any]:
-    constraint = {"schedulingConstraints": {"topology": [{"key": key}]}} if key else {}
-    metadata = {"name": name, "creationTimestamp": f"2026-01-01T00:00:0{second}Z"}
-    spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}, "parentCompositePodGroupName": "root", **constraint}
-    return {"kind": "PodGroup", "metadata": metadata, "spec": spec}
+    return builders.pod_group(name, minimum, key, "root", metadata={"creationTimestamp": f"2026-01-01T00:00:0{second}Z"})
 
 
 def composite(minimum: int) -> dict[str, Any]:
-    return {"kind": "CompositePodGroup", "metadata": {"name": "root"}, "spec": {"schedulingPolicy": {"gang": {"minGroupCount": minimum}}}}
+    return builders.composite_pod_group("root", minimum)
 
 
 def members(group: str, count: int, cpu: int = 1, **spec: Any) -> Objects:

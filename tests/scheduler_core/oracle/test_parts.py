@@ -6,19 +6,17 @@ from typing import Any
 
 import pytest
 
+from tests import builders
 from tests.scheduler_core.oracle import amounts, fit, score
 from tests.scheduler_core.oracle.model import Node, Pod, read
 
 
 def pod(name: str = "p", cpu: str = "", memory: str = "", **spec: Any) -> dict[str, Any]:
-    requests = {resource: amount for resource, amount in (("cpu", cpu), ("memory", memory)) if amount}
-    return {"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [{"resources": {"requests": requests}}], **spec}}
+    return builders.pod(name, "", cpu, memory, **spec)
 
 
 def node(name: str = "n", cpu: str = "4", memory: str = "", pods: str = "9", **fields: Any) -> dict[str, Any]:
-    capacity = {"cpu": cpu, "pods": pods, **({"memory": memory} if memory else {})}
-    labels = fields.pop("labels", {})
-    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": fields, "status": {"allocatable": capacity}}
+    return builders.node(name, cpu, memory, pods=pods, **fields)
 
 
 def one(made: dict[str, Any]) -> Any:

@@ -161,3 +161,20 @@ def test_the_first_pods_of_a_service_are_placed_as_pod_by_pod_with_any_weights(m
         assert results(snapshot)[0] == results(snapshot, Signatures(lambda _: True, one_by_one=True))[0], seed
     assert used["first_pods"] - used["first_pods gave up"] > len(seeds)
     assert used["first_pods gave up"] > len(seeds) // 2
+
+
+def test_pods_before_a_node_that_was_preferred_most_is_full_are_counted(monkeypatch):
+    """Once that node is full, other scores are normalised anew, and the pods that are left are placed on top of those before."""
+    used = counted_calls(monkeypatch, (fill_spread, "with_pods"))
+    seeds = range(sampled(400, share=10))
+    for seed in seeds:
+        chance = random.Random(seed)
+        preference = [{"weight": 9, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}]
+        affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preference}}
+        objects = gang(chance.randint(4, 10), cpu="100m", affinity=affinity)
+        for number in range(8):
+            disk = {"disk": "ssd"} if number < 2 else {}
+            objects.append(node(f"n{number}", "8", "16Gi", pods=chance.choice((1, 2, 4)), **{ZONE: f"z{chance.randrange(3)}"}, **disk))
+        snapshot = load(objects)
+        assert results(snapshot)[0] == results(snapshot, Signatures(lambda _: True, one_by_one=True))[0], seed
+    assert used["with_pods"] > len(seeds) // 2

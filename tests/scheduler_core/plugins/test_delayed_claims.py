@@ -204,7 +204,7 @@ def test_claim_of_an_ephemeral_volume_belongs_to_its_pod(owner, reason):
     assert reasons_of(decision) == ({"default/p": f"0/3 nodes are available: {reason}."} if reason else {})
 
 
-def test_claim_of_an_ephemeral_volume_that_does_not_exist_yet_is_made_from_its_template():
+def test_missing_claim_of_an_ephemeral_volume_is_made_from_its_template():
     assert ({"p": "n2"}, {"p-scratch": "pv"}) == outcome(scratch(), LOCAL, volume("pv", "n2"))
     assert ({"p": "n1"}, {"p-scratch": "@n1"}) == outcome(scratch(storage="dyn"), DYNAMIC)
     assert ({}, {}) == outcome(scratch(storage="none"), DYNAMIC)
@@ -342,7 +342,7 @@ def test_greedy_gives_a_volume_to_two_groups_of_a_tree_as_kube_scheduler_and_say
     assert complete.status is not Status.SUCCESS
 
 
-def test_greedy_says_if_a_pod_of_a_tree_cannot_reach_the_volume_of_a_claim_that_a_sibling_uses():
+def test_greedy_reports_a_pod_that_cannot_reach_the_volume_of_a_siblings_claim():
     objects = [*NODES, LOCAL, composite("root", 2), claim("c"), volume("pv1", "n1"), volume("pv2", "n2")]
     objects += [each for x in "ab" for each in (leaf(f"g{x}", 1, parent="root"), using("c", name=f"p{x}", group=f"g{x}", cpu="3"))]
     decision = decided(objects, strategy="greedy")

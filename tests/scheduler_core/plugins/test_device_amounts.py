@@ -320,7 +320,7 @@ def test_a_device_whose_capacity_is_used_is_one_of_all():
     assert [Status.SUCCESS, Status.UNSCHEDULABLE] == [each.status for each in decisions]
 
 
-def test_a_claim_with_too_many_devices_of_one_node_ends_the_attempt_though_the_node_lacks_others():
+def test_a_claim_with_too_many_devices_on_one_node_ends_the_attempt():
     """kube-scheduler adds up the numbers of devices of all requests before it searches for them."""
     few = device_class("few", selectors=[{"cel": {"expression": "device.driver == 'few'"}}])
     many = device_class("many", selectors=[{"cel": {"expression": "device.driver == 'many'"}}])

@@ -108,7 +108,7 @@ def test_the_first_device_in_kube_schedulers_order_is_taken(slices, expected):
     assert [f"gpu={expected}"] * bool(expected) == of_pod([*BASE, *slices, wanting()])
 
 
-def test_a_newer_generation_that_does_not_reach_the_node_hides_the_pool_only_if_slices_are_missing():
+def test_a_newer_generation_elsewhere_hides_the_pool_only_if_slices_are_missing():
     newer = device_slice("n2", "b", pool="x", generation=2, name="t")
     complete, missing = device_slice("n1", "a", pool="x"), device_slice("n1", "a", pool="x", count=2)
     assert ["gpu=x/a"] == of_pod([*BASE, complete, newer, wanting()])
@@ -180,7 +180,7 @@ def test_a_request_for_all_devices_that_a_constraint_divides_is_an_error():
 
 
 @pytest.mark.parametrize("on", ["n1", "n2"])
-def test_an_error_on_a_node_ends_the_attempt_only_if_the_node_passes_the_other_filters(on):
+def test_an_error_on_a_node_ends_the_attempt_only_if_other_filters_pass(on):
     broken = device_slice("n1", "a", pool="x", count=2)
     every = template("t", request(allocationMode="All"))
     pending = wanting("p", "g:t", nodeSelector={"kubernetes.io/hostname": on})
@@ -338,7 +338,7 @@ def crossing() -> list[Json]:
     return [*BASE, device_class("fabric"), fabric, device_slice("n1", "a", "b"), *claims, leaf("g", 2), *members]
 
 
-def test_greedy_exchanges_the_devices_of_a_shared_claim_and_of_a_new_one_as_kube_scheduler_does():
+def test_greedy_exchanges_devices_of_shared_and_new_claims_as_kube_scheduler():
     exchanged, right = (given(decided(crossing(), strategy=strategy)) for strategy in ("greedy", "complete"))
     assert exchanged["default/shared"] == right["default/shared"]
     assert exchanged["pod/p1/o"] == right["default/shared"]
@@ -366,7 +366,7 @@ def test_kube_scheduler_cannot_reserve_an_allocation_without_timestamp(users, st
     assert {"p": "n1"} == placed(decided(objects, strategy="complete"))
 
 
-def test_the_status_of_a_group_whose_claim_cannot_be_reserved_is_error_if_too_few_pods_are_left():
+def test_a_group_with_too_few_pods_after_a_failed_reservation_has_an_error():
     claim = resource_claim("c", devices=["gpu=x/a"])
     del claim["status"]["allocation"]["allocationTimestamp"]
     pods = [wanting("p0", "x=c", group="g"), pod("p1", "g")]

@@ -61,7 +61,7 @@ def test_without_claims_to_allocate_nothing_is_counted():
     assert {} == rows(*BASE, device_slice("n1", "a"), wanting("p", "x=c"), resource_claim("c", devices=["gpu=n1/a"]))
 
 
-def test_nested_sets_have_a_row_each_and_attributes_that_no_selector_reads_do_not_matter():
+def test_nested_sets_have_a_row_each_and_unread_attributes_do_not_matter():
     slices = [device_slice("n1", *devices("x", "y", "x")), device_slice("n2", *devices("y"))]
     snapshot = load([*BASE, *slices, template("x", model("x")), wanting("p"), wanting("q", "g:x"), wanting("r", "g:x", "h:one")])
     table = snapshot.nodes
@@ -251,7 +251,7 @@ NONE = request(selectors=[{"cel": {"expression": "device.driver == 'none'"}}])
         pytest.param([*COUNTERLESS, template("none", NONE), wanting("p", "g:none")], id="no device, and a missing counter"),
     ],
 )
-def test_node_without_enough_counted_devices_and_with_an_invalid_pool_has_that_reason(objects):
+def test_node_with_too_few_counted_devices_and_an_invalid_pool_has_that_reason(objects):
     (why,) = (why for each in run_cycle(load([*BASE, *objects])).decisions for why in reasons_of(each).values())
     assert why == "0/2 nodes are available: 1 cannot allocate all claims, 1 invalid resource pools were encountered."
 

@@ -13,7 +13,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, decided, node, placed, pod, reasons_of
 from tests.scheduler_core.sidecar.histories import Watched
-from tests.scheduler_core.sidecar.test_selector_cache import decisions
+from tests.scheduler_core.sidecar.test_label_stores import decisions
 from tests.scheduler_core.worded_problems import worded
 
 HOST = "kubernetes.io/hostname"

@@ -110,6 +110,13 @@ def test_the_missing_volumes_are_counted():
     assert f"short of 2 attachable volumes of CSI driver {DRIVER}: 1 free, 3 needed" in message_of(decision)
 
 
+def test_the_plugin_of_the_limit_refuses_a_node():
+    (error,) = decided([*ONE, *csi("c", "d"), using("c", "d")]).pending["default/p"]
+    assert [("NodeVolumeLimits", "node(s) exceed max volume count", 1)] == [
+        (each.plugin, each.message, each.nodes) for each in error.reasons
+    ]
+
+
 def test_a_node_that_is_added_has_the_limits_of_the_original():
     claims = [f"c{number}" for number in range(4)]
     members = [using(name, name=f"p{name}", schedulingGroup={"podGroupName": "g"}) for name in claims]

@@ -159,7 +159,7 @@ def test_a_static_plugin_filters_and_scores(strategy):
 
 
 @STRATEGIES
-def test_who_is_kept_off_by_a_static_plugin_is_reported_the_reason_and_no_pod_is_evicted_for_it(strategy):
+def test_pods_refused_by_a_static_plugin_have_its_reason_and_evict_no_pod(strategy):
     objects = [*NODES[:1], pod("low", on="n0"), leaf("g", 1, priority=9), *pods("g", 1, cpu="4", priority=9, **wishing("modern"))]
     decision = decided(objects, strategy=strategy)
 
@@ -236,7 +236,7 @@ def test_every_plugin_says_what_it_is():
     assert here.profile.compile(load([node("n"), pod("p")]).pods[0].shape).plain
 
 
-def test_plugins_of_claims_have_no_verdict_on_a_pod_without_claims_and_no_other_excludes_all_nodes():
+def test_plugins_of_claims_have_no_verdict_on_a_pod_without_claims():
     here, shape = state([node("n")]), load([node("n"), pod("p")]).pods[0].shape
     of_claims = [plugin(here.nodes) for plugin in registry.STATIC if plugin in registry.OF_CLAIMS]
 
@@ -290,7 +290,7 @@ def test_a_plugin_with_a_reason_of_another_one_is_quoted_by_its_name(monkeypatch
     assert "would fit" not in message
 
 
-def test_plugins_with_one_reason_are_apart_in_the_causes_and_counted_together_for_kube_scheduler(monkeypatch):
+def test_plugins_with_one_reason_are_separate_causes_and_one_line_of_kube_scheduler(monkeypatch):
     plugins = (saying("Night", UNSCHEDULABLE, "n1"), saying("Weekend", UNSCHEDULABLE, "n2"))
     monkeypatch.setattr(registry, "STATIC", (*registry.STATIC, *plugins))
     cordoned = {**node("n0", zone="a"), "spec": {"unschedulable": True}}

@@ -56,7 +56,7 @@ def greedy(*objects: Json) -> Decision:
         pytest.param(alternatives({"allocationMode": "All", "selectors": SELECTING}, {}), id="all, and an alternative"),
     ],
 )
-def test_a_request_for_all_devices_is_not_satisfied_on_a_node_with_a_device_that_cannot_be_judged(claim):
+def test_a_request_for_all_devices_fails_where_a_device_cannot_be_judged(claim):
     decision = complete(device_slice("n1", WITH, WITHOUT), claim)
     assert {} == decision.assignments
     assert f"selector #0 on device {DRIVER}/n1/b: CEL runtime error: no such key: model ({ADVICE})" in message_of(decision)

@@ -297,7 +297,7 @@ def test_devices_of_pods_whose_group_is_deleted_are_released_at_once():
     assert (3, []) == (sum(isinstance(each, ReleaseClaim) for each in world.written), [*filter(allocated, world.claims())])
 
 
-def test_pod_that_misses_a_claim_after_a_restart_does_not_hold_the_devices_of_its_other_claims():
+def test_pod_without_a_claim_after_a_restart_releases_its_other_devices():
     world = world_of_devices(with_named_claims(**ATTACHED), Luck(random.Random(0)))
     world.drives = False
     run_until(world, lambda: sum(isinstance(each, AllocateClaim) for each in world.written) == 3)
@@ -308,7 +308,7 @@ def test_pod_that_misses_a_claim_after_a_restart_does_not_hold_the_devices_of_it
     assert [] == held_for_nobody(world)
 
 
-def test_devices_of_pods_whose_group_was_deleted_while_the_process_was_down_are_released():
+def test_devices_of_a_group_deleted_during_a_restart_are_released():
     """The new process is the leader before it has listed anything."""
     world = world_of_devices(with_named_claims(**ATTACHED), Luck(random.Random(0)))
     world.drives = False

@@ -152,7 +152,7 @@ def test_a_root_itself_keeps_no_decision_but_the_one_that_placed_it(decision, ke
     assert (decision if kept else None) is getattr(office.entity.state, "decision", None)
 
 
-def test_root_that_failed_is_left_alone_longer_each_time_and_waits_for_what_could_help_it():
+def test_failed_root_has_a_longer_backoff_each_time_and_waits_for_a_helpful_change():
     office = Office(*waiting())
     for now, seconds in ((0.0, 1.0), (1.0, 2.0), (3.0, 4.0), (7.0, 8.0), (15.0, 10.0), (25.0, 10.0)):
         attempt = office.comes(failed(), now)

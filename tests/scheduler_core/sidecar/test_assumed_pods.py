@@ -213,7 +213,7 @@ def test_node_of_a_cleared_nomination_is_reported_as_freer(known):
     assert {"n2"} == known.store.reporter.pop_changes().freed_nodes
 
 
-def test_promise_lasts_over_events_that_do_not_show_it_and_no_longer_than_the_one_that_does(known):
+def test_a_nomination_is_assumed_until_the_event_that_shows_it(known):
     known.assumed.assume_nomination(known.pod().ref, "n1")
     known.happens(pod("g-0", "g", labels={"app": "a"}))
     assert "n1" == known.pod().nominated

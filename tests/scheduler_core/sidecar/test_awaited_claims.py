@@ -91,7 +91,7 @@ LATER = {
 @pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
 @pytest.mark.parametrize("later", LATER)
 @pytest.mark.parametrize("case", CASES)
-def test_claim_that_an_eviction_is_to_free_for_a_root_is_not_used_by_roots_of_later_batches(case, later, restarted):
+def test_claim_freed_by_an_eviction_is_not_used_by_roots_of_later_batches(case, later, restarted):
     claim, objects = CASES[case]
     scene = Evicting(*objects)
     assert ["low"] == scene.evict()
@@ -117,7 +117,7 @@ def late(claim: str = "new", **more: Any) -> Json:
 
 
 @pytest.mark.parametrize("end", ["it is deleted", "it does not fit when the victims are gone", "it needs another pod"])
-def test_claim_is_for_other_roots_once_the_root_that_awaited_it_has_no_nominations_or_cannot_be_attempted(end):
+def test_claim_is_for_others_once_the_root_that_awaited_it_gives_up(end):
     gang = [leaf("g", 1, priority=9), pending("new", priority=9, group="g", nodeSelector={"on": "n"})]
     scene = Evicting(device_slice("m", "a"), NEW, *gang)
     assert ["low"] == scene.evict()
@@ -173,9 +173,7 @@ def other_claim(scene: Evicting, on: str, *pods: str, kind: str = "pods", **more
         pytest.param(ANOTHER, "n", [], [], False, id="it is reserved for a PodGroup"),
     ],
 )
-def test_claim_of_terminating_pods_is_awaited_if_nobody_keeps_it_and_the_nominated_pod_can_take_its_devices(
-    own, on, users, ending, awaited
-):
+def test_claim_of_terminating_pods_is_awaited_if_the_nominated_pod_can_use_it(own, on, users, ending, awaited):
     scene = Evicting(*own)
     other_claim(scene, on, *users)
     assert ["low"] == scene.evict()
@@ -201,7 +199,7 @@ def test_claim_of_an_earlier_pod_of_the_same_name_is_awaited():
     assert [] == scene.allocated()
 
 
-def test_claims_of_victims_are_not_awaited_if_the_nominated_pod_needs_no_devices_or_shares_them():
+def test_claims_of_victims_are_not_awaited_by_pods_that_do_not_need_them():
     scene = Evicting(pending("used", priority=9))
     assert ["low"] == scene.evict()
     other_claim(scene, "n", "a")
@@ -219,7 +217,7 @@ def test_claim_that_a_root_of_higher_priority_is_reserving_can_be_shared():
     assert [("used", "n", "late")] == scene.allocated()
 
 
-def test_root_is_attempted_when_the_nomination_of_the_pod_ends_that_awaited_its_claim():
+def test_root_is_attempted_when_the_pod_that_awaited_its_claim_gives_up():
     scene = Evicting(device_slice("m", "a"), NEW)
     scene.delete("Pod", "low")
     scene.put(FREE, pod("low", on="n", cpu="2", priority=0))
@@ -232,7 +230,7 @@ def test_root_is_attempted_when_the_nomination_of_the_pod_ends_that_awaited_its_
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
-def test_no_other_pod_is_evicted_while_the_reservations_of_victims_that_are_gone_are_removed(restarted):
+def test_no_pod_is_evicted_while_reservations_of_gone_victims_are_removed(restarted):
     """The pods are gone before the resourceclaim controller learns of it."""
     scene = Evicting(NEW, pending("new", priority=9))
     assert ["low"] == scene.evict()
@@ -265,7 +263,7 @@ def test_no_other_pod_is_evicted_while_the_reservations_of_victims_that_are_gone
     assert [("new", "n", "p")] == scene.allocated(10.0 * restarted), "a root is attempted at once when its plan is done"
 
 
-def test_claim_with_a_reservation_in_flight_is_not_counted_as_free_after_the_eviction_of_its_other_users():
+def test_claim_with_a_reservation_in_flight_is_not_freed_by_evicting_other_users():
     scene = Evicting(NEW, pending("used", priority=1, cpu="0", name="late"))
     assert [("used", "n", "late")] == scene.allocated()
     scene.put(pending("new", priority=9))
@@ -294,14 +292,14 @@ def test_device_for_a_claim_that_victims_free_is_not_taken_by_roots_of_later_bat
 
 
 @pytest.mark.parametrize("mine", [pytest.param(COUNTED, id="counted"), pytest.param(PICKED, id="chosen one by one")])
-def test_device_for_a_claim_that_victims_free_is_not_kept_from_a_root_of_higher_priority(mine):
+def test_device_that_victims_free_is_available_to_a_root_of_higher_priority(mine):
     scene = Evicting(device_slice("m", device("a", {"example.com/numa": 1})), mine, pending(priority=9, nodeSelector={"on": "m"}))
     assert ["low"] == scene.evict()
     scene.put(late("mine", priority=10))
     assert [("mine", "m", "late")] == scene.allocated()
 
 
-def test_only_the_claims_that_victims_free_hold_devices_beside_the_requests_of_the_nominated_pod():
+def test_only_claims_of_victims_hold_devices_beside_those_of_the_nominated_pod():
     both = wanting("p", "x=used", "y=new", priority=9, cpu="2", nodeSelector={"on": "m"}, **MUSTER)
     scene = Evicting(device_slice("m", "a", "b"), NEW, COUNTED, both)
     assert ["low"] == scene.evict()

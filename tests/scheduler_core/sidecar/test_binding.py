@@ -162,7 +162,7 @@ def deep(*bound_: str) -> Placing:
     return Placing(*groups, *(bound(each, "n1") if each["metadata"]["name"] in bound_ else each for each in members), root=top)
 
 
-def test_groups_are_said_to_be_placed_children_before_parents_and_then_the_root_has_its_event():
+def test_children_are_recorded_as_placed_before_parents_and_the_roots_event():
     writes = deep("low-0", "side-0").committed()
     order = [name for name, _, _ in said(writes)]
     assert ({"top", "mid", "low", "side"}, "top") == (set(order), order[-1])
@@ -176,7 +176,7 @@ def test_groups_below_a_root_that_lacks_members_are_not_said_to_be_placed():
     assert [] == deep("low-0").committed()
 
 
-def test_group_that_completes_later_than_its_root_is_said_to_be_placed_without_an_event_on_the_root():
+def test_group_that_completes_after_its_root_is_placed_without_an_event_on_the_root():
     top = Name("CompositePodGroup", "default", "top")
     first = conditioned(composite("top", 1), Condition(INITIALLY_SCHEDULED["CompositePodGroup"], "True", "Scheduled", ""))
     members = [leaf("a", 1, parent="top"), bound(pod("a-0", "a", **MUSTER), "n1")]
@@ -266,7 +266,7 @@ def test_groups_pods_and_an_event_report_the_failure(status, want):
     assert [("g", "FailedScheduling")] * len(want) == told(writes)
 
 
-def test_pods_and_an_event_report_the_invalid_tree_and_validation_reports_on_its_groups():
+def test_invalid_tree_is_reported_on_pods_and_groups_and_by_an_event():
     placing = Placing(leaf("g", 1), *pods("g", 1, **MUSTER))
     writes = placing.told(failed("g-0", status=Status.INVALID))
     assert [("Pod", "SchedulerError")] == [(each.target.kind, each.condition.reason) for each in of(SetCondition, writes)]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubeapi.names import CLUSTER_SCOPED
 from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cluster.load import load
@@ -223,6 +224,16 @@ def test_unusable_content_is_reported_and_not_raised(kind, text):
     assert () == store.problems()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_object_whose_name_is_invalid_is_reported_and_not_raised(kind):
+    store = Cache()
+    text = b'{"metadata": {"name": "a/b"}}'
+    store.apply(kind, "ADDED", text)
+    assert [Name(kind, "" if kind in CLUSTER_SCOPED else "default", "a/b")] == [each.names[0] for each in store.problems()]
+    store.apply(kind, "DELETED", text)
+    assert () == store.problems()
+
+
 def test_object_that_comes_to_be_unusable_is_used_no_more():
     server, store = full(node("n1"), leaf("g", 1))
     broken = leaf("g", 1, priorityClassName=5)
@@ -294,7 +305,7 @@ def test_images_are_those_that_load_finds(data):
         assert repr(bonuses[0]) == repr(bonuses[1])
 
 
-def test_image_of_no_pod_does_not_change_the_placement_state_and_another_only_changes_scores():
+def test_image_of_a_pod_changes_scores_and_that_of_no_pod_changes_nothing():
     server, store = full(node("n1"), node("n2"), wearing("a", "a:1", on="n1"), wearing("b", "a:1"))
     before, changes = store.usage.placement_state(), store.reporter.change_count
     server.put(shown("n2", "other:1"))

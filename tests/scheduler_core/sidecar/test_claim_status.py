@@ -129,7 +129,7 @@ def test_results_have_what_the_device_and_its_request_say():
     assert one == two
 
 
-def test_configurations_are_those_of_the_classes_then_of_the_claim_for_the_chosen_requests():
+def test_configurations_of_classes_come_before_those_of_the_chosen_requests():
     requests = [
         {"name": "a", "exactly": {"deviceClassName": "x"}},
         {"name": "b", "firstAvailable": [{"name": "one", "deviceClassName": "y"}, {"name": "two", "deviceClassName": "x"}]},

@@ -47,7 +47,7 @@ def test_pod_whose_device_is_in_use_is_placed_when_a_claim_is_released():
 
 
 @pytest.mark.parametrize("change", [device_slice("n", "d"), {**device_class(), "spec": {"selectors": []}}])
-def test_pod_without_devices_is_placed_when_they_are_published_or_their_class_changes(change):
+def test_pod_is_placed_when_devices_are_published_or_their_class_changes(change):
     objects = [node("n"), device_class(selectors=[{"cel": {"expression": "false"}}]), resource_claim("c"), wanting("p", "g=c", **MUSTER)]
     scene = Scene(*objects, *([device_slice("n", "d")] if change["kind"] == "DeviceClass" else []))
     assert [] == of(AllocateClaim, scene.writes())
@@ -68,14 +68,14 @@ def test_devices_that_are_being_allocated_are_not_given_to_another_pod():
     assert second in {"c", "e"}
 
 
-def test_device_of_an_extended_resource_that_is_being_allocated_is_not_given_to_another_pod():
+def test_device_of_an_extended_resource_in_allocation_is_not_given_twice():
     scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), device_slice("n", "d"), requesting())
     assert 1 == len(of(AllocateExtended, scene.writes()))
     scene.put(resource_claim("e"), wanting("q", "g=e", **MUSTER))
     assert [] == of(AllocateClaim, scene.wait(20))
 
 
-def test_pod_is_not_bound_if_another_scheduler_has_allocated_its_claim_again_to_another_device():
+def test_pod_is_not_bound_if_another_scheduler_reallocated_its_claim():
     scene = Scene(node("n"), device_class(), device_slice("n", "d", "e"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
     (write,) = of(AllocateClaim, scene.writes())
     (device,) = {"d", "e"} - {write.allocation.devices[0].id[2]}
@@ -86,7 +86,7 @@ def test_pod_is_not_bound_if_another_scheduler_has_allocated_its_claim_again_to_
     assert ([], [why]) == (of(Bind, writes), [each.message for each in of(RecordEvent, writes)])
 
 
-def test_claim_that_has_devices_is_only_reserved_and_not_allocated_again_if_it_is_deallocated_meanwhile():
+def test_allocated_claim_is_reserved_and_not_reallocated_if_deallocated_meanwhile():
     scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
     scene.put(resource_claim("c", devices=["gpu=n/d"], users=["q"], nodes=only_on("n")))
     (write,) = of(AllocateClaim, scene.writes())
@@ -95,7 +95,7 @@ def test_claim_that_has_devices_is_only_reserved_and_not_allocated_again_if_it_i
     assert (True, False) == (write.only_reserve, again.only_reserve)
 
 
-def test_claim_that_is_created_again_under_its_name_is_not_taken_for_the_one_that_was_allocated():
+def test_recreated_claim_is_not_taken_for_the_one_that_was_allocated():
     scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
     (write,) = of(AllocateClaim, scene.writes())
     scene.delete("ResourceClaim", "c")
@@ -156,7 +156,7 @@ def test_gate_of_a_pod_is_not_removed_before_its_claims_are_reserved():
     assert {"p"} == {each.pod.name for each in of(Ungate, scene.writes())}
 
 
-def test_gate_of_a_pod_is_removed_before_its_devices_are_attached_because_its_own_scheduler_waits_for_them():
+def test_gate_of_a_pod_is_removed_before_its_devices_are_attached():
     conditions = {"bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
     slices, gated = device_slice("n", device("d", **conditions)), wanting("p", "g=c", schedulingGates=[{"name": GATE}])
     scene = Scene(node("n"), device_class(), slices, resource_claim("c"), gated, ungate=True)
@@ -185,7 +185,7 @@ def test_node_that_has_the_resource_itself_needs_no_claim():
     assert {"p"} == {each.pod.name for each in of(Bind, scene.writes())}
 
 
-def test_pod_whose_status_names_a_claim_is_not_bound_to_a_node_that_has_the_resource_itself():
+def test_pod_with_an_extended_claim_is_not_bound_to_a_node_with_the_resource():
     own = node("n")
     own["status"]["allocatable"][RESOURCE] = "1"
     named = requesting()
@@ -212,7 +212,7 @@ def test_claim_of_an_earlier_attempt_for_extended_resources_is_deleted():
     assert 1 == len(of(AllocateExtended, scene.writes()))
 
 
-def test_claim_for_extended_resources_of_a_deleted_pod_of_the_same_name_is_neither_used_nor_deleted():
+def test_extended_claim_of_a_deleted_pod_of_the_same_name_is_left_alone():
     scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), device_slice("n", "d", "e"), requesting())
     annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
     for uid in ("gone", "long gone"):
@@ -225,7 +225,7 @@ def test_claim_for_extended_resources_of_a_deleted_pod_of_the_same_name_is_neith
     assert (extended_claim_name("p", uid), ["e"]) == (write.claim, [each.id[2] for each in write.allocation.devices])
 
 
-def test_claim_that_a_deleted_pod_of_the_same_name_has_left_is_not_deleted_either_if_the_pod_is_not_placed():
+def test_claim_of_a_deleted_namesake_is_kept_also_if_the_pod_is_not_placed():
     scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), requesting())
     annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
     owner = {"kind": "Pod", "name": "p", "uid": "gone", "controller": True}
@@ -263,7 +263,7 @@ def test_gang_is_bound_only_after_the_last_of_its_claims():
         assert len(binds) == (2 if write is second else 0)
 
 
-def test_device_that_another_scheduler_gave_to_another_claim_at_the_same_time_is_taken_back():
+def test_device_that_another_scheduler_allocates_concurrently_is_released():
     scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
     (write,) = of(AllocateClaim, scene.writes())
     uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
@@ -339,7 +339,7 @@ def test_devices_of_a_group_are_released_only_if_none_of_its_pods_has_a_node(fai
 
 
 @pytest.mark.parametrize("outcomes", [(WriteOutcome.DONE, WriteOutcome.DONE), (WriteOutcome.REFUSED, WriteOutcome.DONE)])
-def test_equal_write_of_an_earlier_attempt_does_not_take_back_what_the_current_one_has_reserved(outcomes):
+def test_equal_write_of_an_earlier_attempt_keeps_the_current_reservations(outcomes):
     used = resource_claim("c", devices=["gpu=n/d"], users=["other"], nodes=only_on("n"))
     objects = [node("n"), device_class(), device_slice("n", "d"), used, wanting("g-0", "g=c", group="g", **MUSTER)]
     scene = Scene(*objects, leaf("g", 1))
@@ -373,7 +373,7 @@ def test_pod_for_which_a_claim_has_no_place_is_placed_when_a_consumer_is_gone(st
 
 
 @pytest.mark.parametrize("strategy", ["complete", "greedy"])
-def test_request_for_all_devices_is_not_allocated_without_a_device_that_cannot_be_judged(strategy):
+def test_request_for_all_devices_needs_each_device_that_cannot_be_judged(strategy):
     selectors = [{"cel": {"expression": "device.attributes['gpu.example'].model == 'a'"}}]
     claim = resource_claim("c", request(allocationMode="All", selectors=selectors))
     slices = device_slice("n", device("a", {"model": "a"}), "b")

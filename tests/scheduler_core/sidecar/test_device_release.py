@@ -58,7 +58,7 @@ def test_reservation_that_is_being_removed_is_made_again_by_the_next_attempt():
     assert ["p"] == [each.pod.name for each in of(Bind, scene.end(of(AllocateClaim, writes)))]
 
 
-def test_pod_is_not_bound_while_the_reservation_that_the_cache_shows_is_being_removed():
+def test_pod_is_not_bound_while_its_cached_reservation_is_being_removed():
     scene = one_device(reserved("c", "other"), wanting("g-0", "g=c", group="g", **MUSTER), leaf("g", 1))
     (before,) = of(AllocateClaim, scene.writes())
     scene.delete("PodGroup", "g")
@@ -86,7 +86,7 @@ def extended(scene: Scene, *more: str) -> Json:
     return resource_claim(name, annotations=annotations, ownerReferences=[owner], **content)
 
 
-def test_claim_for_extended_resources_that_is_being_deleted_is_neither_written_nor_used():
+def test_extended_claim_that_is_being_deleted_is_neither_written_nor_used():
     scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), device_slice("n", "d"), requesting())
     (write,) = of(AllocateExtended, scene.writes())
     scene.put(extended(scene))
@@ -107,7 +107,7 @@ def test_pod_whose_claim_is_refused_keeps_no_devices_of_an_earlier_process():
     assert ["c"] == targets(ReleaseClaim, scene.end([write], WriteOutcome.REFUSED))
 
 
-def test_devices_of_a_write_that_may_have_been_carried_out_are_given_to_no_other_claim_until_it_is_certain():
+def test_devices_of_a_write_with_unknown_result_are_given_to_no_other_claim():
     scene = one_device(resource_claim("c"), wanting("p", "g=c", **MUSTER))
     (write,) = of(AllocateClaim, scene.writes())
     (release,) = of(ReleaseClaim, scene.end([write], WriteOutcome.FAILED))
@@ -122,7 +122,7 @@ def test_devices_of_a_write_that_may_have_been_carried_out_are_given_to_no_other
 
 
 @pytest.mark.parametrize("others", [(), ("unknown",)])
-def test_claim_of_an_unplaced_pod_is_released_unless_it_is_reserved_for_a_consumer_that_is_not_known(others):
+def test_claim_of_an_unplaced_pod_is_released_unless_an_unknown_consumer_has_it(others):
     scene = one_device(resource_claim("c"), wanting("p", "g=c", cpu="9999", **MUSTER))
     scene.put(reserved("c", uid(scene, "p"), *others))
     writes = scene.writes()
@@ -131,7 +131,7 @@ def test_claim_of_an_unplaced_pod_is_released_unless_it_is_reserved_for_a_consum
 
 
 @pytest.mark.parametrize("others", [(), ("unknown",)])
-def test_claim_for_extended_resources_is_deleted_unless_it_is_reserved_for_another_consumer(others):
+def test_claim_for_extended_resources_is_deleted_unless_another_consumer_has_it(others):
     scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), device_slice("n", "d"), requesting(cpu="9999"))
     scene.put(extended(scene, *others))
     assert ([] if others else [extended_claim_name("p", uid(scene, "p"))]) == targets(DeleteExtended, scene.writes())

@@ -58,7 +58,7 @@ def extended_gang(count: int = 3) -> list[Json]:
 
 
 @pytest.mark.parametrize("strategy", ["complete", "greedy"])
-def test_claims_for_extended_resources_are_created_once_wherever_the_process_is_killed(strategy):
+def test_extended_claims_are_created_once_wherever_the_process_is_killed(strategy):
     world = lived(world_of(extended_gang(), Luck(random.Random(0)), strategy), [])
     writes = len(world.written)
     assert 2 == sum(isinstance(each, AllocateExtended) for each in world.written)
@@ -141,7 +141,7 @@ def test_whatever_fails_no_gang_is_half_bound_and_no_device_is_given_twice(data)
     assert set(world.bound.values()) <= {1}
 
 
-def test_devices_that_a_crash_left_allocated_are_released_when_the_gang_cannot_use_them_any_more():
+def test_devices_left_by_a_crash_are_released_when_the_gang_cannot_use_them():
     objects = [*racks({"a": 1, "b": 1}, cpu="1"), device_class(), template(), device_slice("a-0", "d"), device_slice("b-0", "d")]
     world = world_of([*objects, leaf("g", 1), *members("g", 1)], Luck(random.Random(0)))
     run_until(world, lambda: any(map(allocated, world.claims())))

@@ -145,7 +145,7 @@ def publishing(monkeypatch):
         pytest.param(ValueError("half"), ["POST", "GET", "POST"], id="an answer that cannot be read"),
     ],
 )
-def test_a_write_at_a_bad_moment_is_repeated_after_a_look_where_it_may_have_been_carried_out(publishing, failure, want):
+def test_a_write_with_unknown_result_is_repeated_after_a_read(publishing, failure, want):
     server = Server(failure)
 
     assert [WriteOutcome.DONE] == publishing(server).submit(BIND)
@@ -252,7 +252,7 @@ def test_what_waited_long_for_its_turn_is_tried_as_long_as_all_else(publishing):
         pytest.param([OSError("gone"), reply(404)], WriteOutcome.GONE, id="it was looked for and is not there"),
     ],
 )
-def test_what_is_forbidden_to_the_last_was_refused_unless_an_earlier_try_may_have_done_it(publishing, answers, want):
+def test_a_forbidden_write_is_refused_unless_an_earlier_try_may_have_succeeded(publishing, answers, want):
     server = Server(*answers, *[reply(403)] * 1000)
 
     assert [want] == publishing(server).submit(BIND)
@@ -423,7 +423,7 @@ def victims(*names):
 BUDGET = reply(429, retry_after=10.0, causes=("DisruptionBudget",))
 
 
-def test_of_two_refused_evictions_the_first_by_name_is_reported_whichever_answer_comes_first(publishing):
+def test_the_first_refused_eviction_by_name_is_reported_in_any_order_of_answers(publishing):
     ((refused, _),) = rehearsed(publishing(Server(BUDGET, BUDGET)), *victims("c", "a"))
     assert "a" == refused.pod.name
 

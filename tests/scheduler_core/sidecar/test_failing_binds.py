@@ -39,7 +39,7 @@ def explained(scene: Scene, name: str = "g") -> Any:
     return result
 
 
-def test_binds_that_are_retried_for_a_second_are_reported_once_with_the_answer_of_the_api_server():
+def test_binds_retried_for_a_second_are_reported_once_with_the_api_servers_answer():
     scene, binds = binding()
     fail_first(scene, binds)
     assert [] == scene.wait(0.75)

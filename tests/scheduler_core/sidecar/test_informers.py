@@ -234,7 +234,7 @@ def discovery(_, path, __):
     return 200, {}, {"resources": [{"name": each} for each in SERVED[path]]}
 
 
-def test_each_kind_is_found_in_the_best_version_and_its_path_is_known_before_it_is_watched():
+def test_each_kind_has_its_best_version_and_path_before_it_is_watched():
     with serving(discovery) as (_, api):
         watching = Watching(api)
         found = {kind: watcher._find() for kind, watcher in watching.watchers.items()}

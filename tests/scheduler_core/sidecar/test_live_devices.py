@@ -320,7 +320,7 @@ def test_a_pod_that_is_assumed_to_run_keeps_its_devices_in_the_rows():
     assert {name: (devices, [1])} == of_cache(scene.store)["rows"]
 
 
-def test_a_claim_of_another_pod_is_releasable_only_until_the_pod_that_waits_for_it_is_assumed_to_run():
+def test_a_claim_is_releasable_until_the_pod_that_awaits_it_is_assumed():
     gpus = device_slice("n0", device("d0"), device("d1"))
     held = resource_claim("c", devices=["gpu=n0/d0"], users=["r"], nodes=only_on("n0"))
     running = wanting("r", "e=c")
@@ -436,7 +436,7 @@ def test_modules_of_these_tests_are_those_that_both_use():
     assert live_devices.Counting is interchangeable.Counting
 
 
-def test_pod_is_counted_once_when_the_allocation_of_a_claim_changes_how_the_devices_of_the_other_one_are_found():
+def test_pod_is_counted_once_when_an_allocation_changes_how_other_devices_count():
     """One claim is counted by node once the other one, whose device is chosen, is allocated; the row exists for another pod."""
     picked = resource_claim("picked", request())
     picked["spec"] = claim_spec(request(), constraints=[{"requests": ["gpu"], "matchAttribute": "x/numa"}])

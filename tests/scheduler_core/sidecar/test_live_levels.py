@@ -89,7 +89,7 @@ class Changes:
 
 
 @pytest.mark.parametrize("seed", range(sampled(200, share=10)))
-def test_after_each_change_levels_problems_and_decisions_are_those_of_a_loaded_snapshot(seed):
+def test_after_each_change_levels_and_decisions_are_those_of_a_loaded_snapshot(seed):
     changes, options = Changes(seed), CycleOptions(strategy=("complete", "greedy")[seed % 2])
     for _ in range(10):
         changes.step()

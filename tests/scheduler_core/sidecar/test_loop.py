@@ -327,7 +327,7 @@ def test_waiting_is_reported_by_kind_with_its_time_and_its_reason(clock):
     assert None is turning.figure('muster_term_wait_seconds{kind="Pod"}', None)
 
 
-def test_a_term_that_ends_before_it_began_waits_no_more_and_the_next_reads_versions_of_its_own():
+def test_a_term_that_ends_before_it_begins_stops_waiting_and_the_next_reads_anew():
     turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), late=("Pod",))
     turning.leading = 1
     turning.turn()
@@ -346,7 +346,7 @@ def test_a_term_that_ends_before_it_began_waits_no_more_and_the_next_reads_versi
     assert [BIND] == turning.publisher.written
 
 
-def test_a_kind_that_is_not_listed_holds_up_only_its_own_roots_until_an_outdated_list_comes():
+def test_an_unlisted_kind_delays_only_its_own_roots_until_a_list_arrives():
     turning = Turning(leads=False, scheduler=Planner(), synced=False, late=("PersistentVolume",), reads=Reads(schedules=True))
     for kind in KINDS:
         if kind not in ON_DEMAND:
@@ -399,7 +399,7 @@ def test_who_leads_from_the_start_waits_for_nobody():
     assert ([BIND], []) == (turning.publisher.written, turning.scheduler.calls)
 
 
-def test_new_leader_looks_once_for_claims_of_an_earlier_process_unless_all_are_watched(clock):
+def test_new_leader_lists_claims_of_an_earlier_process_once_unless_watched(clock):
     turning = Turning(leads=False, scheduler=Planner(), synced=False, reads=Reads(schedules=True))
     for kind in KINDS:
         if kind not in ON_DEMAND:
@@ -435,7 +435,7 @@ def test_who_leads_again_judges_all_anew(clock):
     assert (["restart"] * 2, 2) == (turning.scheduler.calls, turning.keeping.restarts)
 
 
-def test_what_is_decided_bears_the_term_that_it_was_decided_in_though_that_ends_meanwhile(clock):
+def test_a_decision_has_the_term_in_which_it_was_made(clock):
     planner = Planner(attempt(BIND))
     turning = Turning(scheduler=planner, keeping=Keeping(TELL))
     turning.leading = 3

@@ -340,7 +340,7 @@ def test_root_with_a_plan_waits_for_its_victims(under_way, left, now, want):
     assert (over, over) == (not isinstance(here.entity.state, PreemptionProposed | Preempting), G not in here.queue.entities.plans)
 
 
-def test_plan_that_was_proposed_for_too_long_holds_nothing_any_more_and_one_that_is_under_way_does():
+def test_plan_proposed_for_too_long_holds_no_capacity_unless_it_is_under_way():
     for under_way in (False, True):
         here = room(plan_seconds=600.0)
         here.plans(under_way=under_way)
@@ -544,7 +544,7 @@ def test_unschedulable_root_is_attempted_after_an_event_that_could_help_it():
     assert (Active, False) == (here.state, G in here.queue.entities.unschedulable)
 
 
-def test_parked_root_is_woken_early_without_being_tried_where_it_is_not_time_to_try_it():
+def test_unschedulable_root_is_woken_early_without_an_attempt_before_its_time():
     here = room(partial_seconds=30.0)
     here.parks(NO_HINT)
     here.looks(hint=False)

@@ -132,7 +132,7 @@ def test_a_shape_that_is_swept_up_and_comes_again_still_speaks():
     live.come("shy", SHY, 0)
     live.go("shy")
     live.affinity.sweep({QUIET})
-    assert {} == live.affinity._has_terms_by_shape
+    assert {} == live.affinity._terms_by_shape
     live.come("shy", SHY, 0)
 
     assert {1, 2} == live.free()

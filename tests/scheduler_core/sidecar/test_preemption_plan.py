@@ -323,7 +323,7 @@ def test_nomination_that_the_watch_shows_is_not_written_again():
     assert [] == [*scarce.preempting.nominate(plan.nominations, {"default/g-1": "n1"})]
 
 
-def test_nomination_that_is_being_taken_back_is_written_again_although_the_watch_still_shows_it():
+def test_nomination_in_removal_is_written_again_although_the_watch_shows_it():
     scarce = Scarce(pod("g-0", "g", nominated="n1", priority=10, **MUSTER))
     scarce.assumed.assume_nomination(scarce.store.usage.pods.pods["default/g-0"].ref, "")
     plan = scarce.plan()
@@ -332,13 +332,13 @@ def test_nomination_that_is_being_taken_back_is_written_again_although_the_watch
     assert BOTH == scarce.nominated()
 
 
-def test_capacity_of_pods_that_terminate_anyway_is_reserved_and_the_nominations_written(scarce):
+def test_capacity_of_terminating_pods_is_reserved_and_nominations_are_written(scarce):
     scarce.happens(pod("g-1", "g", nominated="n1", priority=10, **MUSTER))
     assert ["g-0"] == [write.pod.name for write in scarce.preempting.hold(decision())]
     assert BOTH == scarce.nominated()
 
 
-def test_decisions_of_the_same_cycle_leave_a_plan_proved_and_those_of_a_later_one_do_not(scarce):
+def test_a_plan_stays_proved_in_its_cycle_only(scarce):
     before = scarce.store.reporter.change_count
     plan = scarce.plan("low-0")
     scarce.plan("low-1", nominated={})

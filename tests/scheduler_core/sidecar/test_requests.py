@@ -78,7 +78,7 @@ def gated(*gates, version="7"):
         pytest.param(["x", GATE, "y"], [{"name": "x"}, {"name": "y"}], id="ours between others"),
     ],
 )
-def test_a_gated_pod_is_pinned_annotated_and_ungated_in_one_request_if_its_uid_matches(gates, left):
+def test_a_gated_pod_with_the_right_uid_is_pinned_and_ungated_in_one_request(gates, left):
     request = requests.ungate(Ungate(POD, "n1", "host-1"), gated(*gates), PATHS)
 
     assert ("PATCH", "/api/v1/namespaces/a/pods/p", MERGE_PATCH) == (request.method, request.path, request.content_type)

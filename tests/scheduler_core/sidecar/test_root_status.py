@@ -208,7 +208,7 @@ def test_member_that_carries_a_mark_and_is_not_pinned_is_not_taken_back():
     assert ["g-0"] == names(got.placed)
 
 
-def test_beside_pods_that_our_gate_holds_those_of_our_scheduler_are_placed_too_and_others_are_held():
+def test_pods_of_our_scheduler_are_placed_beside_gated_pods_and_others_are_held():
     gated = pod("g-0", "g", schedulingGates=[{"name": GATE}])
     got = found(leaf("g", 2), gated, pod("g-1", "g", **OURS), pod("g-2", "g"), whose=OurPods("muster", ungates=True))
     assert (["g-0", "g-1"], {"default/g-2"}) == (names(got.to_place), set(got.excluded))

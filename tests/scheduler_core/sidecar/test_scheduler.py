@@ -155,7 +155,7 @@ def test_bound_pods_use_resources_before_the_watch_shows_them():
     assert {} == nodes_of(scene.writes())
 
 
-def test_while_many_binds_are_under_way_no_more_are_begun_and_the_most_urgent_are_the_next():
+def test_no_cycle_starts_while_many_binds_are_in_flight_and_urgent_ones_are_next():
     scene = Scene(node("n1", cpu="16"), *gang("a", 3), *gang("b", 3), *gang("c", 1), max_binds_in_flight=4, batch_roots=1)
     binds = of(Bind, scene.writes())
     assert {"a-0", "a-1", "a-2", "b-0", "b-1", "b-2"} == {*nodes_of(binds)}
@@ -264,7 +264,7 @@ def test_root_that_failed_is_left_alone_until_something_could_help_it():
         pytest.param(lambda scene: scene.delete("Node", "n1") or scene.put(node("n1", cpu="4")), id="a node that came again"),
     ],
 )
-def test_root_is_tried_again_when_something_could_help_it_and_not_before_its_back_off(change):
+def test_root_is_retried_when_a_change_could_help_and_not_before_its_backoff(change):
     scene = Scene(node("n1", cpu="3"), pod("filler", on="n1", cpu="2"), *gang("g", 2))
     assert {} == nodes_of(scene.writes())
     change(scene)
@@ -301,7 +301,7 @@ def test_bind_that_is_refused_is_made_elsewhere_and_the_rest_stays():
     assert TRUE == said(scene.end(of(Bind, again)))
 
 
-def test_bind_with_unknown_outcome_is_repeated_on_the_same_node_and_keeps_its_resources():
+def test_bind_with_unknown_result_is_repeated_on_its_node_and_keeps_resources():
     scene = Scene(node("n1", cpu="1"), node("n2", cpu="1"), *gang("g", 2))
     binds = of(Bind, scene.writes())
     assert [] == of(Bind, scene.end(binds, WriteOutcome.FAILED))
@@ -363,7 +363,7 @@ def test_pods_that_another_scheduler_has_bound_are_not_taken_back():
     assert [] == scene.wait(1000) + scene.wait(1000)
 
 
-def test_gang_that_lost_a_member_before_it_was_complete_waits_for_another_before_it_is_undone():
+def test_incomplete_gang_that_lost_a_member_waits_for_another_before_it_is_undone():
     scene = Scene(node("n1"), *gang("g", 2), partial_seconds=30.0)
     binds = of(Bind, scene.writes())
     scene.delete("Pod", "g-1")
@@ -422,7 +422,7 @@ def test_gang_that_was_bound_whole_before_a_restart_is_recorded_as_placed():
     assert [] == scene.wait(1000)
 
 
-def test_gang_on_a_node_that_went_and_came_back_while_it_was_bound_is_recorded_as_placed():
+def test_gang_on_a_node_that_returned_during_binding_is_recorded_as_placed():
     scene = Scene(node("n1"), *gang("g", 2))
     binds = of(Bind, scene.writes())
     scene.put(*(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
@@ -432,7 +432,7 @@ def test_gang_on_a_node_that_went_and_came_back_while_it_was_bound_is_recorded_a
     assert TRUE == said(scene.writes())
 
 
-def test_member_that_came_while_the_node_of_the_others_was_away_is_placed_when_it_is_back():
+def test_member_that_came_while_the_others_node_was_away_is_placed_on_return():
     scene = Scene(node("n1"), *gang("g", 2))
     scene.end(of(Bind, scene.writes()))
     scene.put(*(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
@@ -649,7 +649,7 @@ def test_plan_of_a_root_that_is_gone_evicts_nobody():
     assert [] == scene.approve()
 
 
-def test_plan_that_would_break_a_budget_is_not_made_and_tried_again_when_the_budget_allows_it():
+def test_plan_that_breaks_a_budget_is_retried_when_the_budget_allows_it():
     labels = {"app": "low"}
     budget = {
         "apiVersion": "policy/v1",
@@ -784,7 +784,7 @@ def test_cycle_ends_when_its_time_is_spent_and_the_rest_keeps_its_turn():
 
 
 @pytest.mark.parametrize("strategy", ["greedy", "complete"])
-def test_victims_leave_for_the_group_that_is_then_placed_and_not_for_its_sibling_that_cannot_be(strategy):
+def test_victims_are_evicted_for_the_group_that_is_placed_and_not_its_sibling(strategy):
     below = [leaf("a", 2, parent="top", priority=10), leaf("b", 1, parent="top", priority=10)]
     members = [*pods("a", 2, priority=10, **MUSTER), *pods("b", 1, priority=10, **MUSTER)]
     tree = (composite("top", 1, priority=10), *below, *members)
@@ -818,7 +818,7 @@ def test_bind_of_which_nothing_is_known_is_not_repeated_to_a_node_that_is_gone()
     assert {"g-1": spare} == nodes_of(scene.wait(20))
 
 
-def test_rest_of_a_gang_of_our_own_scheduler_follows_where_a_crash_left_the_first_open():
+def test_rest_of_our_own_gang_follows_where_a_crash_left_the_first_ungated():
     first = pod("g-0", "g", nodeSelector={HOST: "b-0"}, **MUSTER)
     first["metadata"]["annotations"] = {GATE: "b-0"}
     scene = Scene(*racks({"a": 2, "b": 2}, cpu="1"), leaf("g", 2, key="rack"), first, pod("g-1", "g", **GATED, **MUSTER), ungate=True)
@@ -889,7 +889,7 @@ def test_a_pod_that_needs_devices_is_not_bound(waiting: Json, message: str) -> N
     ("options", "want"),
     [
         pytest.param({}, ["r0", "r0", "r1", "r1"], id="rank order"),
-        pytest.param({"rank_order": "off"}, ["r0", "r1", "r0", "r1"], id="off"),
+        pytest.param({"rank_order": False}, ["r0", "r1", "r0", "r1"], id="off"),
         pytest.param({"strategy": "greedy"}, ["r0", "r1", "r0", "r1"], id="greedy"),
     ],
 )

@@ -8,25 +8,17 @@ from scheduler_core.sidecar.controllers.pending_writes import RETRY_SECONDS
 from scheduler_core.sidecar.controllers.validity import MAX_SETTLE_FACTOR, SETTLE_SECONDS, VALID, Validity
 from scheduler_core.sidecar.writes import RecordEvent, SetCondition
 from scheduler_core.wording.pre_enqueue_words import INVALID
+from tests import builders
 from validators.gates import Gates
 
 SINCE = "2026-01-01T00:00:00Z"
 
 
 def group(name, parent="", kind="PodGroup", conditions=(), policy="basic"):
-    version = "v1alpha3"
-    spec = {"schedulingPolicy": {"basic": {}} if policy == "basic" else {"gang": {"minCount": 1}}}
-    spec["workloadRef"] = {"workloadName": "w", "templateName": "t"}
-    if parent:
-        spec["parentCompositePodGroupName"] = parent
-    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
-    return {
-        "apiVersion": f"scheduling.k8s.io/{version}",
-        "kind": kind,
-        "metadata": metadata,
-        "spec": spec,
-        "status": {"conditions": list(conditions)},
-    }
+    minimum = 0 if policy == "basic" else 1
+    reference = {"workloadName": "w", "templateName": "t"}
+    made = builders.group(kind, name, minimum, parent=parent, metadata={"uid": f"uid-{name}"}, workloadRef=reference)
+    return made | {"status": {"conditions": list(conditions)}}
 
 
 def composite(name, parent="", **more):
@@ -120,7 +112,7 @@ def told(objects):
     return objects
 
 
-def test_a_tree_is_neither_reported_nor_taken_back_while_objects_are_missing_that_decide():
+def test_a_tree_is_neither_reported_nor_cleared_while_objects_are_missing():
     validity = Validity(Gates())
     held = {"postponed": lambda tree: "a" in {each.group.metadata.name for each in tree.nodes}}
     assert () == validity.reconcile(trees(*circle()), 0.0, **held).writes

@@ -151,7 +151,7 @@ def placed(world: VolumeWorld) -> bool:
     return bool(world.server.objects["Pod", "default", "g-0"]["spec"].get("nodeName"))
 
 
-def test_root_without_namespace_selectors_is_not_tried_again_after_a_namespace_changed():
+def test_root_without_namespace_selectors_is_not_retried_after_a_namespace_changed():
     world = VolumeWorld([NODE, pod("g-0", "g", cpu="100"), leaf("g", 1), namespace("other")], LASTING, Luck(random.Random(0)))
     world.run(100)
     attempts = next(iter(world.scheduler._queue.entities.by_root.values())).attempts

@@ -90,7 +90,7 @@ def test_whatever_fails_no_gang_is_half_bound_and_no_volume_is_bound_twice(data)
     assert set(world.bound.values()) <= {1}
 
 
-def test_selected_node_that_nobody_acted_on_is_taken_back_when_the_gang_must_go_elsewhere():
+def test_unused_selected_node_is_removed_when_the_gang_must_go_elsewhere():
     objects = [*racks({"a": 1, "b": 1}, cpu="1"), *storage_classes(), leaf("g", 1), *with_claims([pod("g-0", "g")], DYNAMIC)]
     world = world_of(objects, Luck(random.Random(0)))
     world.provisioning = False

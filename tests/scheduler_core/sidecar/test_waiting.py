@@ -156,7 +156,7 @@ LOST = (
 )
 
 
-def test_a_gang_that_lost_a_pod_while_it_was_bound_says_at_once_until_when_it_waits_and_what_happens_then():
+def test_a_gang_that_loses_a_pod_while_binding_reports_how_long_it_waits():
     scene = partial()
     writes = scene.writes()
     assert {"g": LOST} == reports(writes)
@@ -292,7 +292,7 @@ def test_a_group_that_loses_all_its_pods_reports_it_once(group):
     assert ([], 0) == (scene.wait(1000), sum(scene.scheduler.counts().values()))
 
 
-def test_an_unschedulable_gang_or_one_whose_binds_failed_that_loses_all_its_pods_waits():
+def test_a_failed_gang_that_loses_all_its_pods_waits():
     for cpu, outcome in (("1", WriteOutcome.DONE), ("9", WriteOutcome.REFUSED)):
         scene = Scene(node("n1", cpu=cpu), *gang("g", 2))
         scene.end(scene.writes(), outcome)

@@ -106,7 +106,7 @@ def test_event_on_the_pod_reports_a_bind(outcome, want):
     assert ["binding default/g-0 to n1 failed: so it is"] * want == [each.message for each in events]
 
 
-def test_bind_of_which_nothing_is_known_is_repeated_after_its_back_off_and_as_often_as_it_takes():
+def test_bind_without_a_result_is_repeated_after_each_backoff():
     scene, binds = flying()
     for seconds in (1.0, 2.0, 4.0):
         scene.end(binds, WriteOutcome.FAILED)
@@ -360,7 +360,7 @@ def test_nobody_is_evicted_before_all_nominations_are_written():
 
 
 @pytest.mark.parametrize("outcome", NOT_DONE)
-def test_plan_whose_nomination_could_not_be_written_evicts_nobody_and_is_made_again_later(outcome):
+def test_plan_without_a_written_nomination_evicts_no_pod_and_is_made_again(outcome):
     scene = Crowded()
     plan = scene.plan()
     first, last = scene.scheduler.approve(G, scene.now)
@@ -403,7 +403,7 @@ def test_plan_behind_one_that_is_gone_is_not_left_waiting():
     assert [*again.plan] == of(Evict, scene.approve(second))
 
 
-def test_pod_whose_bind_fails_keeps_the_capacity_of_the_victims_where_it_was_to_be_bound():
+def test_pod_whose_bind_fails_keeps_the_capacity_that_its_victims_freed():
     scene = Crowded(node("n2", cpu="4"), pod("full", cpu="4", on="n2", priority=20))
     victims = [write.pod.name for write in scene.plan()]
     scene.end(scene.approve())
@@ -513,7 +513,7 @@ def test_eviction_that_fails_when_its_root_is_gone_leaves_the_victim_where_it_is
 
 
 @pytest.mark.parametrize("outcome", OPEN)
-def test_eviction_of_before_a_restart_leaves_a_plan_that_is_proposed_since_to_be_proved_again(outcome):
+def test_eviction_before_a_restart_requires_a_new_proof_of_the_plan(outcome):
     scene, evictions = under_way()
     scene.scheduler.restart()
     plan = scene.plan()
@@ -574,7 +574,7 @@ def test_deletion_of_a_pod_that_is_gone_by_then_is_nothing():
     assert [] == scene.end(removals, WriteOutcome.FAILED)
 
 
-def test_gang_that_is_undone_is_left_alone_for_a_while_and_its_failures_count_no_more():
+def test_undone_gang_is_left_alone_for_a_while_and_its_failures_are_reset():
     scene = Scene(node("n1"), *gang("g", 2), max_bind_failures=3)
     scene.put(bound(pod("g-0", "g", **MUSTER), "n1"))
     removals: list[Any] = []

@@ -12,6 +12,7 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.remedies.remedies import advise
+from tests import builders
 
 ZONE, RACK = "zone", "rack"
 COMPLETE = CycleOptions(strategy="complete")
@@ -19,37 +20,20 @@ Objects = list[dict[str, Any]]
 
 
 def node(name: str, rack: str = "r1", cpu: int = 4, **spec: Any) -> dict[str, Any]:
-    labels = {"kubernetes.io/hostname": name, ZONE: "z1", RACK: rack}
-    allocatable = {"cpu": str(cpu), "memory": "64Gi", "pods": "110"}
-    metadata = {"name": name, "labels": labels}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": {"allocatable": allocatable}}
+    return builders.node(name, cpu, "64Gi", labels={ZONE: "z1", RACK: rack}, **spec)
 
 
 def pod(name: str, group: str = "", on: str = "", cpu: int = 2, owner: str = "", **spec: Any) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"name": name, "namespace": "default"}
-    if owner:
-        metadata["ownerReferences"] = [{"kind": owner, "name": "o"}]
-    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": str(cpu)}}}], **spec}
-    spec |= {"schedulingGroup": {"podGroupName": group}} if group else {}
-    spec |= {"nodeName": on} if on else {}
-    status = {"phase": "Running" if on else "Pending"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+    metadata = {"ownerReferences": [{"kind": owner, "name": "o"}]} if owner else {}
+    return builders.pod(name, group, cpu, on=on, metadata=metadata, **spec)
 
 
 def gang(name: str, minimum: int, key: str = RACK, *, parent: str = "", template: str = "t", **spec: Any) -> dict[str, Any]:
-    return _group("PodGroup", name, {"minCount": minimum}, key, parent, template, spec)
+    return builders.pod_group(name, minimum, key, parent, workloadRef={"workloadName": "w", "templateName": template}, **spec)
 
 
 def tree(name: str, minimum: int, key: str = "", *, template: str = "top", **spec: Any) -> dict[str, Any]:
-    return _group("CompositePodGroup", name, {"minGroupCount": minimum}, key, "", template, spec)
-
-
-def _group(kind: str, name: str, policy: Any, key: str, parent: str, template: str, spec: dict[str, Any]) -> dict[str, Any]:
-    spec = {"schedulingPolicy": {"gang": policy}, "workloadRef": {"workloadName": "w", "templateName": template}, **spec}
-    spec |= {"schedulingConstraints": {"topology": [{"key": key}]}} if key else {}
-    spec |= {"parentCompositePodGroupName": parent} if parent else {}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": metadata, "spec": spec}
+    return builders.composite_pod_group(name, minimum, key, workloadRef={"workloadName": "w", "templateName": template}, **spec)
 
 
 def waiting(group: str, count: int, **spec: Any) -> Objects:

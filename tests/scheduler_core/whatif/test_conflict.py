@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.cluster.load import load
+from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.whatif.edits.edits import Lowered, Widened
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.conflict import find_conflict
@@ -13,6 +14,7 @@ from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
 from scheduler_core.wording.constraints import constraint_text
 from tests.scheduler_core.cp_sat import corpus
+from tests.scheduler_core.plugins.device_objects import device_class, template
 from tests.scheduler_core.whatif.cluster import COMPLETE, ZONE, decided, gang, node, not_placed, pod, tree, waiting
 
 TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]
@@ -43,13 +45,21 @@ SITUATIONS = {
         [node("a1", taints=[TAINT]), gang("g", 1), *waiting("g", 1)],
         ("taint team=a:NoSchedule is not tolerated by the pods of PodGroup default/g",),
     ),
+    "two taints of one node, of which the cause names the first": (
+        [node("a1", taints=[TAINT, {**TAINT, "key": "zone"}]), gang("g", 1), *waiting("g", 1)],
+        ("taint team=a:NoSchedule is not tolerated by the pods of PodGroup default/g",),
+    ),
+    "two taints of one node in another order": (
+        [node("a1", taints=[{**TAINT, "key": "zone"}, TAINT]), gang("g", 1), *waiting("g", 1)],
+        ("taint zone=a:NoSchedule is not tolerated by the pods of PodGroup default/g",),
+    ),
     "pods that run": (
         [node("a1"), pod("r", on="a1"), gang("g", 2, ""), *waiting("g", 2)],
         (demands("g", 2), "running pods keep their nodes"),
     ),
     "a sibling that needs the same rack": (
         [node("a1"), tree("t", 2), *children("x", "y")],
-        (demands("x", 2), "CompositePodGroup default/t needs 2 groups", "PodGroup default/y also takes capacity"),
+        (demands("y", 2), "CompositePodGroup default/t needs 2 groups", "PodGroup default/x also takes capacity"),
     ),
     "one child too large, whatever the others take": (
         [*TWO_RACKS, tree("t", 2), *children("x", minimum=6), *children("y", minimum=1)],
@@ -74,6 +84,18 @@ SITUATIONS = {
 def test_what_cannot_hold_together_is_reported(objects, want):
     (root,) = {each.root.name for each in not_placed(objects)} & {"g", "t"}
     assert sorted(want) == sorted(conflict_of(objects, root))
+
+
+def test_an_ignored_claim_is_no_constraint_of_changed_pods():
+    claims = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}]}
+    pods = waiting("g", 2, nodeSelector={"disk": "ssd"}, **claims)
+    objects = [node("a1"), device_class(), template(), gang("g", 2), *pods]
+    options = CycleOptions(strategy="complete", ignore=frozenset({"spec.resourceClaims"}))
+    (decision,) = not_placed(objects, options)
+
+    advice = advise(objects, load(objects), decision, options)
+    assert ["node selector of the pods of PodGroup default/g applies"] == [constraint_text(each) for each in advice.conflict]
+    assert 1 == len(advice.remedies)
 
 
 def test_it_is_minimal():

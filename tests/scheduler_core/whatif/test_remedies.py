@@ -22,6 +22,7 @@ from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, 
 from tests.scheduler_core.whatif.contested import contested, cordoned
 
 TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
+OLD = {"key": "old", "effect": "NoExecute"}
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]
 
@@ -58,6 +59,18 @@ SITUATIONS = {
     "one rack is cordoned, the other too small": (
         [node("a1"), node("b1", "r2", unschedulable=True), node("b2", "r2", unschedulable=True), gang("g", 4), *waiting("g", 4)],
         "2 nodes uncordoned: b1 and b2",
+    ),
+    "a node is cordoned and has taints": (
+        [node("a1", unschedulable=True, taints=[TAINT, CORDON, OLD]), gang("g", 2), *waiting("g", 2)],
+        "taints team=a:NoSchedule and old:NoExecute tolerated by the pods of PodGroup default/g, and node a1 uncordoned",
+    ),
+    "a node is cordoned and has taints, and another change helps": (
+        [node("a1", cpu=2), node("a2", unschedulable=True, taints=[TAINT]), gang("g", 3), *waiting("g", 3)],
+        "taint team=a:NoSchedule tolerated by the pods of PodGroup default/g, and node a2 uncordoned",
+    ),
+    "a node has three taints": (
+        [node("a1", taints=[TAINT, OLD, {**OLD, "key": "new"}]), gang("g", 2), *waiting("g", 2)],
+        "taints team=a:NoSchedule, old:NoExecute and new:NoExecute tolerated by the pods of PodGroup default/g",
     ),
     "a larger cordoned node does not help": (
         [
@@ -145,6 +158,12 @@ def test_a_node_that_an_earlier_root_takes_is_uncordoned_too():
 def test_a_cordoned_node_that_is_not_ready_is_left_alone():
     broken = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     objects = [node("a1"), node("a2", unschedulable=True, taints=[broken]), gang("g", 4), *waiting("g", 4)]
+    assert not [each for each in helped(objects) if "uncordoned" in each]
+
+
+def test_a_cordoned_node_whose_machine_fails_is_not_uncordoned_for_its_other_taints():
+    broken = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    objects = [node("a1"), node("a2", unschedulable=True, taints=[TAINT, broken]), gang("g", 4), *waiting("g", 4)]
     assert not [each for each in helped(objects) if "uncordoned" in each]
 
 

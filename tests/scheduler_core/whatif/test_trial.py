@@ -145,6 +145,54 @@ def test_the_same_with_promises_that_outlast_the_turn_of_their_pods():
     assert hold_against_the_truth([*placed, pod("low", on="a1", cpu=3), gang("g", 3, ""), *waiting("g", 3, cpu=1)]) > 0
 
 
+def prepared_trial(objects: Objects, options: CycleOptions = COMPLETE) -> tuple[Trial, Subject]:
+    """Return a trial for the only root that is not placed."""
+    snapshot = load(objects)
+    (decision,) = not_placed(objects, options)
+    subject = Subject.from_snapshot(snapshot, decision.root)
+    return Trial(snapshot, options, subject, Book(objects)), subject
+
+
+def test_the_second_change_of_a_pod_is_made_on_top_of_the_first():
+    objects = [node("a1", taints=[{"key": "t", "effect": "NoSchedule"}]), gang("g", 2), *waiting("g", 2, nodeSelector={"disk": "ssd"})]
+    trial, subject = prepared_trial(objects)
+    tolerated, unselected = candidates.relaxations(trial.cluster.base, subject)
+
+    assert [None, None] == [trial.placed(tolerated), trial.placed(unselected)]
+    assert [("default/g-0", "a1"), ("default/g-1", "a1")] == trial.placed(Both(tolerated, unselected))
+
+
+def test_pods_are_alike_only_if_their_gates_are_too():
+    held_back = pod("g-2", "g", nodeSelector={"disk": "ssd"}, schedulingGates=[{"name": "later"}])
+    objects = [node("a1", cpu=8), gang("g", 3), *waiting("g", 2, nodeSelector={"disk": "ssd"}), held_back]
+    trial, subject = prepared_trial(objects)
+    unselected, ungated = candidates.relaxations(trial.cluster.base, subject)
+
+    assert [None, None] == [trial.placed(unselected), trial.placed(ungated)]
+    assert 3 == len(trial.placed(Both(unselected, ungated)))
+
+
+@pytest.mark.parametrize("spec", [{}, RELATED["pods that must not be together"]], ids=["pods alone", "pods with rules about others"])
+def test_pods_of_other_roots_leave_before_and_after_nodes_are_added(spec):
+    """An added node sorts between the others, so that the indices of nodes change."""
+
+    def labelled(each):
+        return {**each, "metadata": {**each["metadata"], "labels": {"a": "b"}}}
+
+    running = [labelled(pod("r", on="a2", cpu=4)), labelled(pod("s", on="a1", cpu=2))]
+    objects = [node("a1"), node("a2"), *running, gang("g", 3, ""), *map(labelled, waiting("g", 4, cpu=4, **spec))]
+    trial, subject = prepared_trial(objects)
+    capacity = PresentCapacity(trial.cluster.base, subject, Book(objects))
+    more = next(kind for area in capacity.areas(1) for kind in kinds(capacity, area)).more(1)
+    leaving, all_pods = Evicted((Name("Pod", "default", "r"),), ("default/r",)), Lowered(subject.groups[0].name, 3, 4)
+
+    for first, second, third in ((more, more, leaving), (more, leaving, more), (leaving, more, more)):
+        assert trial.placed(Both(first, second)) is None
+        assert 3 == len(trial.placed(Both(Both(first, second), third)))
+        # There is no capacity for one more.
+        assert trial.placed(Both(Both(Both(first, second), third), all_pods)) is None
+
+
 def test_what_is_tried_leaves_no_trace():
     objects = [node("a1"), node("a2"), pod("r", on="a1", cpu=3), gang("g", 2), *waiting("g", 2, cpu=4)]
     snapshot = load(objects)

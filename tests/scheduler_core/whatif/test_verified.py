@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from kubeapi.nodes import Taint
 from scheduler_core.cluster.load import load
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.edits.raw_objects import net_changes
+from scheduler_core.whatif.edits.edits import Both, Lowered
+from scheduler_core.whatif.edits.pod_edits import tolerating
+from scheduler_core.whatif.edits.raw_objects import Book, net_changes
+from scheduler_core.whatif.remedies.conflict import Conflict
+from scheduler_core.whatif.remedies.verified import Finding
+from scheduler_core.whatif.trial.subject import Subject
+from scheduler_core.whatif.trial.trial import Trial
 from scheduler_core.wording.changes import remedy_text
 from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, remedies, tree, waiting
 
@@ -39,7 +46,7 @@ SITUATIONS = {
     "groups of one template are confined": (
         trees_of_one_template(3),
         Status.UNRESOLVABLE,
-        "topology constraint of PodGroup default/x and PodGroup default/y widened from rack to zone (zone)",
+        "topology constraints of PodGroup default/x and PodGroup default/y widened from rack to zone (zone)",
     ),
 }
 
@@ -53,3 +60,26 @@ def test_a_change_that_two_ways_lead_to_is_reported_once_and_of_all_its_groups(o
     assert status is decision.status
     assert [own] == [each for each in result if net_changes(each.steps) == net_changes(own.steps)]
     assert decided(after(objects, own.steps))[decision.root].status is Status.SUCCESS
+
+
+def test_a_change_that_makes_all_of_another_one_is_no_remedy():
+    host = "kubernetes.io/hostname"
+    groups = [each for name, pods in (("x", 1), ("y", 3)) for each in (gang(name, pods, host, parent="t"), *waiting(name, pods))]
+    objects = [*(node(f"{rack}-{number}", rack) for rack in ("r1", "r2") for number in range(2)), tree("t", 2, RACK), *groups]
+    (decision,) = not_placed(objects)
+    found = [*map(remedy_text, remedies(objects, load(objects), decision, COMPLETE))]
+
+    assert "topology constraint of PodGroup default/y widened from node to rack (rack)" in found
+    assert not [each for each in found if "PodGroup default/x" in each]
+
+
+def test_a_combination_with_a_change_that_works_alone_is_no_remedy():
+    objects = [node("a1"), gang("g", 3), *waiting("g", 3)]
+    (decision,) = not_placed(objects)
+    subject = Subject.from_snapshot(load(objects), decision.root)
+    finding = Finding(Trial(load(objects), COMPLETE, subject, Book(objects)), subject, why=Conflict())
+    lowered, toleration = Lowered(decision.root, 3, 2), tolerating(["default/g-0"], Taint("a", "NoSchedule"), decision.root)
+    for edit in (Both(toleration, Both(toleration, lowered)), lowered):
+        assert finding.keep_if_verified(edit)
+
+    assert [lowered] == [edit for edit, _ in finding.verified_edits()]

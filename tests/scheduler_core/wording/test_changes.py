@@ -40,9 +40,12 @@ CHANGES: list[tuple[Change, str]] = [
     ),
     (
         changes.WidenedTopology((GROUP, OTHER), "topology.example/rack", "zone"),
-        "topology constraint of PodGroup ml/a and PodGroup ml/a-b widened from rack to zone (zone)",
+        "topology constraints of PodGroup ml/a and PodGroup ml/a-b widened from rack to zone (zone)",
     ),
-    (changes.DroppedTopology(("zone", "rack"), (GROUP,)), "topology constraint zone and rack of PodGroup ml/a dropped"),
+    (changes.WidenedTopology((GROUP,), "rack", "zone"), "topology constraint of PodGroup ml/a widened from rack to zone (zone)"),
+    (changes.DroppedTopology(("zone", "rack"), (GROUP,)), "topology constraints zone and rack of PodGroup ml/a dropped"),
+    (changes.DroppedTopology(("rack",), (GROUP, OTHER)), "topology constraints rack of PodGroup ml/a and PodGroup ml/a-b dropped"),
+    (changes.DroppedTopology(("rack",), (GROUP,)), "topology constraint rack of PodGroup ml/a dropped"),
     (MOVED, "1 running pod moved: ml/p from n1 to n2"),
     (changes.EvictedUnits(3, (GROUP, POD)), "PodGroup ml/a and Pod ml/p evicted (3 running pods)"),
     (changes.UncordonedNodes(("n1",)), "node n1 uncordoned"),
@@ -52,7 +55,7 @@ CHANGES: list[tuple[Change, str]] = [
     (dataclasses.replace(NODES, domains=(Domain(HOSTNAME, "n1"),)), "2 more nodes on node n1 like n1"),
     (
         changes.AddedDevices(1, "gpu", Domain(HOSTNAME, "n1"), ("n1",)),
-        "1 more device of class gpu on node n1, on n1",
+        "1 more device of class gpu on node n1",
     ),
     (
         dataclasses.replace(NODES, larger=(changes.Amount("cpu", 9500), changes.Amount("memory", 64 * GI))),
@@ -63,6 +66,17 @@ CHANGES: list[tuple[Change, str]] = [
         "3 more nodes: 2 in rack r1 like n1 and 1 in zone z like n2",
     ),
     (changes.ToleratedTaint(TAINT, GROUP), "taint team=x:NoSchedule tolerated by the pods of PodGroup ml/a"),
+    (
+        changes.Successive(
+            changes.Successive(changes.ToleratedTaint(TAINT, GROUP), changes.ToleratedTaint(Taint("a", "NoExecute"), GROUP)),
+            changes.UncordonedNodes(("n1",)),
+        ),
+        "taints team=x:NoSchedule and a:NoExecute tolerated by the pods of PodGroup ml/a, and node n1 uncordoned",
+    ),
+    (changes.ToleratedTaint(TAINT, POD), "taint team=x:NoSchedule tolerated by Pod ml/p"),
+    (changes.DroppedSelectors(POD, True, False), "node selector of Pod ml/p dropped"),
+    (changes.DroppedPodRules(POD, (PodRule.SPREAD,)), "topology spread of Pod ml/p dropped"),
+    (changes.RemovedGates(POD), "scheduling gates of Pod ml/p removed"),
     (changes.DroppedSelectors(GROUP, True, True), "node selector and affinity of the pods of PodGroup ml/a dropped"),
     (changes.DroppedSelectors(GROUP, True, False), "node selector of the pods of PodGroup ml/a dropped"),
     (changes.DroppedSelectors(GROUP, False, True), "node affinity of the pods of PodGroup ml/a dropped"),
@@ -102,6 +116,12 @@ CHANGES: list[tuple[Change, str]] = [
         ),
         "selected node of claims ml/data (n1) and ml/logs (n1) removed",
     ),
+    (
+        changes.AddedVolumes((changes.LocalVolumes(1, "fast", 0),), Domain(HOSTNAME, "n1"), ("n1",)),
+        "1 more local volume of class fast on node n1",
+    ),
+    (changes.AddedDevices(1, "gpu", Domain("zone", "n1"), ("n1",)), "1 more device of class gpu in zone n1, on n1"),
+    (changes.AddedDevices(1, "gpu", Domain(HOSTNAME, "h1"), ("n1",)), "1 more device of class gpu on node h1, on n1"),
     (changes.AddedDevices(2, "gpu", RACK, ("n1", "n2")), "2 more devices of class gpu in rack r1, on n1 and n2"),
     (
         changes.ToleratedDeviceTaint(Taint("broken", "NoExecute"), REQUEST),

@@ -33,7 +33,7 @@ from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Domain, Name, NamedClaim
 from scheduler_core.model.status import Status
 from scheduler_core.wording.conditions import conditions
-from scheduler_core.wording.decision_words import by_causes, cause_words, group_message, message, most_frequent, own_causes
+from scheduler_core.wording.decision_words import by_causes, by_words, cause_words, group_message, message, most_frequent, own_causes
 from scheduler_core.wording.stated_causes import Statements, reasons_left, without_stated
 from tests.scheduler_core.wording.refused_clusters import refused_cluster
 
@@ -72,6 +72,12 @@ def violations(number):
             (MembersGated((GatedPod("ml/b", ("g",)),)), MembersGated((GatedPod("ml/c", ("g",)),))),
             (MembersGated((GatedPod("ml/c", ("g",)),)),),
             id="members of a group",
+        ),
+        pytest.param(
+            (MembersGated((GatedPod("ml/a", ("g",)), GatedPod("ml/b", ("g",)))),),
+            (MembersGated((GatedPod("ml/b", ("g",)), GatedPod("ml/c", ("g",)))),),
+            (MembersGated((GatedPod("ml/b", ("g",)), GatedPod("ml/c", ("g",)))),),
+            id="members of which one is stated, and another is not",
         ),
         pytest.param(
             (PodsLeftOut(1, (ClaimFull(NamedClaim("ml/c", None), None),)),),
@@ -119,6 +125,14 @@ def test_pods_with_equal_causes_are_reported_together_the_most_frequent_first():
     assert {x: ["default/a"], y: ["default/b", "default/c"], w: ["default/d"]} == by_causes(pending.items())
     assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == most_frequent(pending.items())
     assert [("w", ["default/d"]), ("x", ["default/a"])] == reasons_left(pending, frozenset(y))
+
+
+def test_pods_whose_different_causes_have_the_same_words_are_reported_together():
+    same, other = AttemptResult.NOTHING_NEW, PluginReason(cause_words(AttemptResult.NOTHING_NEW))
+    pending = {"ml/a": (PluginReason("x"),), "ml/b": (other,), "ml/c": (same,), "ml/d": (other,)}
+
+    assert (3, 2) == (len(by_causes(pending.items())), len(by_words(pending.items())))
+    assert [(cause_words(same), ["ml/b", "ml/c", "ml/d"]), ("x", ["ml/a"])] == most_frequent(pending.items())
 
 
 @pytest.mark.parametrize("strategy", ["greedy", "complete"])

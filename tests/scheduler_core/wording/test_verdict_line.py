@@ -11,7 +11,7 @@ import pytest
 
 from kubeapi.nodes import Taint
 from kubeapi.selectors import NodeSelectorTerm, Requirement
-from scheduler_core.causes import changes
+from scheduler_core.causes import changes, removed_causes
 from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.causes.changes import DroppedSelectors, ToleratedTaint, UncordonedNodes
 from scheduler_core.causes.constraints import InOneDomain
@@ -32,7 +32,7 @@ from scheduler_core.causes.groups import (
 )
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, NodesRefused, PodRefused, UntoleratedTaint
-from scheduler_core.causes.other_pods import HostPortsInUse
+from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule, HostPortsInUse
 from scheduler_core.causes.pre_enqueue import ClaimMissing, MembersGated, QuorumAwaited, QuorumShortage, SchedulingGated
 from scheduler_core.causes.resources import ComparedNodes, InsufficientOnNodes, InsufficientResource, RequestTooLarge
 from scheduler_core.causes.volume_causes import NoFreeVolume, OutsideAllowedTopologies
@@ -44,7 +44,7 @@ from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.decision_words import sentences
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.node_words import closed_nodes, node_words
-from scheduler_core.wording.phrases import domain_names
+from scheduler_core.wording.phrases import domain_names, further
 from scheduler_core.wording.titles import expression_text
 from scheduler_core.wording.verdict_line import verdict_line
 
@@ -103,7 +103,7 @@ def test_what_would_help_comes_last():
         undivided=True,
     )
 
-    assert verdict_line((alone,)).endswith("short of 3 cpu: 1 free, 4 needed; 1 would fit if 2 of 4 nodes were uncordoned")
+    assert verdict_line((alone,)).endswith("short of 3 cpu: 1 free, 4 needed; only 1 of 2 pods would fit if 2 of 4 nodes were uncordoned")
     assert verdict_line((single,)).endswith("short of 3 cpu: 1 free, 4 needed; it would fit if 2 of 4 nodes were uncordoned")
 
 
@@ -143,10 +143,10 @@ def test_affinity_is_named_as_far_as_it_decides():
     nowhere = dataclasses.replace(named, node_selector=(("a", "true"),), unmet_requirements=(block, cores, old))
 
     assert verdict_line((refused(named),)).endswith(
-        ": all 4 nodes do not match its node affinity disk in (d0, d1, d2, d3 and 5 more),cores > 8 or rack,!old,metadata.name!=n1"
+        ": none of the 4 nodes matches its node affinity disk in (d0, d1, d2, d3 and 5 more),cores > 8 or rack,!old,metadata.name!=n1"
     )
     assert verdict_line((refused(nowhere),)).endswith(
-        ": all 4 nodes do not match its node selector a=true and node affinity: "
+        ": none of the 4 nodes matches its node selector a=true and node affinity: "
         "no node has label topology.example.com/block in (b1, b2) or cores > 8, and no node matches !old"
     )
 
@@ -179,6 +179,39 @@ def test_a_value_is_a_name_only_if_it_begins_with_the_noun_as_a_word(values, tex
     assert domain_names([Domain("example.com/rack", each) for each in values]) == text
 
 
+@pytest.mark.parametrize(
+    ("key", "names", "one", "several"),
+    [
+        ("example.com/switch", "switch s1 and s2", "and 1 more switch", "and 2 more domains of switch (at most 1 each)"),
+        ("gpu.example.com/chassis", "chassis s1 and s2", "and 1 more chassis", "and 2 more domains of chassis (at most 1 each)"),
+        ("topology.kubernetes.io/zone", "zones s1 and s2", "and 1 more zone", "and 2 more zones (at most 1 each)"),
+    ],
+)
+def test_a_key_that_is_no_known_level_has_no_plural(key, names, one, several):
+    domains = [Domain(key, "s1"), Domain(key, "s2")]
+    apart = AffinityConflict(AffinityRule.ANTI_AFFINITY, key, (), ("s1", "s2"), everywhere=False, nodes=NodeCount(1, 4))
+
+    assert (names, one, several) == (domain_names(domains), further(1, key, None), further(2, key, 1))
+    assert f"{names} have a pod with any label" in node_words(apart)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text"),
+    [
+        (NodeCount(1, 4), "1 of 4 nodes does not match"),
+        (NodeCount(2, 4), "2 of 4 nodes do not match"),
+        (NodeCount(1, 1), "its only node does not match"),
+        (NodeCount(2, 2), "neither node matches"),
+        (NodeCount(4, 4), "none of the 4 nodes matches"),
+    ],
+)
+def test_that_no_node_matches_is_not_ambiguous(nodes, text):
+    mismatch = NodeAffinityMismatch(nodes, (("a", "1"),))
+
+    assert f"{text} its node selector a=1" == node_words(mismatch)
+    assert f", which {text}, were dropped" in verdict_line((refused(mismatch, relaxation=DroppedFilter(mismatch, 2)),))
+
+
 def test_long_selections_are_named_once_and_the_line_has_its_end():
     labels = tuple((f"k{number}.example.com/" + "a" * 50, "b" * 60) for number in range(12))
     absent = tuple(Requirement(key, "In", (value,)) for key, value in labels)
@@ -195,7 +228,7 @@ def test_long_selections_are_named_once_and_the_line_has_its_end():
     assert line.count("=") == 1
     assert "and 11 more, which 2 of 4 nodes do not match (no node has any of these labels), were dropped" in line
     few = NodeAffinityMismatch(NodeCount(4, 4), (("a", "1"), ("b", "2")), unmet_requirements=(Requirement("b", "In", ("2",)),))
-    assert node_words(few) == "all 4 nodes do not match its node selector a=1 and b=2: no node has label b=2"
+    assert node_words(few) == "none of the 4 nodes matches its node selector a=1 and b=2: no node has label b=2"
 
 
 @pytest.mark.parametrize(
@@ -269,6 +302,19 @@ def test_the_cause_that_the_change_removes_decides_and_not_another_filter():
     assert "t3=" not in verdict_line((cause,))
     assert "t3=" in verdict_line((cause,), ToleratedTaint(taints[3].taint, owner))
     assert "node selector a=true" in verdict_line((cause,), DroppedSelectors(owner, node_selector=True, node_affinity=False))
+
+
+def test_the_clause_that_decides_is_first_and_a_condition_last():
+    taint, cordoned = UntoleratedTaint(Taint("t", "NoSchedule"), NodeCount(1, 6)), Cordoned(NodeCount(3, 6))
+    selector = NodeAffinityMismatch(NodeCount(2, 6), (("a", "true"),))
+    cause = refused(selector, taint, cordoned, nodes=6, relaxation=DroppedFilter(cordoned, 1))
+    tainted, selected = "1 of 6 nodes has the untolerated taint t:NoSchedule", "2 of 6 nodes do not match its node selector a=true"
+    condition = "only 1 of 2 pods would fit if 3 of 6 nodes were uncordoned"
+
+    owner = Name("Pod", "ml", "p")
+    assert verdict_line((cause,)).endswith(f": {selected}; {tainted}; {condition}")
+    assert verdict_line((cause,), ToleratedTaint(taint.taint, owner)).endswith(f": {tainted}; {selected}; {condition}")
+    assert verdict_line((cause,), UncordonedNodes(("n1",))).endswith(f": {selected}; {tainted}; {condition}")
 
 
 def test_the_filter_without_which_a_gang_would_fit_decides_too():
@@ -383,7 +429,7 @@ def test_every_change_says_which_clause_it_decides():
         unions += typing.get_args(each)
         members |= set() if typing.get_args(each) else {each}
 
-    decided = {*verdict_line_module._REMOVED, *verdict_line_module._PROVIDED}
+    decided = {*removed_causes.REMOVED, *removed_causes.PROVIDED}
     assert members == decided | REMOVE_NONE_ALONE | OF_OTHER_CHANGES
     assert not decided & (REMOVE_NONE_ALONE | OF_OTHER_CHANGES)
 

@@ -112,7 +112,7 @@ def test_a_desired_count_of_null_goes_without_a_word() -> None:
     assert lost_fields(content) == []
 
 
-def test_an_owner_of_a_retired_version_is_found_under_its_new_one_and_its_uid_is_lost() -> None:
+def test_an_owner_of_a_retired_version_gets_its_new_version_and_no_uid() -> None:
     owner = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "Workload", "name": "w", "uid": "abc"}
     content = {"apiVersion": "v1", "kind": "Pod", "metadata": {"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job"}, owner]}}
 

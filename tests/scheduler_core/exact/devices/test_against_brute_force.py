@@ -80,7 +80,7 @@ def test_the_search_of_any_devices_needs_no_result_of_greedy():
 
 @RANDOM
 @given(clusters_with_all())
-def test_a_root_with_requests_for_all_devices_is_placed_if_and_only_if_that_is_possible(cluster):
+def test_a_root_with_requests_for_all_devices_is_placed_iff_possible(cluster):
     check(cluster)
 
 
@@ -116,13 +116,13 @@ def check_victims(cluster: Cluster) -> None:
 
 @settings(RANDOM, max_examples=sampled(1_500))
 @given(clusters(running=3, priority=0, named=True))
-def test_pods_are_evicted_if_and_only_if_that_frees_enough_also_of_the_claims_that_the_root_names(cluster):
+def test_pods_are_evicted_iff_that_frees_enough_of_named_claims(cluster):
     check_named(cluster)
 
 
 @settings(RANDOM, max_examples=sampled(1_500))
 @given(clusters(counted=True, running=3, priority=0, named=True))
-def test_pods_are_evicted_if_and_only_if_that_frees_enough_counted_devices_also_of_the_claims_that_the_root_names(cluster):
+def test_pods_are_evicted_iff_that_frees_enough_counted_devices_of_named_claims(cluster):
     check_named(cluster)
 
 

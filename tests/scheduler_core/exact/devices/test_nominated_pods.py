@@ -65,7 +65,7 @@ def check(drawn: tuple[Cluster, list[Json]], *, counted: bool) -> None:
 
 @RANDOM
 @given(nominated(counted=True))
-def test_a_nominated_root_with_counted_devices_is_placed_if_and_only_if_that_is_possible(drawn):
+def test_a_nominated_root_with_counted_devices_is_placed_iff_possible(drawn):
     check(drawn, counted=True)
 
 

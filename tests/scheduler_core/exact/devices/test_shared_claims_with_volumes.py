@@ -157,7 +157,7 @@ def check(drawn: Mixed) -> None:
 
 @RANDOM
 @given(mixed())
-def test_a_root_with_devices_and_any_volumes_is_placed_if_and_only_if_that_is_possible(drawn):
+def test_a_root_with_devices_and_any_volumes_is_placed_iff_possible(drawn):
     check(drawn)
 
 
@@ -181,7 +181,7 @@ def test_pods_are_evicted_if_and_only_if_that_frees_enough_volumes_and_devices(d
         assert not helps or possible(drawn, without=victims)
 
 
-def test_claim_that_a_running_pod_blocks_is_freed_by_its_eviction_beside_another_claim():
+def test_claim_of_a_running_pod_is_freed_by_eviction_beside_another_claim():
     """Both pods must be on the node with devices; each has a claim that limits it to one pod there."""
     nodes = [Node(f"n{number}", "r0", 2, {}, []) for number in range(3)]
     claims = [Claim("once", BOUND, single=True), Claim("other", STATIC)]
@@ -191,7 +191,7 @@ def test_claim_that_a_running_pod_blocks_is_freed_by_its_eviction_beside_another
     assert (Status.UNSCHEDULABLE, ("default/low",)) == (decision.status, decision.victims)
 
 
-def test_devices_of_one_value_and_the_only_node_of_a_shared_volume_are_found_together():
+def test_devices_of_one_value_and_the_node_of_a_shared_volume_are_combined():
     """Greedy takes one device of the only pair with the first pod."""
     nodes = [Node(f"n{number}", "r0", 2, {}, []) for number in range(2)]
     pods = [Pod("p0", "g0", ["c"]), Pod("p1", "g0", ["c"])]

@@ -193,7 +193,7 @@ def test_nodes_with_other_volumes_are_not_exchanged():
     assert {"p0": "b", "p1": "b", "q": "a"} == placed(decided([*nodes, LOCAL, leaf("g", 3), *volumes, *wanted, *pods], strategy="complete"))
 
 
-def test_what_one_search_knows_of_pods_with_read_write_once_pod_claims_is_not_used_for_the_pods_of_another():
+def test_results_of_a_search_with_read_write_once_pod_are_not_reused_by_another():
     """The sidecar keeps the node filters of pods between cycles, and each cycle has a search of its own."""
     objects = [node(name, "1", zone=name) for name in "ab"]
     for group, zones in {"g": "aa", "h": "-a"}.items():
