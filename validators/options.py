@@ -10,7 +10,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, NoReturn, TypeVar, cast
+from typing import Any, Generic, NoReturn, TypeVar
 
 Value = TypeVar("Value")
 _DECLARATION = "option"
@@ -214,11 +214,6 @@ def one_of(choices: Sequence[str], as_value: Callable[[str], Value]) -> OptionTy
         return as_value(value)
 
     return OptionType(parse, decode, choices=tuple(map(str, choices)))
-
-
-def optional(kind: OptionType[Value]) -> OptionType[Value | None]:
-    """Return the type of values that can be absent: None for an empty text."""
-    return dataclasses.replace(cast("OptionType[Value | None]", kind), parse=lambda texts: kind.parse(texts) if texts[-1] else None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

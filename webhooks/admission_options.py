@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 
 from kubeapi.versions import releases
-from validators.options import Option, OptionType, items, one_of, optional
+from validators.options import Option, OptionType, items, one_of
 from webhooks.enforcement import Enforcement, EnforcementPolicy
 
 
@@ -16,16 +16,16 @@ class Finalizers(enum.StrEnum):
     The controllers of Kubernetes remove those that its API server adds; those of CompositePodGroups from 1.38 on.
     """
 
+    AUTO = "auto"
     NONE = "none"
     PODGROUP = "podgroup"
     ALL = "all"
 
-
-def finalizers_of(chosen: Finalizers | None, minor: int) -> Finalizers:
-    """Return the *chosen* protection finalizers; by default those that the API server of Kubernetes 1.*minor* adds."""
-    if chosen is not None:
-        return chosen
-    return Finalizers.ALL if minor >= releases.FIRST_WITH_COMPOSITE_FINALIZER else Finalizers.PODGROUP
+    def resolved(self, minor: int) -> Finalizers:
+        """Return the same; for AUTO those that the API server of Kubernetes 1.*minor* adds."""
+        if self is not Finalizers.AUTO:
+            return self
+        return Finalizers.ALL if minor >= releases.FIRST_WITH_COMPOSITE_FINALIZER else Finalizers.PODGROUP
 
 
 def _enforcement(texts: Sequence[str]) -> EnforcementPolicy:
@@ -51,8 +51,9 @@ ENFORCEMENT = Option(
 )
 FINALIZERS = Option(
     "--finalizers",
-    optional(one_of(tuple(Finalizers), Finalizers)),
-    "Protection finalizers added on CREATE; default: those that the API server adds.",
-    purpose="protection finalizers that /mutate adds; empty: those that the API server adds, podgroup, and from Kubernetes 1.38 on all; "
+    one_of(tuple(Finalizers), Finalizers),
+    "Protection finalizers added on CREATE; auto: those that the API server adds.",
+    Finalizers.AUTO.value,
+    purpose="protection finalizers that /mutate adds; auto: those that the API server adds, podgroup, and from Kubernetes 1.38 on all; "
     "before 1.38, use all only if the sidecar removes those of CompositePodGroups",
 )

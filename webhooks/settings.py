@@ -30,7 +30,7 @@ from validators.options import (
 )
 from validators.rules import base
 from webhooks import admission_options
-from webhooks.admission_options import Finalizers, finalizers_of
+from webhooks.admission_options import Finalizers
 from webhooks.certificate_settings import MANAGED, CertificateSettings
 from webhooks.enforcement import EnforcementPolicy
 from webhooks.limit_settings import LimitSettings
@@ -130,7 +130,7 @@ class Settings(LimitSettings):
     gates: Gates = setting(rule_options.GATES)
     rules: tuple[tuple[str, base.Severity], ...] = setting(rule_options.RULES)
     enforcement: EnforcementPolicy = setting(admission_options.ENFORCEMENT)
-    finalizers: Finalizers | None = setting(admission_options.FINALIZERS)
+    finalizers: Finalizers = setting(admission_options.FINALIZERS)
     server: str = setting(
         Option(
             "--server",
@@ -174,11 +174,6 @@ class Settings(LimitSettings):
         if not settings.tls_probes and not settings.probe_bind:
             raise OptionError(f"{label('tls_probes')} is false: {label('probe_bind')} must be given, or nobody can probe the server")
         return settings
-
-    @property
-    def added_finalizers(self) -> Finalizers:
-        """Return the protection finalizers that /mutate adds."""
-        return finalizers_of(self.finalizers, self.kubernetes)
 
     @property
     def judging(self) -> base.Settings:

@@ -10,7 +10,7 @@ import click
 
 from muster.commands import options
 from muster.commands.progress import Progress
-from webhooks.admission_options import ENFORCEMENT, FINALIZERS, Finalizers, finalizers_of
+from webhooks.admission_options import ENFORCEMENT, FINALIZERS, Finalizers
 from webhooks.enforcement import EnforcementPolicy, with_modes
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ _BAD_RECORD = 2
 @options.click_option(ENFORCEMENT, default=ENFORCEMENT.default, complete=options.complete_enforcement)
 @options.judging
 @options.objects
-@options.click_option(FINALIZERS)
+@options.click_option(FINALIZERS, default=FINALIZERS.default)
 def review(
     *,
     paths: tuple[str, ...],
     endpoint: str,
     enforcement: EnforcementPolicy,
     objects: tuple[str, ...],
-    finalizers: Finalizers | None,
+    finalizers: Finalizers,
     **judging: Any,
 ) -> int:
     """Answer the AdmissionReviews in FILE (JSON, JSON Lines or YAML; - for standard input), one answer per line, in order.
@@ -66,7 +66,7 @@ def review(
     for name, _ in enforcement.rules:
         options.refuse_unknown_rule(name, ENFORCEMENT.flag)
     settings = options.settings_of(**judging, linting=False)
-    replay_options = replay.Options(settings, _lookup(objects), endpoint, finalizers_of(finalizers, settings.minor), enforcement)
+    replay_options = replay.Options(settings, _lookup(objects), endpoint, finalizers, enforcement)
     status, progress = 0, Progress("review")
     for path in paths:
         name = files.display_name(path)

@@ -184,7 +184,7 @@ def _lint_cases() -> Iterator[tuple[str, str]]:
 
 
 def _reviews() -> Iterator[tuple[str, str]]:
-    table = [parameter.values[0] for parameter in test_admission_cases.variants()]
+    table = [case for (case,) in (each.values for each in test_admission_cases.variants()) if case["track"] == "v1.37"]
     lines = b"".join(test_admission_cases.request_of(case) + b"\n" for case in table).decode()
     Path("admission.jsonl").write_text(lines, encoding="utf-8")
     for name in ("cases/reviews.jsonl", "admission.jsonl"):

@@ -20,7 +20,7 @@ from validators.model.objects import KINDS
 from validators.rules.base import Profile, Settings
 from webhooks.admission import jsonpatch, review
 from webhooks.admission import verdict as admit
-from webhooks.admission_options import finalizers_of
+from webhooks.admission_options import Finalizers
 
 TABLES = {"v1.37": "admission.json", "v1.38": "admission-1.38.json"}
 """Tables by the track of their cases."""
@@ -79,7 +79,7 @@ def answer(case: dict, profile: Profile = Profile.UPSTREAM) -> dict:
     if case["layer"] == "validation" or case["kind"] == "PriorityClass":
         verdict = admit.validate(request, lookup, settings)
     else:
-        verdict = admit.mutate(request, lookup, settings, finalizers_of(None, minor))
+        verdict = admit.mutate(request, lookup, settings, Finalizers.AUTO)
     return json.loads(review.encode(request, verdict))["response"]
 
 

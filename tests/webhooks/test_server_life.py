@@ -238,7 +238,7 @@ def test_mistakes_are_one_line_and_exit_code_2(tmp_path):
             "cannot listen on " + address: [*good, "--bind", address],
             "must be HOST:PORT": [*good, "--bind", "nonsense"],
             "0 is not in the range 1<=x<=64": [*good, "--workers", "0"],
-            "'some' is not one of 'none', 'podgroup', 'all'": [*good, "--finalizers", "some"],
+            "'some' is not one of 'auto', 'none', 'podgroup', 'all'": [*good, "--finalizers", "some"],
             "there is no rule 'nonsense'": [*good, "--rule", "nonsense=off"],
             "there is no feature gate 'X'": [*good, "--gates", "X=true"],
             "exclude each other": [*good, "--cluster", "--objects", "x"],

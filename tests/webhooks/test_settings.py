@@ -22,7 +22,7 @@ def test_nothing_set_gives_the_defaults():
         settings.threads,
     )
     assert 7 * 1024 * 1024 == settings.body_bytes
-    assert (Profile.KEP, 37, "podgroup") == (settings.profile, settings.kubernetes, settings.added_finalizers)
+    assert (Profile.KEP, 37, "auto") == (settings.profile, settings.kubernetes, settings.finalizers)
 
 
 def test_connections_outlive_the_api_servers_and_requests_do_not():
@@ -68,7 +68,7 @@ def test_given_values_override_variables_which_are_not_read():
         ("MUSTER_CERTIFICATE_NAMES", ("a.b.svc, 127.0.0.1",), ("a_b",), "must be a DNS name"),
         ("MUSTER_CERTIFICATE_REPLICAS", ("a:1, [::1]:2",), ("a",), "HOST:PORT"),
         ("MUSTER_CERTIFICATE_DAYS", ("1",), ("0",), "a whole number from 1 to 3650"),
-        ("MUSTER_FINALIZERS", ("none", "all"), ("some",), "one of none, podgroup, all"),
+        ("MUSTER_FINALIZERS", ("none", "all"), ("some",), "one of auto, none, podgroup, all"),
     ],
 )
 def test_limits(name, good, bad, must):
@@ -112,7 +112,9 @@ def test_gates_are_those_of_the_version():
     [("1.37", "", "podgroup"), ("1.38", "", "all"), ("1.37", "all", "all"), ("1.38", "podgroup", "podgroup"), ("1.38", "none", "none")],
 )
 def test_finalizers_are_those_of_the_api_server_unless_chosen(version, chosen, want):
-    assert want == READ({"MUSTER_KUBERNETES": version, "MUSTER_FINALIZERS": chosen}).added_finalizers
+    settings = READ({"MUSTER_KUBERNETES": version, "MUSTER_FINALIZERS": chosen})
+
+    assert want == settings.finalizers.resolved(settings.kubernetes)
 
 
 def test_two_places_to_look_objects_up_exclude_each_other():

@@ -30,7 +30,7 @@ class Options:
     settings: Settings
     lookup: Lookup
     path: str = "/validate"
-    finalizers: Finalizers = Finalizers.PODGROUP
+    finalizers: Finalizers = Finalizers.AUTO
     policy: EnforcementPolicy = DENY_ALL
 
 

@@ -172,7 +172,7 @@ def _add_finalizer(kind: str, after: dict[str, Any], settings: Settings, finaliz
     finalizer, (gate, adding) = PROTECTION_FINALIZERS[kind], protection
     metadata = dict(after.get("metadata") or {})
     present = list(metadata.get("finalizers") or [])
-    if finalizers in adding and settings.gates.enabled(gate) and finalizer not in present:
+    if finalizers.resolved(settings.minor) in adding and settings.gates.enabled(gate) and finalizer not in present:
         after["metadata"] = {**metadata, "finalizers": [*present, finalizer]}
 
 

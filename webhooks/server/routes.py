@@ -83,7 +83,7 @@ def _require_path(paths: AbstractSet[str]) -> None:
 
 def _judges(settings: Settings) -> dict[str, Judge]:
     """Return the function for each path: /validate, /mutate, and both for namespaces with a mode of enforcement of their own."""
-    judging, finalizers = settings.judging, settings.added_finalizers
+    judging, finalizers = settings.judging, settings.finalizers
 
     def validate(policy: EnforcementPolicy) -> Judge:
         return lambda request, known: admit.validate(request, known, judging, policy)
@@ -104,7 +104,7 @@ def warm_up(settings: Settings) -> None:
     Must be called before threads start: the process crashes if two threads have msgspec inspect a type for the first time
     at once.  Called before the fork, it runs once for all workers.
     """
-    judging, finalizers = settings.judging, settings.added_finalizers
+    judging, finalizers = settings.judging, settings.finalizers
     for kind in KINDS:
         decode_kind(kind, b"{}")
         decode_kind(kind, {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions import served
+from kubeapi.versions import releases, served
 from muster.doctor.control_plane import flag_command, needing_item, observed_api_server
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.world import World
@@ -21,8 +21,9 @@ def check(world: World) -> Iterator[Result]:
     item = needing_item(world)
     if item is None:
         return
+    minor = min(max(server.minor, releases.TODAY), releases.NEWEST)
     for kind in _KINDS:
-        versions = served.current(kind)
+        versions = served.current(kind, minor=minor)
         resource = served.resource(kind).resource
         if not any(f"{row.name}/{resource}" in server.resources for row in versions):
             groups = {group: [row.version for row in versions if row.group == group] for group in served.groups_of(kind)}
