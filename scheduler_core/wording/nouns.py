@@ -34,8 +34,8 @@ def level(key: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """Return the plural of the noun of a level; empty if it is not known."""
-    return f"{noun}s" if noun in _REGULAR else ""
+    """Return the plural of the noun of a level, such as ``topology-racks``; empty if it is not known."""
+    return f"{noun}s" if noun.rpartition("-")[2] in _REGULAR else ""
 
 
 def any_of(values: Sequence[str], most: int = VALUES) -> str:

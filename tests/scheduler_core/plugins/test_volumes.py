@@ -263,7 +263,7 @@ def test_no_pod_is_preempted_for_a_volume():
         ),
         pytest.param(
             [claim("data", "pv-7"), volume("pv-7", on("kubernetes.io/hostname", "n9"))],
-            "both nodes do not match the node affinity of its volumes: claim data is bound to volume pv-7 on node n9",
+            "neither node matches the node affinity of its volumes: claim data is bound to volume pv-7 on node n9",
             id="node",
         ),
         pytest.param(

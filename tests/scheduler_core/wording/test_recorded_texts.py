@@ -20,24 +20,24 @@ from tests.scheduler_core.wording.refused_clusters import OPTIONS, refused_clust
 STEP = 40
 """Number of clusters in one digest."""
 RECORDED = (
-    "dfa554f4254887bfcddeb94d",
-    "ba7fda4fb2d3fa061da5d4db",
-    "af2226a869b20c72b69b0cf8",
-    "397a0cba22bfd91376e584ac",
-    "cf02f036e6f10f5407f13a10",
-    "78f6f52c26eba7efbb4c87d6",
-    "d03321f7ee9e40adf7ceee33",
-    "709a91574cd04451ee62a940",
+    "aee6640e4d416af7ac4393d9",
+    "371debc58709b66f18fa3af9",
+    "1cbbf7b477caf5a69a5fd702",
+    "33f03f372f8d2b749bcf67c3",
+    "36e8460e91ca03880a9cb746",
+    "d7318dee1476ebc459acb5a8",
+    "4ef05106c81f7aea7f19c87e",
+    "719fb17c34b954f53df21889",
 )
 DECISIONS = (
-    "204a4771bbe95f2cd43473cc",
-    "f352ed8c0ba7f6f26df1166a",
-    "d24002fb6c04c0c108b9dc25",
-    "b29e773c376bdad40406e02e",
-    "74427c10a0ae772ab9fe97ed",
-    "f4679396dff235aa2563ae21",
-    "1364e1b3e5e4cb4b32284369",
-    "ec19fbb9ab584582bb316c9a",
+    "be152a5910bd18cba24e11ad",
+    "1d6bf53506886967a14826f6",
+    "63d4aafeb167efa194e91f3e",
+    "bea6ffe66e84930c6da2abc2",
+    "a7f8b35940d8c9d62bfb86bc",
+    "c4b71efda82139a2afa415b2",
+    "2bbda0325096eb24270cef6a",
+    "4101f0546305c140f8721db0",
 )
 
 

@@ -184,6 +184,7 @@ def test_a_value_is_a_name_only_if_it_begins_with_the_noun_as_a_word(values, tex
     [
         ("example.com/switch", "switch s1 and s2", "and 1 more switch", "and 2 more domains of switch (at most 1 each)"),
         ("gpu.example.com/chassis", "chassis s1 and s2", "and 1 more chassis", "and 2 more domains of chassis (at most 1 each)"),
+        ("example.com/topology-rack", "topology-racks s1 and s2", "and 1 more topology-rack", "and 2 more topology-racks (at most 1 each)"),
         ("topology.kubernetes.io/zone", "zones s1 and s2", "and 1 more zone", "and 2 more zones (at most 1 each)"),
     ],
 )
