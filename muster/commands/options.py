@@ -10,6 +10,7 @@ import click
 
 from kubeapi.versions import releases
 from muster import standard_output
+from scheduler_core.behavior.scheduler_behavior import BEHAVIORS
 from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH, is_device_attribute
 from validators.rules.base import Profile, Settings, Severity
 
@@ -38,6 +39,11 @@ kubernetes = click.option(
     show_default=True,
     help="Version of the API server to mirror.",
 )
+scheduler_kubernetes = click.option(
+    "--kubernetes",
+    type=click.Choice(tuple(BEHAVIORS)),
+    help=f"Version of kube-scheduler to mirror.  [default: that of the cluster if it is known, else {DEFAULT_KUBERNETES}]",
+)
 gates = click.option("--gates", multiple=True, metavar="NAME=true|false,...", help="Feature gates of the API server; all others are on.")
 objects = click.option(
     "--objects",
@@ -64,7 +70,7 @@ strategy = click.option(
     type=click.Choice(STRATEGIES),
     default=COMPLETE,
     show_default=True,
-    help="greedy: decide as kube-scheduler 1.37; complete: also search where greedy leaves pods without a node.",
+    help="greedy: decide as kube-scheduler; complete: also search where greedy leaves pods without a node.",
 )
 rank_order = click.option(
     "--rank-order",

@@ -16,6 +16,7 @@ from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import PriorityClass
 from kubeapi.problem import Problem
 from kubeapi.versions import served
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cluster.group_store import GroupPriorities, GroupStore
 from scheduler_core.cluster.load import load_gathered
 from scheduler_core.cluster.lookups import JoinedLookup, with_nodes
@@ -58,10 +59,11 @@ class Cluster:
         device_topology: Iterable[str] = (),
         problems: Sequence[Problem] = (),
         known: ClusterSnapshot | None = None,
+        behavior: SchedulerBehavior = KUBERNETES_1_37,
     ) -> None:
         """Create a cluster of the objects by *kinds*; None if only their snapshot *known* is there.  Arguments as for ``load``."""
         self._kinds, self._profiles, self._device_topology, self._problems = kinds, profiles, tuple(device_topology), problems
-        self._known = known
+        self._known, self._behavior = known, behavior
         self._changes: dict[Key, Given | None] = {}
 
     @classmethod
@@ -78,11 +80,11 @@ class Cluster:
 
         Without *kinds*, only changes of nodes, pods, groups and Workloads are made that can be used.
         """
-        return cls(kinds, known.profiles, known.nodes.device_levels, known=known)
+        return cls(kinds, known.profiles, known.nodes.device_levels, known=known, behavior=known.behavior)
 
     def fork(self) -> Cluster:
         """Return a cluster with the same objects; changes of one are not seen by the other."""
-        fork = Cluster(self._kinds, self._profiles, self._device_topology, self._problems, self._known)
+        fork = Cluster(self._kinds, self._profiles, self._device_topology, self._problems, self._known, self._behavior)
         fork._changes = dict(self._changes)
         return fork
 
@@ -132,7 +134,7 @@ class Cluster:
         for kind in dict.fromkeys(key[0] for key in self._changes):
             present = (each for key, each in named_objects(kind, kinds[kind]).items() if key not in self._changes)
             kinds[kind] = [*present, *applied[kind]]
-        return load_gathered(kinds, [*self._problems], self._profiles, self._device_topology)
+        return load_gathered(kinds, [*self._problems], self._profiles, self._device_topology, self._behavior)
 
     def _changed(self, snapshot: ClusterSnapshot, serial: int) -> ClusterSnapshot:
         exact = self._kinds is not None

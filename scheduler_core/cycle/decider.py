@@ -133,7 +133,7 @@ class Decider:
         if self._options.preempt and search.outcome != "budget" and (wants_more or not outcome.success):
             outcome, preemption = self.preemptions.run(entity, outcome, proved=search.outcome == "infeasible")
         if outcome.success and not (wants_more and preemption is not None and preemption.victims):
-            partly = not request.leaf and not all(verdict.status is Status.SUCCESS for verdict in verdicts(request, outcome))
+            partly = not request.leaf and not all(verdict.status is Status.SUCCESS for verdict in verdicts(request, outcome, self._greedy.state.behavior))
             why = diagnosis.explain(self._greedy, request, outcome) if partly else _NOTHING_WRONG
             self._ledger.rewind(mark)
             return self._placed(request, outcome, why, search, released)
@@ -213,6 +213,7 @@ class Decider:
             volumes=volumes,
             causes=without_none(diagnosis.volumes_not_held(volumes, without), why.cause),
             ranks=ranks,
+            behavior=self._snapshot.behavior,
         )
         claiming = [pod for pod, _ in pods if pod.device_claims]
         if claiming:
@@ -261,6 +262,7 @@ class Decider:
             pending={pod: (cause, *doubt) for pod, cause in why.pods.items()},
             preemption=eviction_quality(preemption),
             post_filter=preemption.reason if preemption is not None else None,
+            behavior=self._snapshot.behavior,
         )
         kept = keeps_nominations(decision, preempts=request.entity.preempts)
         self._settled(decision)
@@ -291,7 +293,7 @@ class Decider:
         if request.entity.name.kind == "Pod":
             return ()
         decisions = []
-        for verdict in verdicts(request, outcome):
+        for verdict in verdicts(request, outcome, self._greedy.state.behavior):
             causes = without_none(why.groups.get(verdict.name) or verdict.reason)
             before = self._conditions.present(verdict.name)
             decisions.append(GroupDecision(verdict.name, verdict.status, causes, verdict.domain, verdict.reason, before))

@@ -77,6 +77,7 @@ _PERCENT = click.IntRange(0, 100)
 )
 @click.option("--fragmentation", is_flag=True, help="Report the largest gang of each kind of pod that fits in one zone or rack now.")
 @options.gates
+@options.scheduler_kubernetes
 @click.option("--timings", is_flag=True, help="Report the duration in seconds.")
 @click.option(
     "--four-statuses", is_flag=True, help="Report roots that no eviction can help, and do not try preemption for them (KEP-6012)."
@@ -86,8 +87,8 @@ _PERCENT = click.IntRange(0, 100)
     "--percentage-of-placements",
     type=_PERCENT,
     metavar="N",
-    help="Stop once N percent of the placements are feasible; 0: depends on their number (KEP-5732).  "
-    f"[default: {PlacingOptions().percentage_of_placements}]",
+    help="Stop once N percent of the placements are feasible; 0: depends on their number (KEP-5732).  With Kubernetes 1.38, all placements"
+    " are compared, and a note says when kube-scheduler stops earlier.  [default: 100; with 1.38 that of the scheduler configuration, or 0]",
 )
 @click.option("--every-pod", is_flag=True, help="Reject a domain if one pod of the group fits on no node of it (KEP-5732).")
 @click.option("--preempt-for-leftovers", is_flag=True, help="Also preempt for additional pods of a running gang (KEP-6012).")

@@ -9,6 +9,7 @@ from typing import Any
 
 from muster.commands import options, placement_plugins
 from muster.commands.simulate.what_if import Addition, WhatIfError
+from scheduler_core.behavior.scheduler_behavior import BEHAVIORS, SchedulerBehavior
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
 from scheduler_core.model.options import ON, STRATEGIES, SWITCH, is_device_attribute
@@ -52,6 +53,8 @@ class SimulationRequest:
     fragmentation: bool = False
     configuration: SchedulerConfiguration | None = None
     """Scheduler configuration; None: one among the objects, or the defaults."""
+    behavior: SchedulerBehavior | None = None
+    """Version of kube-scheduler to mirror; None: that of the cluster."""
     device_topology: tuple[str, ...] = ()
     """Attributes of devices that are topology keys."""
     only_own: bool = False
@@ -135,6 +138,12 @@ def _rank_order(request: SimulationRequest, key: str, value: object) -> Simulati
     if value not in SWITCH:
         raise InvalidOptions(f"option {key} must be one of {', '.join(SWITCH)}, is {value!r}")
     return _cycle(request, rank_order=value == ON)
+
+
+def _kubernetes(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
+    if not isinstance(value, str) or value not in BEHAVIORS:
+        raise InvalidOptions(f"option {key} must be one of {', '.join(BEHAVIORS)}, is {value!r}")
+    return dataclasses.replace(request, behavior=BEHAVIORS[value])
 
 
 def _gates(request: SimulationRequest, _: str, value: object) -> SimulationRequest:
@@ -227,6 +236,7 @@ _READERS: dict[str, Callable[[SimulationRequest, str, object], SimulationRequest
     "strategy": _strategy,
     "rankOrder": _rank_order,
     "gates": _gates,
+    "kubernetes": _kubernetes,
     "order": lambda request, key, value: _cycle(request, order=names(key, value)),
     "evict": lambda request, key, value: _cycle(request, evict=_flag(key, value)),
     "timings": lambda request, key, value: dataclasses.replace(request, timings=_flag(key, value)),
