@@ -151,6 +151,9 @@ def _key(name: Name | None) -> str:
 
 def unschedulable(reason: AttemptReason | None, behavior: SchedulerBehavior = KUBERNETES_1_37) -> str:
     """Return the message of a group with reason Unschedulable."""
+    if isinstance(reason, Feasibility):
+        # A group without a topology constraint has one placement.
+        reason = PlacementsUnavailable(1, reason)
     if not behavior.prefixes_messages:
         return attempt_words(AttemptResult.NOTHING_NEW if reason is None else reason, behavior)
     return BARE if reason is None or reason is AttemptResult.NOTHING_NEW else f"{BARE}, {attempt_words(reason, behavior)}"
