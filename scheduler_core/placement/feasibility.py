@@ -49,7 +49,7 @@ class CompositeProgress:
     minimum: int
     remaining: int
     by_document: bool
-    counts_failed: bool
+    counts_failed: bool = False
     scheduled: int = 0
     unschedulable: int = 0
     unresolvable: int = 0
