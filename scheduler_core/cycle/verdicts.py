@@ -35,9 +35,7 @@ class GroupVerdict:
         return self.request.entity.name
 
 
-def verdicts(
-    request: PlacementRequest, outcome: PlacementOutcome, behavior: SchedulerBehavior = KUBERNETES_1_37
-) -> list[GroupVerdict]:
+def verdicts(request: PlacementRequest, outcome: PlacementOutcome, behavior: SchedulerBehavior = KUBERNETES_1_37) -> list[GroupVerdict]:
     """Return a verdict for each group of the tree, parents first, as kube-scheduler with *behavior* does."""
     result: list[GroupVerdict] = []
     _collect(request, outcome, None, result, behavior)

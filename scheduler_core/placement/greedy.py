@@ -144,13 +144,12 @@ class Greedy:
         self.state.evaluated.add(len(division.domains), len(feasible))
         if not len(feasible):
             return self._infeasible(len(division.domains), lambda row: cache.outcome(request, row), first)
-        sampled = self._sampled(request, division.domains, len(feasible))
+        number = len(feasible)
         feasible = self._considered(request, division.domains, feasible)
         row = cache.score.choose(feasible, cache.tight, cache.counts, cache.holds)
         if row < 0:
             return PlacementOutcome(Status.ERROR, placement, 0, AttemptResult.NOT_COMPARABLE)
-        outcome = cache.outcome(request, row)
-        return outcome if sampled is None else dataclasses.replace(outcome, sampled=sampled)
+        return self._noted(request, division.domains, number, cache.outcome(request, row))
 
     def _nominated_row(self, request: PlacementRequest, places: Sequence[Placement]) -> int:
         """Return the index of the only placement with a nominated node of a PodGroup that is a root; -1 if it is not evaluated first."""
@@ -165,15 +164,15 @@ class Greedy:
         """Return whether no placement is evaluated after the one of the nominated nodes, which has *outcome*."""
         return outcome.status is Status.ERROR or (outcome.success and outcome.placed > 0)
 
-    def _sampled(self, request: PlacementRequest, places: Sequence[Placement], feasible: int) -> tuple[int, int] | None:
-        """Return the number of *feasible* placements, and how many kube-scheduler compares; None if it compares all, or is not mirrored."""
+    def _noted(self, request: PlacementRequest, places: Sequence[Placement], feasible: int, outcome: PlacementOutcome) -> PlacementOutcome:
+        """Return *outcome* of the best of the *feasible* placements, with their numbers if kube-scheduler compares only a part of them."""
         if not self.state.behavior.limits_placements or self.state.options.sparing:
-            return None
+            return outcome
         percentage = self.state.options.percentage_of_placements
         if percentage is None:
             percentage = request.entity.profile.percentage_of_placements
         compared = candidate_placements.enough(percentage, places)
-        return (feasible, compared) if compared < feasible else None
+        return dataclasses.replace(outcome, sampled=(feasible, compared)) if compared < feasible else outcome
 
     def _infeasible(self, count: int, outcome: Callable[[int], PlacementOutcome], first: int) -> PlacementOutcome:
         """Return the result of a group without a feasible placement: the first one, or the first that preemption could help.
@@ -209,7 +208,11 @@ class Greedy:
         if not found:
             return self._no_placement(placement)
         places = [self._generated_placement(request.entity.key, name, nodes) for name, nodes in sorted(found.items())]
-        outcomes = [self.attempt(request, place) for place in places]
+        return self._best_of(request, placement, places, [self.attempt(request, place) for place in places])
+
+    def _best_of(
+        self, request: PlacementRequest, placement: Placement, places: Sequence[Placement], outcomes: Sequence[PlacementOutcome]
+    ) -> PlacementOutcome:
         first = self._nominated_row(request, places)
         if first >= 0 and self._is_final(outcomes[first]):
             return outcomes[first]
@@ -219,13 +222,11 @@ class Greedy:
         self.state.evaluated.add(len(places), len(able))
         if not len(able):
             return self._infeasible(len(outcomes), outcomes.__getitem__, first)
-        sampled = self._sampled(request, places, len(able))
         feasible = self._considered(request, places, able).tolist()
         row = self._choose_scored(request, [places[number] for number in feasible], [outcomes[number] for number in feasible])
         if row < 0:
             return PlacementOutcome(Status.ERROR, placement, 0, AttemptResult.NOT_COMPARABLE)
-        outcome = outcomes[feasible[row]]
-        return outcome if sampled is None else dataclasses.replace(outcome, sampled=sampled)
+        return self._noted(request, places, len(able), outcomes[feasible[row]])
 
     def _choose_scored(self, request: PlacementRequest, places: list[Placement], outcomes: list[PlacementOutcome]) -> int:
         """Return the index of the best feasible placement by built-in and plugin scores; -1 if they cannot be compared."""

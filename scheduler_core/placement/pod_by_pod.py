@@ -70,7 +70,7 @@ class PodByPod:
 
     def _pods(self) -> Ints:
         """Return the number of pods on each node of the cluster."""
-        pods = self._ledger.used[PODS].copy()
+        pods: Ints = self._ledger.used[PODS].copy()
         pods[self._nodes] = self._used[PODS]
         return pods
 

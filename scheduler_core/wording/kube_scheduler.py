@@ -38,7 +38,6 @@ BARE = "pod group is unschedulable"
 """Prefix of messages with reason Unschedulable; the whole message of a root that could place no new pod."""
 _NONE_SCHEDULABLE = "no pods were schedulable"
 """The same message without the prefix."""
-_NO_DOMAIN = "cannot determine domain for already scheduled pods"
 STORAGE_EXCEEDED = (
     "its claims need more storage together than the CSIStorageCapacities offer, each of which kube-scheduler compares with one claim"
 )
@@ -80,23 +79,12 @@ def attempt_words(  # noqa: C901, PLR0911 - one case for each kind of cause
         case MembersMissing():
             there = f"{reason.members} children have the members they need" if reason.composite else f"there are {reason.members} members"
             return f"{_bound(reason.minimum, composite=reason.composite)} cannot be satisfied: {there}"
-        case NodeWithoutKey() | EmptyDomain() | MembersApart() if not behavior.empty_value_is_domain:
-            return f"{_NO_DOMAIN}: {_no_domain(reason)}"
-        case NodeWithoutKey():
-            return f"node {reason.node!r}, where a member runs, has no label {reason.key!r}"
-        case EmptyDomain():
-            return f"node {reason.node!r}, where {reason.pod} runs, has an empty label {reason.key!r}, which is no domain"
-        case ChildFailed():
-            words = attempt_words(reason.error, behavior)
-            return f'composite pod group "{reason.group.name}" evaluation failed due to child "{reason.child.name}" error: {words}'
-        case AncestorFailed():
-            ended = "encountered an error" if reason.in_error else "is unschedulable"
-            return f'ancestor composite pod group "{reason.ancestor.name}" {ended}'
+        case NodeWithoutKey() | EmptyDomain() | MembersApart():
+            return _no_domain(reason, behavior)
+        case ChildFailed() | AncestorFailed():
+            return _of_relative(reason, behavior)
         case TreeRefused():
             return _refused(reason)
-        case MembersApart():
-            where = ", ".join(f"{value!r} ({node})" for value, node in reason.domains)
-            return f"members run in {reason.number} domains of {reason.key!r}: {where}; a group must be in one"
         case PluginReason():
             return reason.text
         case PluginFailed():
@@ -106,47 +94,73 @@ def attempt_words(  # noqa: C901, PLR0911 - one case for each kind of cause
     assert_never(reason)
 
 
-def _no_domain(reason: NodeWithoutKey | EmptyDomain | MembersApart) -> str:
-    """Return why kube-scheduler finds no domain for running members."""
+def _no_domain(reason: NodeWithoutKey | EmptyDomain | MembersApart, behavior: SchedulerBehavior) -> str:
+    """Return why running members have no domain in common."""
+    quoted = "" if behavior.empty_value_is_domain else "cannot determine domain for already scheduled pods: "
     match reason:
+        case NodeWithoutKey() if quoted:
+            return f"{quoted}no topology domain found on node {reason.node}"
         case NodeWithoutKey():
-            return f"no topology domain found on node {reason.node}"
+            return f"node {reason.node!r}, where a member runs, has no label {reason.key!r}"
         case EmptyDomain():
-            return f"empty topology domain found for pod {reason.pod}"
+            return f"{quoted}empty topology domain found for pod {reason.pod}"
+        case MembersApart() if quoted:
+            return f"{quoted}more than 1 domain found for pod group: {', '.join(_quoted(each.value) for each in reason.domains[:2])}"
         case MembersApart():
-            one, other = (f'"{each.value}"' for each in reason.domains[:2])
-            return f"more than 1 domain found for pod group: {one}, {other}"
+            where = ", ".join(f"{value!r} ({node})" for value, node in reason.domains)
+            return f"members run in {reason.number} domains of {reason.key!r}: {where}; a group must be in one"
     assert_never(reason)
+
+
+def _of_relative(reason: ChildFailed | AncestorFailed, behavior: SchedulerBehavior) -> str:
+    """Return the message of a group about the result of another one."""
+    if isinstance(reason, ChildFailed):
+        words = attempt_words(reason.error, behavior)
+        return (
+            f"composite pod group {_quoted(reason.group.name)} evaluation failed due to child {_quoted(reason.child.name)} error: {words}"
+        )
+    ended = "encountered an error" if reason.in_error else "is unschedulable"
+    return f"ancestor composite pod group {_quoted(reason.ancestor.name)} {ended}"
 
 
 def _refused(reason: TreeRefused) -> str:
     """Return why kube-scheduler refuses a tree."""
-    subject, other, value, expected = _key(reason.object), _key(reason.other), reason.value, reason.expected
+    subject, other = _key(reason.object), _key(reason.other)
     match reason.rule:
         case TreeRule.DEPTH:
-            return f"hierarchy depth exceeds maximum allowed depth {expected} at {subject}"
+            return f"hierarchy depth exceeds maximum allowed depth {reason.expected} at {subject}"
         case TreeRule.WORKLOAD:
-            return f'pod group workload does not match root workload, got: "{value}" ({subject}) and "{expected}" ({other})'
+            values = _both(_quoted(reason.value), subject, _quoted(reason.expected), other)
+            return f"pod group workload does not match root workload, got: {values}"
         case TreeRule.BASIC_CHILD:
             return f"gang parent {other} cannot have basic child {subject}"
         case TreeRule.SINGLE_CHILD:
             return f"parent {other} with All disruption mode cannot have child {subject} with Single disruption mode"
         case TreeRule.SCHEDULER:
-            same, values = ".spec.schedulerName set, got:", f'"{value}" ({subject}) and "{expected}" ({other})'
-            return f"all pods in a pod group hierarchy should have the same {same} {values}"
+            values = _both(_quoted(reason.value), subject, _quoted(reason.expected), other)
+            return f"all pods in a pod group hierarchy should have the same .spec.schedulerName set, got: {values}"
         case TreeRule.GROUP_PRIORITY | TreeRule.POD_PRIORITY:
-            same, values = "priority as the root pod group's priority, got", f"{value} ({subject}) and {expected} ({other})"
+            same = "priority as the root pod group's priority"
         case TreeRule.GROUP_POLICY | TreeRule.POD_POLICY:
-            same, values = "preemption policy, got", f"{value} ({subject}) and {expected}"
+            same = "preemption policy"
     parts = "pods in a pod group hierarchy" if reason.object.kind == "Pod" else "pod groups in a hierarchy"
-    return f"all {parts} should have the same {same} {values}"
+    return f"all {parts} should have the same {same}, got {_both(reason.value, subject, reason.expected, other)}"
+
+
+def _both(value: str, subject: str, expected: str, other: str) -> str:
+    """Return two values with the names of the objects that have them; *other* is empty if *expected* is not that of one object."""
+    return f"{value} ({subject}) and {expected} ({other})" if other else f"{value} ({subject}) and {expected}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
 
 
 def _key(name: Name | None) -> str:
     """Return a name as kube-scheduler quotes it: that of a pod, or the key of a group."""
     if name is None:
         return ""
-    return f'"{name.name}"' if name.kind == "Pod" else f'"{name.kind.lower()}/{name.namespace}/{name.name}"'
+    return _quoted(name.name if name.kind == "Pod" else f"{name.kind.lower()}/{name.namespace}/{name.name}")
 
 
 def unschedulable(reason: AttemptReason | None, behavior: SchedulerBehavior = KUBERNETES_1_37) -> str:
@@ -200,9 +214,10 @@ def _feasibility(judged: Feasibility, behavior: SchedulerBehavior) -> str:
     if judged.success:
         return ""
     if behavior.counts_failed_children:
-        failed = judged.unschedulable + judged.unresolvable
         ended = "is not yet" if judged.status is Status.WAIT else "cannot be"
-        counts = f"{judged.scheduled} scheduled, {failed} unschedulable, {judged.remaining} not-evaluated"
+        counts = (
+            f"{judged.scheduled} scheduled, {judged.unschedulable + judged.unresolvable} unschedulable, {judged.remaining} not-evaluated"
+        )
         return f"scheduling policy's minimum threshold ({judged.minimum}) {ended} satisfied: {counts}"
     counts = f"{judged.scheduled} scheduled, {judged.remaining} remaining"
     bound = _bound(judged.minimum, composite=judged.composite)

@@ -8,7 +8,7 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import options, pod_creation, scheduler_config
-from scheduler_core.model.options import REMEDIES_BY_DEFAULT, PlacingOptions
+from scheduler_core.model.options import REMEDIES_BY_DEFAULT
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
