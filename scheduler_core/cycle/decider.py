@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core import diagnosis
 from scheduler_core.causes.attempts import AttemptResult
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.claims import ClaimFull, DevicesAwaited
 from scheduler_core.causes.plugin_failures import PluginFailed
-from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed
+from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed, PlacementsSampled
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
 from scheduler_core.cycle.device_decisions import attempt_ended, devices_beyond_requests, with_devices
 from scheduler_core.cycle.effects import Effects, keeps_nominations
@@ -212,7 +212,7 @@ class Decider:
             search=search,
             pending={pod: (cause,) for pod, cause in pending.items()},
             volumes=volumes,
-            causes=without_none(diagnosis.volumes_not_held(volumes, without), why.cause),
+            causes=(*without_none(diagnosis.volumes_not_held(volumes, without), why.cause), *_sampled(request, outcome)),
             ranks=ranks,
             behavior=self._snapshot.behavior,
         )
@@ -330,6 +330,15 @@ class Decider:
             before = self._conditions.present(verdict.name)
             decisions.append(GroupDecision(verdict.name, verdict.status, causes, verdict.domain, verdict.reason, before))
         return tuple(decisions)
+
+
+def _sampled(request: PlacementRequest, outcome: PlacementOutcome) -> Iterator[PlacementsSampled]:
+    """Yield the groups of a success for which kube-scheduler compares only some placements: it can choose another one of them."""
+    if outcome.sampled is not None:
+        yield PlacementsSampled(request.entity.name, *outcome.sampled, request.entity.key)
+    for child, each in zip(request.children, outcome.children, strict=False):
+        if each is not None and each.success:
+            yield from _sampled(child, each)
 
 
 def without_none(*causes: Cause | None) -> tuple[Cause, ...]:
