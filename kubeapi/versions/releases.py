@@ -12,8 +12,6 @@ LAST_WITH_WORKLOAD_REF = 35
 """The last version whose pods have ``spec.workloadRef``; later ones have ``spec.schedulingGroup``."""
 FIRST_WITH_MUTABLE_COMPOSITES = 38
 """The first version in which ``minGroupCount`` of a CompositePodGroup may change."""
-FIRST_WITH_COMPOSITE_CONDITIONS = 38
-"""The first version whose kube-scheduler writes conditions of CompositePodGroups and has a reason for each kind of invalid group."""
 
 
 def name(minor: int) -> str:

@@ -34,8 +34,6 @@ class SchedulerBehavior:
         chooses_cheap_nodes: without its potential victims a group is placed on nodes that cost the least victims; else by score alone.
         spares_failed_groups: victims are evicted only for the groups of a tree that succeeded; else for every pod that got a node.
         looks_for_victims_first: a group with preemptionPolicy Never waits for victims of an earlier preemption; else it is refused first.
-        withdraws_lower_nominations: a group that preempts withdraws the nominations of pods of lower priority on its nodes; else only
-            single pods do.
         counts_failed_children: messages about a minimum count the children that failed; else those that were not tried.
         names_ancestors: a group that is not placed because of a group above it states only the name of that group; else its status.
         hides_reasons_from_pods: pods that had no turn, or fit, state only that their group is unschedulable; else the reason of the group.
@@ -43,7 +41,9 @@ class SchedulerBehavior:
         writes_composites: it writes conditions of CompositePodGroups.
         invalid_pod_group: reason of the condition of a PodGroup in an invalid tree; until 1.37 only the API documentation has it.
         invalid_composite: likewise of a CompositePodGroup.
-        entity_label: name of the label of metrics by kind of entity.
+        entity_label: name of the label of queue metrics by kind of entity.
+        counts_composites_apart: metrics of groups and of their preemptions have a label with the kind of the root, CompositePodGroup apart
+            from PodGroup.
 
     """
 
@@ -63,7 +63,6 @@ class SchedulerBehavior:
     chooses_cheap_nodes: bool
     spares_failed_groups: bool
     looks_for_victims_first: bool
-    withdraws_lower_nominations: bool
     counts_failed_children: bool
     names_ancestors: bool
     hides_reasons_from_pods: bool
@@ -72,6 +71,7 @@ class SchedulerBehavior:
     invalid_pod_group: str
     invalid_composite: str
     entity_label: str
+    counts_composites_apart: bool
 
     @property
     def version(self) -> str:
@@ -100,7 +100,6 @@ KUBERNETES_1_37 = SchedulerBehavior(
     chooses_cheap_nodes=False,
     spares_failed_groups=False,
     looks_for_victims_first=False,
-    withdraws_lower_nominations=False,
     counts_failed_children=False,
     names_ancestors=False,
     hides_reasons_from_pods=False,
@@ -109,6 +108,7 @@ KUBERNETES_1_37 = SchedulerBehavior(
     invalid_pod_group="Invalid",
     invalid_composite="Invalid",
     entity_label="type",
+    counts_composites_apart=False,
 )
 KUBERNETES_1_38 = SchedulerBehavior(
     minor=38,
@@ -127,7 +127,6 @@ KUBERNETES_1_38 = SchedulerBehavior(
     chooses_cheap_nodes=True,
     spares_failed_groups=True,
     looks_for_victims_first=True,
-    withdraws_lower_nominations=True,
     counts_failed_children=True,
     names_ancestors=True,
     hides_reasons_from_pods=True,
@@ -136,6 +135,7 @@ KUBERNETES_1_38 = SchedulerBehavior(
     invalid_pod_group="PodGroupError",
     invalid_composite="CompositePodGroupError",
     entity_label="entity",
+    counts_composites_apart=True,
 )
 
 BEHAVIORS = {behavior.version: behavior for behavior in (KUBERNETES_1_37, KUBERNETES_1_38)}

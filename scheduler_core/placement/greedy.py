@@ -141,7 +141,7 @@ class Greedy:
             return cache.outcome(request, int(cache.failed.argmax()))
         feasible = cache.able.nonzero()[0]
         feasible = feasible[feasible != first]
-        self.state.evaluated.add(len(division.domains), len(feasible))
+        self.state.evaluated.add(len(division.domains), len(feasible), composite=not request.leaf)
         if not len(feasible):
             return self._infeasible(len(division.domains), lambda row: cache.outcome(request, row), first)
         number = len(feasible)
@@ -219,7 +219,7 @@ class Greedy:
         if (failed := next((each for each in outcomes if each.status is Status.ERROR), None)) is not None:
             return failed
         able = np.array([number for number, outcome in enumerate(outcomes) if outcome.success and number != first], dtype=np.int64)
-        self.state.evaluated.add(len(places), len(able))
+        self.state.evaluated.add(len(places), len(able), composite=not request.leaf)
         if not len(able):
             return self._infeasible(len(outcomes), outcomes.__getitem__, first)
         feasible = self._considered(request, places, able).tolist()

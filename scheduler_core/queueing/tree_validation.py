@@ -49,7 +49,7 @@ class _Validation:
             yield TreeRefused(TreeRule.WORKLOAD, name, workload, root, expected)
         if (priority := self._trees.priority(node.group)) != (of_root := self._trees.priority(self._root.group)):
             yield TreeRefused(TreeRule.GROUP_PRIORITY, name, str(priority), root, str(of_root))
-        if spec.preemption_policy and spec.preemption_policy != self._policy:
+        if spec.preemption_policy and self._policy and spec.preemption_policy != self._policy:
             yield TreeRefused(TreeRule.GROUP_POLICY, name, spec.preemption_policy, None, self._policy)
         if above.scheduling_policy.gang is not None and spec.scheduling_policy.basic is not None:
             yield TreeRefused(TreeRule.BASIC_CHILD, name, other=name_of(parent.group))

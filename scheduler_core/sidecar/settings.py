@@ -10,6 +10,7 @@ import enum
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, get_args
 
+from scheduler_core.behavior.scheduler_behavior import BEHAVIORS
 from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH
 from scheduler_core.sidecar.writes import EvictionMethod
 from validators.gates import Gates
@@ -115,6 +116,15 @@ class Settings:
             repeatable=True,
         ),
     ] = ()
+    kubernetes: Annotated[
+        str,
+        Knob(
+            "--kubernetes",
+            "Version of kube-scheduler to mirror: its decisions with greedy, reasons, messages and labels of metrics.",
+            choices=tuple(BEHAVIORS),
+            unset="that of the API server",
+        ),
+    ] = ""
     strategy: Annotated[
         str,
         Knob(
