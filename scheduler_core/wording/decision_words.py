@@ -187,10 +187,8 @@ def cause_words(cause: Cause) -> str:  # noqa: C901, PLR0911 - one case for each
             return "No placement exists (proved by complete search)"
         case SearchStopped():
             return f"The search stopped after {cause.explored} steps without a result: a placement may exist; try a larger budget"
-        case PlacementMissed():
-            return cut(greedy_sentence(cause.limits).text, LONGEST_CAUSE)
-        case PlacementsSampled():
-            return _sampled(cause)
+        case PlacementMissed() | PlacementsSampled():
+            return cut(greedy_sentence(cause.limits).text, LONGEST_CAUSE) if isinstance(cause, PlacementMissed) else _sampled(cause)
     if isinstance(cause, GroupCause):
         return group_words(cause)
     if isinstance(cause, PreEnqueueCause):
