@@ -11,7 +11,7 @@ from validators.lookup import NOTHING
 from validators.rules.base import Settings
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
-from webhooks.knobs import Finalizers
+from webhooks.admission_options import Finalizers
 
 IN_PROCESS = (10_000, 50_000, 100_000)
 THROUGH_SERVER = (5_000, 10_000, 20_000)

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from muster import reference
 from muster.doctor import checks
 from scheduler_core.sidecar import settings as sidecar_settings
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from validators import rules
+from validators.options import Option
 from validators.reports import explain
 from validators.rules.base import About, Operation, Rule, Severity
 from webhooks import settings
@@ -29,7 +32,9 @@ def pages() -> dict[Path, str]:
         RULES_PAGE: explain.documentation(list(rules.discover().values())),
         REFERENCE / "admission.md": reference.admission_page(rules_table()),
         REFERENCE / "commands.md": reference.commands_page(),
-        REFERENCE / "knobs.md": reference.knobs_page(knobs_table(), sidecar_table()),
+        REFERENCE / "settings.md": reference.settings_page(
+            *(options_table(each.values()) for each in (settings.OPTIONS, sidecar_settings.OPTIONS))
+        ),
         REFERENCE / "metrics.md": reference.metrics_page(Telemetry().described(), metrics_table()),
         REFERENCE / "conditions.md": reference.conditions_page(),
         REFERENCE / "causes.md": reference.causes_page(),
@@ -59,13 +64,14 @@ _ABOUT_PRESENCE = frozenset({"parent-exists", "scheduling-group-exists", "priori
 """Rules that report missing objects: a warning at admission, because the object can be created later."""
 
 
-def sidecar_table() -> str:
-    """Return the table of the sidecar's options: option, variable, default and purpose."""
-    rows = ["| option | variable | default | purpose |\n|---|---|---|---|\n"]
-    for field, knob in sidecar_settings.knobs().items():
-        default = sidecar_settings.default_value(field)
-        shown = ("on" if default else "off") if isinstance(default, bool) else f"`{default}`"
-        rows.append(f"| `{knob.flag}` | `{knob.variable}` | {shown if knob.unset is None else knob.unset} | {_escaped(knob.help)} |\n")
+def options_table(options: Iterable[Option[Any]]) -> str:
+    """Return the table of the options of a program: variable, option, default and purpose."""
+    rows = ["| variable | option | default | purpose |\n|---|---|---|---|\n"]
+    for each in options:
+        default = f"`{each.default}`" if each.default else each.unset
+        rows.append(
+            f"| `{each.variable}` | {f'`{each.long}`' if each.flag else ''} | {default} | {_escaped(each.purpose or each.help)} |\n"
+        )
     return "".join(rows)
 
 
@@ -76,14 +82,6 @@ def metrics_table() -> str:
         f"| `{each.name}` | {', '.join(f'`{label}`' for label in each.labels)} | {_escaped(each.about)} |\n"
         for each in SidecarMetrics().described()
     )
-
-
-def knobs_table() -> str:
-    """Return the table of the webhook server's knobs: variable, option, default and reason."""
-    rows = ["| variable | option | default | purpose |\n|---|---|---|---|\n"]
-    for name, option, default, reason in settings.table():
-        rows.append(f"| `{name}` | {f'`{option}`' if option else ''} | {f'`{default}`' if default else ''} | {_escaped(reason)} |\n")
-    return "".join(rows)
 
 
 def _escaped(text: str) -> str:

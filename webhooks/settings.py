@@ -1,213 +1,174 @@
-"""Settings of the webhook server, each declared once, with bounds, default, reason and option.
+"""Settings of the webhook server, each with the declaration of its option or variable.
 
-The variable of a setting is ``MUSTER_`` and its name.  The options of ``muster serve``, their help and the table in the
-documentation derive from the declarations.  The environment is an argument, so this module is pure; options override it.
+The options of ``muster serve``, their help and the table in the documentation derive from the declarations.  The environment is an
+argument, so this module is pure; options override it.
 """
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Annotated, Any, Self, get_args
+from typing import Any, Self
 
-from kubeapi.versions import releases
-from validators.gates import GateError, Gates
+from validators import rule_options
+from validators.gates import Gates
+from validators.options import (
+    ADDRESS,
+    FILE,
+    NAME,
+    PATHS,
+    SWITCH,
+    Address,
+    Option,
+    OptionError,
+    one_of,
+    options_of,
+    parse_address,
+    read_variable,
+    scalar,
+    seconds,
+    setting,
+    whole_number,
+)
 from validators.rules import base
-from webhooks import enforcement as modes
-from webhooks import knobs
+from webhooks import admission_options
+from webhooks.admission_options import Finalizers
 from webhooks.certificate_settings import MANAGED, CertificateSettings
-from webhooks.knobs import Knob
+from webhooks.enforcement import EnforcementPolicy
 from webhooks.limit_settings import LimitSettings
 
 SERVERS = ("uvicorn", "gunicorn")
-_VERSIONS = f"{releases.name(releases.OLDEST)} to {releases.name(releases.NEWEST)}"
-
-
-class SettingError(ValueError):
-    """Invalid value of a knob; the message has the knob, the value and the requirement."""
+MAYBE_ADDRESS = scalar(lambda text: parse_address(text) if text else None, "HOST:PORT")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(LimitSettings):
-    """Settings of the webhook server; one field for each knob, durations in seconds, sizes in bytes."""
+    """Settings of the webhook server; one field for each variable, durations in seconds, sizes in bytes."""
 
-    bind: Annotated[
-        knobs.Address,
-        Knob(
-            knobs.ADDRESS,
-            "127.0.0.1:9443",
-            "the default address is reachable from this machine only",
+    bind: Address = setting(
+        Option(
             "--bind",
+            ADDRESS,
             "Address to serve on over TLS; port 0 selects a free port.",
-        ),
-    ]
-    probe_bind: Annotated[
-        knobs.Address | None,
-        Knob(
-            knobs.MAYBE_ADDRESS,
-            "",
-            "address for /healthz, /readyz and /metrics without TLS, so that probes and scrapes need no CA; empty: none",
+            "127.0.0.1:9443",
+            purpose="the default address is reachable from this machine only",
+        )
+    )
+    probe_bind: Address | None = setting(
+        Option(
             "--probe-bind",
+            MAYBE_ADDRESS,
             "Address for probes and metrics without TLS.",
-        ),
-    ]
-    tls_probes: Annotated[
-        bool,
-        Knob(knobs.SWITCH, "true", "false: /healthz, /readyz and /metrics only at --probe-bind, if other clients reach the TLS port too"),
-    ]
-    tls_cert: Annotated[
-        str,
-        Knob(
-            knobs.FILE,
+            purpose="address for /healthz, /readyz and /metrics without TLS, so that probes and scrapes need no CA; empty: none",
+        )
+    )
+    tls_probes: bool = setting(
+        Option(
             "",
-            "certificate chain, leaf first, PEM; the API server calls webhooks over TLS only",
+            SWITCH,
+            default="true",
+            purpose="false: /healthz, /readyz and /metrics only at --probe-bind, if other clients reach the TLS port too",
+        )
+    )
+    tls_cert: str = setting(
+        Option(
             "--tls-cert",
+            FILE,
             "Certificate chain, PEM; reloaded when it changes.",
-        ),
-    ]
-    tls_key: Annotated[
-        str, Knob(knobs.FILE, "", "the leaf's private key, PEM, not encrypted", "--tls-key", "Private key, PEM; reloaded when it changes.")
-    ]
-    objects: Annotated[
-        tuple[str, ...],
-        Knob(
-            knobs.LINES,
-            "",
-            "files or directories with the cluster objects that rules look up, one per line; no others are assumed to exist",
+            purpose="certificate chain, leaf first, PEM; the API server calls webhooks over TLS only",
+        )
+    )
+    tls_key: str = setting(
+        Option("--tls-key", FILE, "Private key, PEM; reloaded when it changes.", purpose="the leaf's private key, PEM, not encrypted")
+    )
+    objects: tuple[str, ...] = setting(
+        Option(
             "--objects",
+            PATHS,
             "Cluster objects that rules look up (repeatable).",
-        ),
-    ]
-    cluster: Annotated[
-        bool,
-        Knob(
-            knobs.SWITCH,
-            "false",
-            "rules look objects up in caches that watch the API server",
+            purpose="files or directories with the cluster objects that rules look up, one per line; no others are assumed to exist",
+        )
+    )
+    cluster: bool = setting(
+        Option(
             "--cluster",
+            SWITCH,
             "Look objects up in the API server.",
-        ),
-    ]
-    kubeconfig: Annotated[
-        str,
-        Knob(
-            knobs.FILE,
-            "",
-            "kubeconfig for --cluster and --certificates managed; empty: as for kubectl, in a pod its service account",
+            "false",
+            purpose="rules look objects up in caches that watch the API server",
+        )
+    )
+    kubeconfig: str = setting(
+        Option(
             "--kubeconfig",
+            FILE,
             "Kubeconfig; default: as for kubectl, in a pod its service account.",
-        ),
-    ]
-    context: Annotated[
-        str,
-        Knob(
-            knobs.NAME,
-            "",
-            "context of the kubeconfig; empty: the current context",
+            purpose="kubeconfig for --cluster and --certificates managed; empty: as for kubectl, in a pod its service account",
+        )
+    )
+    context: str = setting(
+        Option(
             "--context",
+            NAME,
             "Context of the kubeconfig; default: the current context.",
-        ),
-    ]
-    watch_pods: Annotated[
-        bool, Knob(knobs.SWITCH, "false", "with --cluster, also watch pods: some rules check more, and memory grows with the cluster")
-    ]
-    stale_seconds: Annotated[
-        float,
-        Knob(
-            knobs.seconds(5, 3600),
-            "120",
-            "time without contact after which a cached kind counts as unknown and causes no refusals; bookmarks arrive every minute",
-        ),
-    ]
-    profile: Annotated[
-        base.Profile,
-        Knob(
-            knobs.PROFILE,
-            "kep",
-            "kep: all rules of the KEPs; upstream: only the rules of the API server",
-            "--profile",
-            "All rules of the KEPs, or only those of the API server.",
-        ),
-    ]
-    kubernetes: Annotated[
-        int,
-        Knob(
-            knobs.VERSION,
-            releases.name(releases.TODAY),
-            f"version of the API server to mirror: {_VERSIONS}",
-            "--kubernetes",
-            f"API server version to mirror: {_VERSIONS}.",
-        ),
-    ]
-    gates: Annotated[
-        Gates,
-        Knob(
-            knobs.GATES,
+            purpose="context of the kubeconfig; empty: the current context",
+        )
+    )
+    watch_pods: bool = setting(
+        Option(
+            "", SWITCH, default="false", purpose="with --cluster, also watch pods: some rules check more, and memory grows with the cluster"
+        )
+    )
+    stale_seconds: float = setting(
+        Option(
             "",
-            "feature gates of the API server, as A=true,B=false; all others are on",
-            "--gates",
-            "Feature gates of the API server; all others are on.",
-        ),
-    ]
-    rules: Annotated[
-        tuple[tuple[str, base.Severity], ...],
-        Knob(knobs.RULES, "", "severities of rules, as ID=warning,ID=off", "--rule", "error, warning or off (repeatable)."),
-    ]
-    enforcement: Annotated[
-        modes.EnforcementPolicy,
-        Knob(
-            knobs.ENFORCEMENT,
-            modes.Enforcement.DENY,
-            "consequence of an error: deny, warn (allowed, with a warning) or audit (allowed, recorded); ID=audit for one rule",
-            "--enforcement",
-            "deny, warn or audit, for all rules or for one (repeatable).",
-        ),
-    ]
-    finalizers: Annotated[
-        str,
-        Knob(
-            knobs.one_of(tuple(knobs.Finalizers)),
-            knobs.Finalizers.PODGROUP,
-            "protection finalizers that /mutate adds; use all only if a controller removes those of CompositePodGroups",
-            "--finalizers",
-            "Protection finalizers that /mutate adds.",
-        ),
-    ]
-    server: Annotated[
-        str,
-        Knob(
-            knobs.one_of(SERVERS),
-            "uvicorn",
-            "library that serves HTTP; gunicorn's own worker has no deadline for handshakes and request heads",
+            seconds(5, 3600),
+            default="120",
+            purpose="time without contact after which a cached kind counts as unknown and causes no refusals; bookmarks arrive every minute",
+        )
+    )
+    profile: base.Profile = setting(rule_options.PROFILE)
+    kubernetes: int = setting(rule_options.KUBERNETES)
+    gates: Gates = setting(rule_options.GATES)
+    rules: tuple[tuple[str, base.Severity], ...] = setting(rule_options.RULES)
+    enforcement: EnforcementPolicy = setting(admission_options.ENFORCEMENT)
+    finalizers: Finalizers = setting(admission_options.FINALIZERS)
+    server: str = setting(
+        Option(
             "--server",
+            one_of(SERVERS, str),
             "Library that serves HTTP.",
-        ),
-    ]
-    workers: Annotated[
-        int,
-        Knob(
-            knobs.whole_number(1, 64),
-            "2",
-            "worker processes; validation is CPU-bound, so use one for each available core",
+            "uvicorn",
+            purpose="library that serves HTTP; gunicorn's own worker has no deadline for handshakes and request heads",
+        )
+    )
+    workers: int = setting(
+        Option(
             "--workers",
+            whole_number(1, 64),
             "Worker processes.",
-        ),
-    ]
+            "2",
+            purpose="worker processes; validation is CPU-bound, so use one for each available core",
+        )
+    )
 
     @classmethod
-    def from_environ(cls, environ: Mapping[str, str]) -> Self:
-        """Read every knob from *environ*; an absent or empty variable means the default.
+    def from_environ(cls, environ: Mapping[str, str], given: Mapping[str, Any] | None = None) -> Self:
+        """Return the settings of the variables in *environ*, but for those that the values *given* override, by field.
+
+        An absent or empty variable means the default.
 
         Raises:
-            SettingError: a value is invalid, or two values exclude each other.
+            OptionError: a value is invalid, or two values exclude each other.
         """
-        settings = cls(**{knob.field: _read(knob, environ) for knob in KNOBS})
+        values = dict(given or {})
+        settings = cls(**{field: values[field] if field in values else read_variable(option, environ) for field, option in OPTIONS.items()})
         if settings.cluster and settings.objects:
-            raise SettingError(f"{label('objects')} and {label('cluster')} exclude each other: choose one")
+            raise OptionError(f"{label('objects')} and {label('cluster')} exclude each other: choose one")
         if settings.certificates == MANAGED and (settings.tls_cert or settings.tls_key):
-            raise SettingError(f"{label('certificates')} and {label('tls_cert')} exclude each other: choose one")
+            raise OptionError(f"{label('certificates')} and {label('tls_cert')} exclude each other: choose one")
         if settings.body_bytes * 4 > settings.total_body_bytes * 3:
-            raise SettingError(f"{label('body_bytes')} must be at most three quarters of {label('total_body_bytes')}")
+            raise OptionError(f"{label('body_bytes')} must be at most three quarters of {label('total_body_bytes')}")
         if not settings.tls_probes and not settings.probe_bind:
-            raise SettingError(f"{label('tls_probes')} is false: {label('probe_bind')} must be given, or nobody can probe the server")
+            raise OptionError(f"{label('tls_probes')} is false: {label('probe_bind')} must be given, or nobody can probe the server")
         return settings
 
     @property
@@ -216,29 +177,11 @@ class Settings(LimitSettings):
         return base.Settings(profile=self.profile, minor=self.kubernetes, gates=self.gates, severities=self.rules)
 
 
-def _read(knob: Knob, environ: Mapping[str, str]) -> Any:
-    text = environ.get(knob.name, "").strip() or knob.default
-    try:
-        return knob.kind.read(text)
-    except GateError as error:
-        raise SettingError(f"{knob.label}: {error}") from None
-    except ValueError as error:
-        raise SettingError(f"{knob.label} is {text!r}: {error}") from None
-
-
 _PART = {each.name: number for number, part in enumerate((LimitSettings, CertificateSettings), 1) for each in dataclasses.fields(part)}
-KNOBS: tuple[Knob, ...] = tuple(
-    dataclasses.replace(get_args(each.type)[1], field=each.name)
-    for each in sorted(dataclasses.fields(Settings), key=lambda each: _PART.get(each.name, 0))
-)
-"""All knobs, in the order of the documentation: those of the certificate last."""
+OPTIONS: Mapping[str, Option[Any]] = dict(sorted(options_of(Settings).items(), key=lambda each: _PART.get(each[0], 0)))
+"""The option of each field, in the order of the documentation: those of the certificate last."""
 
 
 def label(field: str) -> str:
-    """Return a knob's option and variable, for messages."""
-    return next(knob.label for knob in KNOBS if knob.field == field)
-
-
-def table() -> tuple[tuple[str, str, str, str], ...]:
-    """Return the knobs as rows of text: variable, option, default, reason."""
-    return tuple((knob.name, knob.option, knob.default, knob.reason) for knob in KNOBS)
+    """Return the option and variable of a field, for messages."""
+    return OPTIONS[field].label

@@ -1,50 +1,94 @@
-"""Options that several subcommands share, and the Settings made from them."""
+"""Click's forms of declared options, the options that several subcommands share, and the Settings made from them."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from kubeapi.versions import releases
 from muster import standard_output
-from scheduler_core.behavior.scheduler_behavior import BEHAVIORS
-from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH, is_device_attribute
-from validators.rules.base import Profile, Settings, Severity
-
-if TYPE_CHECKING:
-    from validators.gates import Gates
+from validators import rule_options
+from validators.options import FILE, Option, OptionType, Value
+from validators.rules.base import Settings, Severity
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-DEFAULT_KUBERNETES = releases.name(releases.TODAY)
 STDOUT = "-"
 """Name of standard output in ``--output FORMAT=FILE``."""
 SEVERITIES = tuple(each.value for each in Severity)
-_SWITCHES = {"true": True, "false": False}
 
-profile = click.option(
-    "--profile",
-    type=click.Choice([each.value for each in Profile]),
-    default=Profile.KEP.value,
-    show_default=True,
-    help="kep: all rules of the KEPs; upstream: only the rules of the API server.",
-)
-kubernetes = click.option(
-    "--kubernetes",
-    type=click.Choice(tuple(releases.names())),
-    default=DEFAULT_KUBERNETES,
-    show_default=True,
-    help="Version of the API server to mirror.",
-)
-scheduler_kubernetes = click.option(
-    "--kubernetes",
-    type=click.Choice(tuple(BEHAVIORS)),
-    help=f"Version of kube-scheduler to mirror.  [default: that of the cluster if it is known, else {DEFAULT_KUBERNETES}]",
-)
-gates = click.option("--gates", multiple=True, metavar="NAME=true|false,...", help="Feature gates of the API server; all others are on.")
+
+def click_option(
+    option: Option[Any],
+    *,
+    text: str = "",
+    default: str | None = None,
+    has_variable: bool = False,
+    shows_variable: bool = False,
+    complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
+    is_read: bool = True,
+) -> Callable[[Command], Command]:
+    """Return click's form of a declared option; its parameter is None or () without a value.
+
+    Args:
+        option: the declaration.
+        text: help, if the command has one of its own.
+        default: text of the default; None: a command without the option has no value.
+        has_variable: whether the option is also read from its environment variable.
+        shows_variable: whether its help names the variable.
+        complete: completion of the shell.
+        is_read: whether the command gets the value that is read from the texts, not the texts.
+
+    """
+    kind = option.type
+
+    def read(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+        if value is None or value == ():
+            return value
+        try:
+            return kind.parse(value) if kind.repeatable else kind.parse([value]) if isinstance(value, str) else kind.decode(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return click.option(
+        option.flag,
+        option.field or option.name,
+        type=_click_type(kind),
+        is_flag=kind.is_flag,
+        default=_click_default(kind, default),
+        show_default=default is not None,
+        multiple=kind.repeatable,
+        envvar=option.variable if has_variable else None,
+        show_envvar=shows_variable,
+        metavar=kind.metavar,
+        callback=read if is_read else None,
+        shell_complete=complete,
+        help=f"{text or option.help}{f'  [default: {option.unset}]' if option.unset else ''}",
+    )
+
+
+def _click_default(kind: OptionType[Any], text: str | None) -> Any:
+    if text is None:
+        return None
+    return kind.parse([text]) if kind.is_flag else [text] if kind.repeatable else text
+
+
+def _click_type(kind: OptionType[Any]) -> click.ParamType[Any] | None:
+    if kind.metavar == FILE.metavar:
+        return click.Path(dir_okay=False)
+    if kind.choices:
+        return click.Choice(kind.choices)
+    if kind.bounds is None:
+        return None
+    low, high = kind.bounds
+    return click.IntRange(low, int(high)) if isinstance(low, int) else click.FloatRange(low, high)
+
+
+profile = click_option(rule_options.PROFILE, default=rule_options.PROFILE.default, is_read=False)
+kubernetes = click_option(rule_options.KUBERNETES, default=rule_options.KUBERNETES.default, is_read=False)
+gates = click_option(rule_options.GATES, is_read=False)
 objects = click.option(
     "--objects",
     multiple=True,
@@ -65,50 +109,6 @@ verbose = click.option("--verbose", "-v", is_flag=True, help="List every pod wit
 no_color = click.option(
     "--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal."
 )
-strategy = click.option(
-    "--strategy",
-    type=click.Choice(STRATEGIES),
-    default=COMPLETE,
-    show_default=True,
-    help="greedy: decide as kube-scheduler; complete: also search where greedy leaves pods without a node.",
-)
-rank_order = click.option(
-    "--rank-order",
-    type=click.Choice(SWITCH),
-    default=ON,
-    show_default=True,
-    help="Give equal pods of a group nodes by their indexes, so that consecutive ones are neighbours; greedy never does.",
-)
-budget = click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
-ignore = click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")
-
-
-def device_attributes(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the attributes in *texts*, each separated by commas.  Raises click.BadParameter if one has no domain."""
-    attributes = tuple(each.strip() for text in texts for each in text.split(","))
-    for each in attributes:
-        if not is_device_attribute(each):
-            raise _mistake("--device-topology", f"{each!r} must be an attribute with its domain, such as gpu.example.com/clique")
-    return attributes
-
-
-def _device_topology(variable: str | None = None) -> Callable[[Command], Command]:
-    return click.option(
-        "--device-topology",
-        multiple=True,
-        callback=lambda _context, _parameter, texts: device_attributes(texts),
-        envvar=variable,
-        show_envvar=variable is not None,
-        metavar="ATTRIBUTE,...",
-        help="Attribute of devices, such as gpu.example.com/clique, that is a topology key: a node is in the domain that its devices name"
-        " (repeatable).",
-    )
-
-
-device_topology = _device_topology()
-device_topology_of_sidecar = _device_topology("MUSTER_DEVICE_TOPOLOGY")
-"""The same option, with the variable of the sidecar."""
-plugin = click.option("--plugin", multiple=True, metavar="NAME,...", help="An installed placement plugin (repeatable).")
 
 
 def outputs(formats: Sequence[str], text: str) -> Callable[[Command], Command]:
@@ -155,14 +155,7 @@ def _complete_by_rule(ctx: click.Context, parameter: click.Parameter, incomplete
     return [f"{name}={each}" for each in values if each.startswith(value)]
 
 
-rule = click.option(
-    "--rule",
-    "rules",
-    multiple=True,
-    metavar="ID=error|warning|off",
-    shell_complete=complete_severity,
-    help="Set the severity of a rule (repeatable).",
-)
+rule = click_option(rule_options.RULES, complete=complete_severity, is_read=False)
 
 
 def judging(command: Command) -> Command:
@@ -180,57 +173,33 @@ def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: S
 
     """
     return Settings(
-        profile=Profile(profile),
-        minor=releases.names()[kubernetes],
-        gates=gates_of(gates),
+        profile=read_texts(rule_options.PROFILE, [profile]),
+        minor=read_texts(rule_options.KUBERNETES, [kubernetes]),
+        gates=read_texts(rule_options.GATES, gates),
         severities=severities_of(rules),
         linting=linting,
     )
 
 
-def gates_of(texts: Iterable[str]) -> Gates:
-    """Return the gates for ``A=true,B=false``; if a gate is given twice, the last value is used.
-
-    Raises:
-        click.BadParameter: a wrong form, an unknown gate, or gates with which no API server starts.
-
-    """
-    from validators.gates import GateError, Gates
-
+def read_texts(option: Option[Value], texts: Sequence[str]) -> Value:
+    """Return the value of an option whose texts were not read.  Raises click.BadParameter."""
     try:
-        return Gates.from_switches(switches_of(texts))
-    except GateError as error:
-        raise _mistake("--gates", str(error)) from None
+        return option.type.parse(texts)
+    except ValueError as error:
+        raise _mistake(option.flag, str(error)) from None
 
 
-def switches_of(texts: Iterable[str]) -> list[tuple[str, bool]]:
-    """Return names and values of ``A=true,B=false``.  Raises click.BadParameter."""
-    switches: list[tuple[str, bool]] = []
-    for part in (part.strip() for text in texts for part in text.split(",")):
-        name, equals, switch = (each.strip() for each in part.partition("="))
-        if not part:
-            continue
-        if not equals or switch.lower() not in _SWITCHES:
-            raise _mistake("--gates", f"{part!r} must be NAME=true or NAME=false")
-        switches.append((name, _SWITCHES[switch.lower()]))
-    return switches
-
-
-def severities_of(texts: Iterable[str]) -> tuple[tuple[str, Severity], ...]:
+def severities_of(texts: Sequence[str]) -> tuple[tuple[str, Severity], ...]:
     """Return the severities for ``ID=warning``, by id; if a rule is given twice, the last value is used.
 
     Raises:
         click.BadParameter: a wrong form, or an unknown rule.
 
     """
-    severities: dict[str, Severity] = {}
-    for text in texts:
-        name, equals, severity = (each.strip() for each in text.partition("="))
-        if not equals or severity not in SEVERITIES:
-            raise _mistake("--rule", f"{text!r} must be ID=error, ID=warning or ID=off")
+    severities = read_texts(rule_options.RULES, texts)
+    for name, _ in severities:
         refuse_unknown_rule(name)
-        severities[name] = Severity(severity)
-    return tuple(sorted(severities.items()))
+    return severities
 
 
 def near(name: str, names: Iterable[str]) -> str:

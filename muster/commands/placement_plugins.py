@@ -16,9 +16,6 @@ GROUPS = {
 }
 """Entry-point group of each kind: an entry point is a class or function that, called without arguments, returns the plugin."""
 
-NAMES_NONE = "names no placement plugin: give the name of one that is installed, or leave the option out"
-"""Message for an option with only commas and spaces."""
-
 
 class PluginError(ValueError):
     """A plugin that is not installed or cannot be loaded."""

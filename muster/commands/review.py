@@ -10,13 +10,12 @@ import click
 
 from muster.commands import options
 from muster.commands.progress import Progress
-from webhooks.enforcement import with_modes
-from webhooks.knobs import Finalizers
+from webhooks.admission_options import ENFORCEMENT, FINALIZERS, Finalizers
+from webhooks.enforcement import EnforcementPolicy, with_modes
 
 if TYPE_CHECKING:
     from validators.lookup import Lookup
     from webhooks.admission.records import Record
-    from webhooks.enforcement import EnforcementPolicy
 
 _YAML = (".yaml", ".yml")
 _BAD_RECORD = 2
@@ -35,29 +34,17 @@ _BAD_RECORD = 2
     show_default=True,
     help="Endpoint for records without a path; /admit mutates and then validates.",
 )
-@click.option(
-    "--enforcement",
-    multiple=True,
-    metavar="MODE|ID=MODE",
-    shell_complete=options.complete_enforcement,
-    help="deny, warn or audit, for all rules or for one (repeatable).",
-)
+@options.click_option(ENFORCEMENT, default=ENFORCEMENT.default, complete=options.complete_enforcement)
 @options.judging
 @options.objects
-@click.option(
-    "--finalizers",
-    type=click.Choice([each.value for each in Finalizers]),
-    default=Finalizers.PODGROUP.value,
-    show_default=True,
-    help="Protection finalizers added on CREATE; use 'all' only if a controller removes those of CompositePodGroups.",
-)
+@options.click_option(FINALIZERS, default=FINALIZERS.default)
 def review(
     *,
     paths: tuple[str, ...],
     endpoint: str,
-    enforcement: tuple[str, ...],
+    enforcement: EnforcementPolicy,
     objects: tuple[str, ...],
-    finalizers: str,
+    finalizers: Finalizers,
     **judging: Any,
 ) -> int:
     """Answer the AdmissionReviews in FILE (JSON, JSON Lines or YAML; - for standard input), one answer per line, in order.
@@ -76,8 +63,10 @@ def review(
     from validators.lint import files
     from webhooks.admission import replay
 
+    for name, _ in enforcement.rules:
+        options.refuse_unknown_rule(name, ENFORCEMENT.flag)
     settings = options.settings_of(**judging, linting=False)
-    replay_options = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers), _policy(enforcement))
+    replay_options = replay.Options(settings, _lookup(objects), endpoint, finalizers, enforcement)
     status, progress = 0, Progress("review")
     for path in paths:
         name = files.display_name(path)
@@ -90,18 +79,6 @@ def review(
             status = _BAD_RECORD if answer.bad else status
     progress.end()
     return status
-
-
-def _policy(texts: Sequence[str]) -> EnforcementPolicy:
-    from webhooks import knobs
-
-    try:
-        policy: EnforcementPolicy = knobs.ENFORCEMENT.read("\n".join(texts))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--enforcement") from None
-    for name, _ in policy.rules:
-        options.refuse_unknown_rule(name, "--enforcement")
-    return policy
 
 
 def _records(path: str, progress: Progress) -> Iterator[Record]:

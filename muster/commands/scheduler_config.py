@@ -1,4 +1,4 @@
-"""Option ``--scheduler-config``: a file with a KubeSchedulerConfiguration."""
+"""Reader of the file of ``--scheduler-config``: a KubeSchedulerConfiguration."""
 
 from __future__ import annotations
 
@@ -7,40 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from scheduler_core.model.placement_options import SCHEDULER_CONFIG
 
+if TYPE_CHECKING:
+    from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
     from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration
 
-OPTION = "--scheduler-config"
 _MOST_SHOWN = 5
 """Maximum number of errors in a message."""
 
 
-def _option(variable: str | None = None) -> Callable[..., Any]:
-    return click.option(
-        OPTION,
-        type=click.Path(dir_okay=False),
-        envvar=variable,
-        show_envvar=variable is not None,
-        metavar="FILE",
-        help="KubeSchedulerConfiguration (v1) with the profiles of the scheduler: plugins, weights, scoring strategies.",
-    )
-
-
-option = _option()
-option_of_sidecar = _option("MUSTER_SCHEDULER_CONFIG")
-"""The same option, with the variable of the sidecar."""
-
-
-def read_file(path: str) -> tuple[dict[str, Any], SchedulerConfiguration]:
-    """Return the configuration of the file *path*, as it is written and as it was read.
+def read_file(path: str, behavior: SchedulerBehavior | None) -> tuple[dict[str, Any], SchedulerConfiguration]:
+    """Return the configuration of the file *path*, as it is written and as a kube-scheduler with *behavior* reads it; None: of any version.
 
     Raises:
         click.UsageError: the file cannot be read or is not valid; the message has file, line and field of each error.
 
     """
-    from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+    from scheduler_core.loading.configuration.scheduler_configuration import read_by_any_version, read_configuration
     from validators.lint import documents
     from validators.lint.documents import Document
     from validators.lint.limits import LARGEST_FILE
@@ -49,17 +33,18 @@ def read_file(path: str) -> tuple[dict[str, Any], SchedulerConfiguration]:
         with Path(path).open("rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise click.UsageError(f"{OPTION} {path}: {(error.strerror or str(error)).lower()}") from None
+        raise click.UsageError(f"{SCHEDULER_CONFIG.flag} {path}: {(error.strerror or str(error)).lower()}") from None
     parts = documents.parse(path, content).parts
     for part in parts:
         if not isinstance(part, Document):
-            raise click.UsageError(f"{OPTION} {path}:{part.line}: {part.message}")
+            raise click.UsageError(f"{SCHEDULER_CONFIG.flag} {path}:{part.line}: {part.message}")
     found = [part for part in parts if isinstance(part, Document)]
     if len(found) != 1:
-        raise click.UsageError(f"{OPTION} {path}: must be one KubeSchedulerConfiguration, not {len(found)} objects")
-    configuration = read_configuration(found[0].content)
+        raise click.UsageError(f"{SCHEDULER_CONFIG.flag} {path}: must be one KubeSchedulerConfiguration, not {len(found)} objects")
+    written = found[0].content
+    configuration = read_by_any_version(written) if behavior is None else read_configuration(written, behavior)
     if configuration.errors:
         texts = [f"{path}:{found[0].span(each.path).line}: {each.path}: {each}" for each in configuration.errors]
         more = f"; and {len(texts) - _MOST_SHOWN} more errors" if len(texts) > _MOST_SHOWN else ""
-        raise click.UsageError(f"{OPTION} {'; '.join(texts[:_MOST_SHOWN])}{more}")
+        raise click.UsageError(f"{SCHEDULER_CONFIG.flag} {'; '.join(texts[:_MOST_SHOWN])}{more}")
     return found[0].content, configuration

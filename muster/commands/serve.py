@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +12,8 @@ import click
 from muster import extras
 from muster.commands import options
 from validators.lookup import NOTHING
-from webhooks import settings as knobs
+from validators.options import OptionError
+from webhooks.settings import OPTIONS, Settings, label
 
 if TYPE_CHECKING:
     from webhooks.lookup.source import Source
@@ -28,11 +29,11 @@ error, one JSON object per line.  SIGTERM stops gracefully, with exit code 0.
 
 
 def environment_help() -> str:
-    """Return every knob with its option, default and reason, as text for ``--help``."""
+    """Return every variable with its option, default and purpose, as text for ``--help``."""
     lines = ["\b", "Environment (an option overrides its variable):"]
-    for name, option, default, reason in knobs.table():
-        lines.append(f"  {name}{f' ({option})' if option else ''}, default {default or 'none'}")
-        lines.extend(textwrap.wrap(reason, 72, initial_indent="      ", subsequent_indent="      "))
+    for each in OPTIONS.values():
+        lines.append(f"  {each.variable}{f' ({each.flag})' if each.flag else ''}, default {each.default or 'none'}")
+        lines.extend(textwrap.wrap(each.purpose or each.help, 72, initial_indent="      ", subsequent_indent="      "))
     return "\n".join(lines)
 
 
@@ -40,25 +41,14 @@ _LAST = ("profile", "kubernetes", "gates", "rules", "enforcement", "finalizers")
 """Options that ``--help`` lists last: those of validation."""
 
 
-_COMPLETE = {"--rule": options.complete_severity, "--enforcement": options.complete_enforcement}
-"""Completion of the options that have one."""
+_COMPLETE = {"rules": options.complete_severity, "enforcement": options.complete_enforcement}
+"""Completion of the options that have one, by field."""
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give *command* an option for each knob that has one; one that is not given is read from the environment."""
-    for knob in sorted((each for each in reversed(knobs.KNOBS) if each.option), key=lambda each: each.field not in _LAST):
-        kind = knob.kind
-        option = click.option(
-            knob.option,
-            knob.field,
-            metavar=kind.metavar,
-            multiple=kind.repeatable,
-            is_flag=kind.is_flag,
-            default=None,
-            shell_complete=_COMPLETE.get(knob.option),
-            help=knob.help,
-        )
-        command = option(command)
+    """Give *command* the options of the settings; one that is not given is read from the environment."""
+    for each in sorted((each for each in reversed([*OPTIONS.values()]) if each.flag), key=lambda each: each.field not in _LAST):
+        command = options.click_option(each, complete=_COMPLETE.get(each.field))(command)
     return command
 
 
@@ -75,30 +65,25 @@ def command(**values: Any) -> None:
     from webhooks.server.process import StartError, serve
 
     try:
-        settings = knobs.Settings.from_environ({**os.environ, **as_environment(values)})
-        demand_known_rules([name for name, _ in settings.rules], knobs.label("rules"))
-        demand_known_rules([name for name, _ in settings.enforcement.rules], knobs.label("enforcement"))
+        settings = Settings.from_environ(os.environ, given_values(values))
+        demand_known_rules([name for name, _ in settings.rules], label("rules"))
+        demand_known_rules([name for name, _ in settings.enforcement.rules], label("enforcement"))
         serve(settings, source_of(settings))
-    except (knobs.SettingError, StartError) as error:
+    except (OptionError, StartError) as error:
         raise click.UsageError(str(error)) from None
 
 
-def as_environment(values: dict[str, Any]) -> dict[str, str]:
-    """Return the given options as environment variables."""
-    texts = {}
-    for name, value in values.items():
-        if value is None or value == ():
-            continue
-        text = "\n".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else value
-        texts[f"MUSTER_{name.upper()}"] = text
-    if "MUSTER_OBJECTS" in texts:
-        texts.setdefault("MUSTER_CLUSTER", "false")
-    elif texts.get("MUSTER_CLUSTER") == "true":
-        texts["MUSTER_OBJECTS"] = ""
-    return texts
+def given_values(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the options that are given, by field; a source of objects also overrides the variable of the other source."""
+    given = {field: value for field, value in parameters.items() if value is not None and value != ()}
+    if "objects" in given:
+        given.setdefault("cluster", False)
+    elif given.get("cluster"):
+        given["objects"] = ()
+    return given
 
 
-def source_of(settings: knobs.Settings) -> Source:
+def source_of(settings: Settings) -> Source:
     """Return the source of objects that rules look up.
 
     Raises:
@@ -122,11 +107,11 @@ def demand_known_rules(ids: Iterable[str], option: str) -> None:
     """Refuse *ids* that no rule has.
 
     Raises:
-        SettingError: the message has the first of them, and names *option*.
+        OptionError: the message has the first of them, and names *option*.
     """
     from validators import rules
 
     names = rules.discover()
     for name in ids:
         if name not in names:
-            raise knobs.SettingError(f"{option}: there is no rule {name!r}{options.near(name, names)}")
+            raise OptionError(f"{option}: there is no rule {name!r}{options.near(name, names)}")

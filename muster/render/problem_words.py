@@ -102,7 +102,7 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
 def _unreadable_words(fact: notes.FieldsUnreadable, names: Iterable[Name]) -> str:
     listed = "; ".join(f"{field} {error}" for field, error in fact.errors)
     sets_fields = any(name.kind == "RuntimeClass" for name in names)
-    return f"{listed}; {'these fields have no effect' if sets_fields else 'what these amounts limit is not judged'}"
+    return f"{listed}; {'these fields have no effect' if sets_fields else 'what these fields decide is not judged'}"
 
 
 def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above

@@ -23,6 +23,10 @@ class SchedulerBehavior:
         tries_nominated_first: the domain of the nominated nodes of a PodGroup without parent is evaluated first, and is taken if a pod
             fits there.
         limits_placements: ``percentageOfPlacementsToScore`` exists; by default only some of the feasible placements are compared.
+        has_feasibility_point: ``plugins.placementFeasible`` is an extension point, that of GangScheduling; else GangScheduling has permit.
+        combines_generators: several plugins of placementGenerate can be enabled; else one.
+        reserves_for_preemption: DefaultPreemption has the extension point reserve.
+        defaults_all_arguments: plugins that are enabled only at podGroupPostFilter have default arguments; else none.
         counts_by_empty_selector: a topology spread constraint with the ``labelSelector`` ``{}`` counts all pods; else none.
         compares_exact_capacity: a CSIStorageCapacity is compared as a quantity; else in whole bytes, rounded up.
         skips_incomplete_pools: a request for all devices of an incomplete or invalid pool excludes the nodes that reach the pool; else
@@ -53,6 +57,10 @@ class SchedulerBehavior:
     empty_value_is_domain: bool
     tries_nominated_first: bool
     limits_placements: bool
+    has_feasibility_point: bool
+    combines_generators: bool
+    reserves_for_preemption: bool
+    defaults_all_arguments: bool
     counts_by_empty_selector: bool
     compares_exact_capacity: bool
     skips_incomplete_pools: bool
@@ -90,6 +98,10 @@ KUBERNETES_1_37 = SchedulerBehavior(
     empty_value_is_domain=True,
     tries_nominated_first=False,
     limits_placements=False,
+    has_feasibility_point=False,
+    combines_generators=False,
+    reserves_for_preemption=False,
+    defaults_all_arguments=False,
     counts_by_empty_selector=False,
     compares_exact_capacity=False,
     skips_incomplete_pools=False,
@@ -117,6 +129,10 @@ KUBERNETES_1_38 = SchedulerBehavior(
     empty_value_is_domain=False,
     tries_nominated_first=True,
     limits_placements=True,
+    has_feasibility_point=True,
+    combines_generators=True,
+    reserves_for_preemption=True,
+    defaults_all_arguments=True,
     counts_by_empty_selector=True,
     compares_exact_capacity=True,
     skips_incomplete_pools=True,

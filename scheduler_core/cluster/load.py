@@ -52,7 +52,7 @@ def load_gathered(
     """Return the snapshot of the objects by kind; see ``load``."""
     stores = Stores.filled(kinds, problems)
     nodes, groups, volumes = stores.nodes.nodes, stores.groups, stores.volumes.objects
-    profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems)
+    profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems, behavior)
     drafts, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
     drafts, devices = _with_devices(stores, drafts, reader)
     generated = v1alpha1.join(drafts, groups.objects["Workload"].values(), groups.groups, groups.priorities)
@@ -106,10 +106,10 @@ def _with_devices(stores: Stores, drafts: list[Draft], reader: Reader) -> tuple[
     return PodDevices(devices, stores.groups.entries).resolved(drafts, reader.forms), devices
 
 
-def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -> SchedulerProfiles:
+def configured_profiles(objects: Objects, nodes: int, problems: list[Problem], behavior: SchedulerBehavior) -> SchedulerProfiles:
     """Return the profiles of the configuration among *objects*, the first as JSON of several; the defaults if there is none.
 
-    *nodes* is the number of nodes of the cluster.
+    *nodes* is the number of nodes of the cluster, *behavior* that of the kube-scheduler that reads the configuration.
     """
     by_text = {each.canonical(): each for each in objects}
     if not by_text:
@@ -117,7 +117,7 @@ def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -
     if len(by_text) > 1:
         problems.append(several(NAME))
     try:
-        configuration = read_configuration(by_text[min(by_text)].content())
+        configuration = read_configuration(by_text[min(by_text)].content(), behavior)
     except Unusable as error:
         problems.append(left_out(CONFIGURATION, ("", ""), str(error)))
         return DEFAULT_PROFILES

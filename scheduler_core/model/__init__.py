@@ -28,6 +28,7 @@ migrated_volumes  in-tree volume plugins that are migrated to a CSI driver
 delayed_claims   specifications of claims that wait for their first consumer, and of what they can get
 storage          options of these claims, by node
 options          options of a cycle
+placement_options  options of placement, which simulator and sidecar share
 scheduler_profile  profile of a scheduler: enabled plugins, weights and arguments
 names            names of objects, of claims, and of domains of nodes
 status           status of a root or group after a cycle

@@ -164,6 +164,7 @@ WITH_TEXT: dict[str, str] = {
     "scheduler_core.sidecar.cache.pod_reader": "the beginning of a text of the kubelet",
     "scheduler_core.sidecar.process.*": "the log, probes, metrics, and answers over HTTP",
     "scheduler_core.sidecar.queue.states": "descriptions of transitions",
+    "scheduler_core.model.placement_options": "descriptions of options",
     "scheduler_core.sidecar.settings": "descriptions of options",
     "scheduler_core.sidecar.client.*": _OF_THE_API_SERVER,
     "scheduler_core.sidecar.writer.*": _OF_THE_API_SERVER,

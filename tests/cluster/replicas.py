@@ -38,7 +38,7 @@ ENDPOINT_SECONDS = 1.0
 """Time after which kube-proxy has removed a pod that is being deleted."""
 PAUSE_SECONDS = 0.0 if WHOLE else 0.03
 """Time between two pairs of reviews of a thread; without it they take all processors for as long as a rotation lasts."""
-KNOBS = {
+VARIABLES = {
     "MUSTER_CERTIFICATE_NAMES": f"{ACCOUNT}.{NAMESPACE}.svc,127.0.0.1",
     "MUSTER_CERTIFICATE_POLL_SECONDS": "1",
     "MUSTER_CERTIFICATE_SETTLE_SECONDS": "2",
@@ -56,18 +56,18 @@ class Replica:
         folder: Path,
         container: Manifest,
         kubeconfig: Path,
-        knobs: dict[str, str],
+        variables: dict[str, str],
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.port, self.probe_port = free_port(), free_port()
         self.process = Process(name, folder / f"{name}.log")
-        self._container, self._kubeconfig, self._knobs, self._environ = container, kubeconfig, knobs, environ
+        self._container, self._kubeconfig, self._variables, self._environ = container, kubeconfig, variables, environ
 
     def start(self) -> None:
         here = {"--bind": f"127.0.0.1:{self.port}", "--probe-bind": f"127.0.0.1:{self.probe_port}"}
         given = [f"{name}={here[name]}" if (name := each.partition("=")[0]) in here else each for each in self._container["args"]]
         inherited = os.environ if self._environ is None else self._environ
-        environ = {**inherited, **{each["name"]: each["value"] for each in self._container["env"]}, **KNOBS, **self._knobs}
+        environ = {**inherited, **{each["name"]: each["value"] for each in self._container["env"]}, **VARIABLES, **self._variables}
         arguments = [*given, f"--kubeconfig={self._kubeconfig}"]
         if WHOLE or self._environ is not None:
             self.process.start([sys.executable, "-m", "muster", *arguments], environ)
@@ -157,7 +157,7 @@ class Managed:
         new = [Replica(each, self.folder, self._container, self._account, {}, self._environ) for each in names]
         addresses = ",".join(f"127.0.0.1:{each.port}" for each in new)
         for each in new:
-            each._knobs["MUSTER_CERTIFICATE_REPLICAS"] = addresses
+            each._variables["MUSTER_CERTIFICATE_REPLICAS"] = addresses
             self.plane.companions.append(each.process)
             each.start()
         self.replicas += new

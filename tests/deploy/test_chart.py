@@ -14,7 +14,7 @@ import yaml
 from tests.cluster import go_tools, programs
 from tests.cluster.conftest import available
 from tests.deploy import rendered, values_schema
-from webhooks import knobs
+from webhooks import admission_options
 from webhooks import settings as webhook_settings
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -202,14 +202,14 @@ def test_the_types_of_the_variables_are_those_of_the_settings():
     assert values_schema.render(rendered.SCHEMA) == rendered.SCHEMA.read_text(encoding="utf-8"), "run `make manifests`"
 
 
-@pytest.mark.parametrize("knob", [each for each in webhook_settings.KNOBS if each.kind.bounds], ids=lambda each: each.name)
-def test_the_bounds_are_those_that_the_server_checks(knob):
-    low, high = knob.kind.bounds
+@pytest.mark.parametrize("option", [each for each in webhook_settings.OPTIONS.values() if each.type.bounds], ids=lambda each: each.variable)
+def test_the_bounds_are_those_that_the_server_checks(option):
+    low, high = option.type.bounds
     for accepted in (low, high):
-        assert float(knob.kind.read(str(accepted))) == accepted
+        assert float(option.type.parse([str(accepted)])) == accepted
     for refused in (low - 0.01 if isinstance(low, float) else low - 1, high + 1):
         with pytest.raises(ValueError, match="must be a"):
-            knob.kind.read(str(refused))
+            option.type.parse([str(refused)])
 
 
 @pytest.mark.parametrize("values", [(), ("webhooks.pods=true",)], ids=["groups", "pods"])
@@ -313,7 +313,7 @@ def test_the_policy_follows_from_the_modes_that_the_server_reads(modes, policy):
     """A variable replaces the value of the chart; its modes refuse something if the server says so."""
     value = f"webhooks.env.MUSTER_ENFORCEMENT={modes}".replace(",", r"\,")
     found = objects(value)
-    read = knobs.ENFORCEMENT.read(modes)
+    read = admission_options.ENFORCEMENT.type.parse([modes])
 
     assert (policy == "Fail") == ("deny" in {read.default, *(mode for _, mode in read.rules)})
     assert {policy} == {entry["failurePolicy"] for kind in CONFIGURATIONS for entry in found[kind, "muster"]["webhooks"][:1]}

@@ -50,7 +50,7 @@ def entries(objects):
     return [(each["kind"], entry) for each in objects for entry in each.get("webhooks", ())]
 
 
-def knobs_set():
+def variables_set():
     return {each["name"]: each["value"] for each in container()["env"]}
 
 
@@ -58,7 +58,7 @@ def as_started():
     """Return the settings with which the pod starts."""
     options = dict(arg.removeprefix("--").split("=", 1) for arg in container()["args"] if "=" in arg)
     given = {f"MUSTER_{name.replace('-', '_').upper()}": value for name, value in options.items()}
-    return settings.Settings.from_environ({**knobs_set(), **given, "MUSTER_CLUSTER": "true"})
+    return settings.Settings.from_environ({**variables_set(), **given, "MUSTER_CLUSTER": "true"})
 
 
 def test_every_argument_is_an_option_of_serve():
@@ -69,10 +69,10 @@ def test_every_argument_is_an_option_of_serve():
     assert set() == {arg.split("=")[0] for arg in rest} - options
 
 
-def test_every_variable_is_a_knob_that_can_be_read():
-    names = {knob.name for knob in settings.KNOBS}
+def test_every_variable_is_an_option_that_can_be_read():
+    names = {each.variable for each in settings.OPTIONS.values()}
 
-    assert set() == set(knobs_set()) - names
+    assert set() == set(variables_set()) - names
     assert "MUSTER_WATCH_PODS" in names
     assert as_started().cluster
 
@@ -80,7 +80,7 @@ def test_every_variable_is_a_knob_that_can_be_read():
 def test_the_help_lists_every_option():
     text = serve.command.get_help(click.Context(serve.command))
 
-    assert [] == [knob.name for knob in settings.KNOBS if knob.name not in text]
+    assert [] == [each.variable for each in settings.OPTIONS.values() if each.variable not in text]
 
 
 def test_ports_lead_from_the_service_to_where_the_server_listens():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.commands.sidecar import MODES, sidecar
+from muster.commands.sidecar import sidecar
 from scheduler_core.sidecar.cache.informers import WATCHED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.process.permissions import needed_permissions
@@ -55,7 +55,7 @@ def test_every_variable_is_read():
 
 def test_what_is_watched_may_be_watched():
     expected = {(each.group, each.resource, verb) for each in WATCHED for verb in ("list", "watch")}
-    roles = ("muster-sidecar", *(f"muster-sidecar-{mode}" for mode in MODES))
+    roles = ("muster-sidecar", *(f"muster-sidecar-{mode}" for mode in Mode))
 
     assert expected == {each for name in roles for each in role(name) if each[2] in ("list", "watch")}
 
@@ -81,7 +81,7 @@ def test_roles_of_modes_have_the_rights_that_these_need_and_no_other(modes):
     }
 
 
-@pytest.mark.parametrize("mode", sorted({*MODES} - {"ungate"}))
+@pytest.mark.parametrize("mode", sorted({*Mode} - {"ungate"}))
 def test_every_mode_has_a_role_that_is_bound(mode):
     name = f"muster-sidecar-{mode}"
     bound = [each for each in RIGHTS if each["kind"] == "ClusterRoleBinding" and each["roleRef"]["name"] == name]

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from scheduler_core.sidecar import settings as sidecar_settings
+from validators import rule_options
+from validators.options import OptionType
 from validators.rules.base import Severity
+from webhooks import admission_options
 from webhooks import settings as webhook_settings
 from webhooks.enforcement import Enforcement
-from webhooks.knobs import SWITCH
 
 Schema = Mapping[str, Any]
 TEXT: Schema = {"$ref": "#/definitions/scalar"}
@@ -27,37 +29,33 @@ def _listed(part: str) -> Schema:
     return {"type": "string", "pattern": f"^{part}([,\\n]{part})*$"}
 
 
-BY_METAVAR: Mapping[str, Schema] = {
-    "MODE|ID=MODE": _listed(rf"([^=,\s]+\s*=)?({'|'.join(Enforcement)})"),
-    "A=true,B=false": _listed(r"[A-Za-z0-9]+\s*=([Tt]rue|[Ff]alse)"),
-    "ID=SEVERITY": _listed(rf"[^=,\s]+\s*=({'|'.join(Severity)})"),
+BY_METAVAR: Mapping[str | None, Schema] = {
+    admission_options.ENFORCEMENT.type.metavar: _listed(rf"([^=,\s]+\s*=)?({'|'.join(Enforcement)})"),
+    rule_options.GATES.type.metavar: _listed(r"[A-Za-z0-9]+\s*=([Tt]rue|[Ff]alse)"),
+    rule_options.RULES.type.metavar: _listed(rf"[^=,\s]+\s*=({'|'.join(Severity)})"),
 }
 """Schema of a setting with this placeholder in the help."""
 
 
-def schema(choices: tuple[str, ...], bounds: tuple[float, float | None] | None, metavar: str | None) -> Schema:
-    """Return the schema of one setting.  A number of a values file has no quotes, so that its bounds are checked."""
-    if choices:
-        numbers = [float(each) for each in choices if re.fullmatch(r"\d+\.\d+", each)]
-        return {"enum": [*map(str, choices), *numbers]}
-    if bounds is None:
-        return BY_METAVAR.get(metavar or "", TEXT)
-    low, high = bounds
-    limits = {"minimum": low} | ({} if high is None else {"maximum": high})
-    return {"type": "integer" if isinstance(low, int) else "number", **limits}
+def schema(kind: OptionType[Any]) -> Schema:
+    """Return the schema of values of *kind*.  A number of a values file has no quotes, so that its bounds are checked."""
+    if kind.is_flag:
+        return ON_OFF
+    if kind.choices:
+        numbers = [float(each) for each in kind.choices if re.fullmatch(r"\d+\.\d+", each)]
+        return {"enum": [*kind.choices, *numbers]}
+    if kind.bounds is None:
+        return BY_METAVAR.get(kind.metavar, TEXT)
+    low, high = kind.bounds
+    return {"type": "integer" if isinstance(low, int) else "number", "minimum": low, "maximum": high}
 
 
 def variables() -> dict[str, dict[str, Schema]]:
     """Return the schema of each variable, by section."""
-    webhooks = {
-        each.name: ON_OFF if each.kind is SWITCH else schema(each.kind.choices, each.kind.bounds, each.kind.metavar)
-        for each in webhook_settings.KNOBS
-    }
-    sidecar = {
-        each.variable: ON_OFF if "/" in each.option else schema(each.choices, each.bounds, each.metavar)
-        for each in sidecar_settings.knobs().values()
-    }
-    return {"webhooks": webhooks, "sidecar": {**sidecar, sidecar_settings.NAMESPACE_VARIABLE: TEXT}}
+    declared = {"webhooks": webhook_settings.OPTIONS, "sidecar": sidecar_settings.OPTIONS}
+    schemas = {section: {each.variable: schema(each.type) for each in options.values()} for section, options in declared.items()}
+    schemas["sidecar"][sidecar_settings.NAMESPACE_VARIABLE] = TEXT
+    return schemas
 
 
 def render(path: Path) -> str:

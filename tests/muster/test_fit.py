@@ -228,6 +228,29 @@ def test_gangs_on_request(options, mine, want):
     assert want in first_line(mine, NODES, *options)
 
 
+@pytest.mark.parametrize(
+    ("options", "off", "named"),
+    [
+        (
+            ["--gang"],
+            ("CompositePodGroup", "TopologyAwareWorkloadScheduling", "GenericWorkload"),
+            "--gang needs the feature gate GenericWorkload",
+        ),
+        (
+            ["--gang", "--topology", "rack"],
+            ("CompositePodGroup", "TopologyAwareWorkloadScheduling"),
+            "--topology needs the feature gate TopologyAwareWorkloadScheduling",
+        ),
+    ],
+)
+def test_a_gang_on_request_needs_its_gate(options, off, named):
+    others = ("PodGroupPreemptionPolicy", "DRAWorkloadResourceClaims", "WorkloadWithJob") if "GenericWorkload" in off else ()
+    gates = ",".join(f"{name}=false" for name in (*off, *others))
+    answer = CliRunner().invoke(cli.main, ["fit", saved("mine.json", [job(1)]), "--gates", gates, *options])
+    assert (2, "") == (answer.exit_code, answer.stdout)
+    assert named in answer.stderr
+
+
 def test_a_gang_that_does_not_fit_in_one_domain():
     assert 0 == fit([job(3)], NODES)[0]
     line = first_line([job(3)], NODES, "--gang", "--topology", "rack")

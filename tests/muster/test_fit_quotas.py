@@ -307,7 +307,7 @@ def test_a_limit_that_cannot_be_read_is_no_success_and_no_refusal(content, error
     (problem,) = answer["problems"]
     assert ("ResourceQuota default/team-a", "InvalidField") == (problem["object"], problem["reason"])
     assert problem["message"].startswith(error)
-    assert problem["message"].endswith("; what these amounts limit is not judged")
+    assert problem["message"].endswith("; what these fields decide is not judged")
     assert (2, []) == (status, answer["refused"])
     assert answer["message"].endswith("; 1 input of the cluster could not be read")
 

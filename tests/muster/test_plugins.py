@@ -154,7 +154,7 @@ def test_the_sidecar_does_not_begin_with_a_plugin_without_a_name(settings_of, op
     result, found = settings_of(*options, **environ)
 
     assert (2, []) == (result.exit_code, found)
-    assert "Error: --plugin " in result.stderr
+    assert "Error: Invalid value for '--plugin': " in result.stderr
     assert "names no placement plugin: give the name of one that is installed" in " ".join(result.stderr.split())
 
 
@@ -170,12 +170,12 @@ def test_simulate_with_a_plugin_without_a_name_is_a_mistake(value):
     result = CliRunner().invoke(simulate, ["--plugin", value, "cluster.yaml"])
 
     assert 2 == result.exit_code
-    assert f"Error: option plugin {value!r} names no placement plugin: " in result.stderr
+    assert f"Error: Invalid value for '--plugin': {value!r} names no placement plugin: " in result.stderr
 
 
 @pytest.mark.parametrize("value", [",,", [""], [" "]])
 def test_a_line_of_a_batch_with_a_plugin_without_a_name_is_a_mistake(value):
-    with pytest.raises(request.InvalidOptions, match=r"option plugin .* names no placement plugin"):
+    with pytest.raises(request.InvalidOptions, match=r"option plugin: .* names no placement plugin"):
         request.with_options(request.SimulationRequest(), {"plugin": value})
 
 

@@ -210,5 +210,49 @@ def test_an_odd_object_is_a_problem_and_no_success(odd):
     assert (2, [f"{odd['kind']} {place}"]) == (status, [each["object"] for each in answer["problems"]])
 
 
-def test_a_quota_without_metadata_does_not_fail():
-    assert fit([RUNNING_KATA], [*NODES, {"apiVersion": "v1", "kind": "ResourceQuota"}])[0] in {0, 1}
+SCOPED = {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "Is", "values": "high"}]}}
+
+
+@pytest.mark.parametrize(
+    ("odd", "fields"),
+    [
+        ({**quota(cpu="1"), "spec": {"hard": {"cpu": "1"}, "scopes": ["Terminated"]}}, ["spec.scopes[0]"]),
+        ({**quota(cpu="1"), "spec": {"hard": {"cpu": "1"}, "scopes": "Terminating"}}, ["spec.scopes"]),
+        (
+            {**quota(cpu="1"), "spec": {"hard": {"cpu": "1"}, **SCOPED}},
+            [f"spec.scopeSelector.matchExpressions[0].{name}" for name in ("operator", "values")],
+        ),
+        (
+            {
+                "apiVersion": "node.k8s.io/v1",
+                "kind": "RuntimeClass",
+                "metadata": {"name": "kata"},
+                "scheduling": {"tolerations": [{"key": 3, "operator": "Exists"}, {"effect": {}}]},
+            },
+            ["scheduling.tolerations[0].key", "scheduling.tolerations[1].effect"],
+        ),
+    ],
+    ids=["scope", "scopes", "selector", "tolerations"],
+)
+def test_the_fields_that_cannot_be_read_are_named(odd, fields):
+    status, answer = fit([RUNNING_KATA], [*NODES, odd])
+    (problem,) = answer["problems"]
+    assert (2, fields) == (status, [field for cause in problem["causes"] for field in cause["errors"]])
+
+
+@pytest.mark.parametrize("made", [quota(cpu="1"), limit_range(max={"cpu": "1"})], ids=["quota", "limits"])
+def test_of_two_objects_of_one_name_the_first_as_json_is_used(made):
+    other = {**made, "metadata": {**made["metadata"], "labels": {"a": "b"}}}
+    answers = [fit([RUNNING_KATA], [*NODES, *pair]) for pair in ((made, other), (other, made), (made, made))]
+    assert [2, 2] == [status for status, _ in answers[:2]]
+    assert answers[0][1]["problems"] == answers[1][1]["problems"]
+    (problem,) = answers[0][1]["problems"]
+    assert f"{made['kind']} default/{made['metadata']['name']}" == problem["object"]
+    assert [] == answers[2][1]["problems"]
+
+
+@pytest.mark.parametrize("kind", ["ResourceQuota", "LimitRange"])
+def test_an_object_without_a_name_is_reported(kind):
+    status, answer = fit([RUNNING_KATA], [*NODES, {"apiVersion": "v1", "kind": kind}])
+    (problem,) = answer["problems"]
+    assert (2, True) == (status, "metadata.name is missing" in problem["message"])

@@ -190,7 +190,7 @@ def test_a_line_of_a_batch_can_have_a_configuration():
 
     assert first["decisions"][0]["assignments"] == {"default/new": "n2"}
     assert second["error"] == "option schedulerConfig: parallelism: Invalid value: 0: should be an integer value greater than zero"
-    assert third["error"] == "option schedulerConfig must be a KubeSchedulerConfiguration"
+    assert third["error"] == "option schedulerConfig: must be a KubeSchedulerConfiguration"
 
 
 def test_the_library_takes_a_configuration():

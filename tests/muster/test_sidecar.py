@@ -49,12 +49,6 @@ def test_what_it_does_by_default(started, kubeconfig):
     assert ("muster", "complete", ("muster-system", "muster-sidecar")) == (settings.scheduler_name, settings.strategy, settings.lease)
 
 
-@pytest.mark.parametrize("option", [each for each in sidecar.params if each.opts != ["--help"]], ids=lambda each: each.opts[0])
-def test_the_variable_of_each_option_is_called_as_the_option(option):
-    # Click calls the variable as the parameter.
-    assert option.name == option.opts[0][2:].replace("-", "_")
-
-
 def test_how_victims_leave_can_be_given_in_the_environment(started, kubeconfig):
     assert 2 == invoke("--kubeconfig", kubeconfig, MUSTER_EVICT="bogus").exit_code
     assert 0 == invoke("--kubeconfig", kubeconfig, MUSTER_EVICT="delete").exit_code
@@ -100,8 +94,8 @@ def test_the_lease_can_be_another_or_none(started, kubeconfig, text, want):
         pytest.param(("--mode", ","), "at least one of", id="no mode"),
         pytest.param(("--mode", "preempt"), "needs place or ungate", id="room for nothing"),
         pytest.param(("--lease", "a"), "NAMESPACE/NAME or none", id="half a lease"),
-        pytest.param(("--lease", "Bad_NS/x"), "--lease 'Bad_NS/x': namespace: ", id="a lease in no namespace"),
-        pytest.param(("--lease", "a/X"), "--lease 'a/X': name: ", id="a lease without a name that may be"),
+        pytest.param(("--lease", "Bad_NS/x"), "'--lease': 'Bad_NS/x': namespace: ", id="a lease in no namespace"),
+        pytest.param(("--lease", "a/X"), "'--lease': 'a/X': name: ", id="a lease without a name that may be"),
         pytest.param(("--lease", "a/b/c"), "NAMESPACE/NAME or none", id="more than a lease"),
         pytest.param(("--probe-bind", "8080"), "HOST:PORT", id="a port alone"),
         pytest.param(("--probe-bind", "a:99999"), "HOST:PORT", id="no port"),
@@ -109,9 +103,9 @@ def test_the_lease_can_be_another_or_none(started, kubeconfig, text, want):
         pytest.param(("--device-topology", "clique"), "'clique' must be an attribute with its domain", id="an attribute without domain"),
         pytest.param(("--device-topology", "a.b/c,"), "'' must be an attribute with its domain", id="no attribute"),
         pytest.param(("--settle", "-1"), "--settle", id="less than no time"),
-        pytest.param(("--settle", "nan"), "--settle must be", id="no time at all"),
-        pytest.param(("--silence", "nan"), "--silence must be", id="no silence at all"),
-        pytest.param(("--scheduler-name", ""), "--scheduler-name must not be empty", id="the pods of nobody"),
+        pytest.param(("--settle", "nan"), "'--settle': must be", id="no time at all"),
+        pytest.param(("--silence", "nan"), "'--silence': must be", id="no silence at all"),
+        pytest.param(("--scheduler-name", ""), "'--scheduler-name': must not be empty", id="the pods of nobody"),
     ],
 )
 def test_a_mistake_is_reported_and_nothing_is_started(started, kubeconfig, arguments, told):

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from muster import cli, standard_output
 from muster.commands.progress import Progress
 from muster.commands.simulate import command
-from muster.commands.simulate.request import _READERS, SimulationRequest, with_options
+from muster.commands.simulate.request import SimulationRequest, with_options
+from muster.commands.simulate.simulation_options import BY_NAME
 from tests.muster.simulated import gang, node, pod
 
 NODES = [node("n1", cpu="2"), node("n2", cpu="2"), node("gpu-1", cpu="0")]
@@ -205,22 +206,34 @@ def test_a_mistake_is_one_line_and_exit_2(arguments, told):
 
 
 def test_every_option_of_a_question_is_one_of_the_command_line():
-    flags = {command.to_camel(each.name) for each in command.simulate.params}
-    assert set(_READERS) - flags == set()
+    parameters = {each.name: each for each in command.simulate.params}
+    assert BY_NAME.keys() - parameters.keys() == set()
+    for name, option in BY_NAME.items():
+        assert ([option.flag], option.help) == (parameters[name].opts, parameters[name].help.partition("  [default")[0])
 
 
 @pytest.mark.parametrize(
-    ("chosen", "want"),
+    ("arguments", "want"),
     [
-        pytest.param({}, {}, id="none"),
-        pytest.param({"percentage_of_placements": 0}, {"percentageOfPlacements": 0}, id="0 is a choice"),
-        pytest.param({"every_pod": False, "evict": True}, {"evict": True}, id="switches"),
-        pytest.param({"order": ("a,b", "c")}, {"order": ["a", "b", "c"]}, id="names"),
-        pytest.param({"add_nodes": ("1 like a,b=c", "2 like d")}, {"addNodes": ["1 like a,b=c", "2 like d"]}, id="additions"),
+        pytest.param([], {}, id="none"),
+        pytest.param(["--percentage-of-placements", "0"], {"percentageOfPlacements": 0}, id="0 is a choice"),
+        pytest.param(["--evict"], {"evict": True}, id="switches"),
+        pytest.param(["--order", "a,b", "--order", "c"], {"order": ["a", "b", "c"]}, id="names"),
+        pytest.param(
+            ["--add-nodes", "1 like a,b=c", "--add-nodes", "2 like d"], {"addNodes": ["1 like a,b=c", "2 like d"]}, id="additions"
+        ),
+        pytest.param(["--add-nodes", "3", "--like", "n,a=b"], {"addNodes": 3, "like": "n,a=b"}, id="number and node"),
+        pytest.param(["--rank-order", "off"], {"rankOrder": "off"}, id="rank order"),
+        pytest.param(["--gates", "CompositePodGroup=false"], {"gates": {"CompositePodGroup": False}}, id="gates"),
+        pytest.param(["--ignore", "spec.volumes.rbd"], {"ignore": ["spec.volumes.rbd"]}, id="fields"),
+        pytest.param(["--device-topology", "a.b/c,d.e/f"], {"deviceTopology": ["a.b/c", "d.e/f"]}, id="attributes"),
     ],
 )
-def test_options_of_the_command_line_are_those_of_a_question(chosen, want):
-    assert with_options(SimulationRequest(), want) == command.request_of({"gates": (), **chosen})
+def test_options_of_the_command_line_are_those_of_a_question(arguments, want):
+    parameters = command.simulate.make_context("simulate", ["x", *arguments]).params
+    request = command.request_of({name: value for name, value in parameters.items() if name in BY_NAME})
+
+    assert with_options(SimulationRequest(), {"strategy": "complete", **want}) == request
 
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch, capsys):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from muster.commands.simulate import request
+from muster.commands.simulate import simulation_options
+from muster.commands.simulate.node_addition import Addition
 from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
-from muster.commands.simulate.what_if import Addition
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading import pod_forms
 from scheduler_core.model.options import PlacingOptions
@@ -78,28 +78,32 @@ def test_the_later_word_counts():
         pytest.param(
             {"deviceTopology": "clique"}, "option deviceTopology: 'clique' must be an attribute with its domain", id="no attribute"
         ),
-        pytest.param({"evict": "yes"}, "option evict must be true or false", id="no switch"),
-        pytest.param({"timings": 1}, "option timings must be true or false", id="a number for a switch"),
-        pytest.param({"order": [1]}, "option order must be a list of names", id="no names"),
-        pytest.param({"drain": {"n1": True}}, "option drain must be a list of names", id="an object for a list"),
-        pytest.param({"schedulerName": 1}, "option schedulerName must be a name", id="no name"),
-        pytest.param({"percentageOfPlacements": 101}, "option percentageOfPlacements must be a number from 0 to 100", id="too much"),
+        pytest.param({"evict": "yes"}, "option evict: must be true or false", id="no switch"),
+        pytest.param({"timings": 1}, "option timings: must be true or false", id="a number for a switch"),
+        pytest.param({"order": [1]}, "option order: must be a list of names", id="no names"),
+        pytest.param({"drain": {"n1": True}}, "option drain: must be a list of names", id="an object for a list"),
+        pytest.param({"schedulerName": 1}, "option schedulerName: must be a name", id="no name"),
+        pytest.param({"percentageOfPlacements": 101}, "option percentageOfPlacements: must be a whole number from 0 to 100", id="too much"),
         pytest.param(
-            {"percentageOfPlacements": True}, "option percentageOfPlacements must be a number from 0 to 100", id="true is no number"
+            {"percentageOfPlacements": True}, "option percentageOfPlacements: must be a whole number from 0 to 100", id="true is no number"
         ),
-        pytest.param({"rankOrder": False}, "option rankOrder must be one of on, off, is False", id="rank order that is no word"),
-        pytest.param({"strategy": "best"}, "option strategy must be one of greedy, complete, is 'best'", id="unknown strategy"),
-        pytest.param({"budget": 0}, "option budget must be a number of steps from 1", id="budget"),
-        pytest.param({"gates": ["A"]}, "option gates must be an object of feature gates, each true or false", id="no gates"),
+        pytest.param({"rankOrder": False}, "option rankOrder: must be one of on, off, is False", id="rank order that is no word"),
+        pytest.param({"strategy": "best"}, "option strategy: must be one of greedy, complete, is 'best'", id="unknown strategy"),
+        pytest.param({"budget": 0}, "option budget: must be a number of steps from 1", id="budget"),
+        pytest.param({"gates": ["A"]}, "option gates: must be an object of feature gates, each true or false", id="no gates"),
         pytest.param({"gates": {"GangScheduling": True}}, "there is no feature gate 'GangScheduling'", id="unknown gate"),
         pytest.param({"gates": {"GenericWorkload": False}}, "no API server starts", id="gates that do not go together"),
         pytest.param({"addNodes": 3}, "numbers and nodes: 1 and 0", id="a number of nodes"),
         pytest.param({"addNodes": "3"}, "numbers and nodes: 1 and 0", id="a number as a text"),
         pytest.param({"like": "n1"}, "numbers and nodes: 0 and 1", id="like without a number"),
         pytest.param({"addNodes": [1, 2], "like": ["n1"]}, "numbers and nodes: 2 and 1", id="too few to be like"),
-        pytest.param({"addNodes": 1, "like": [1]}, "each number needs a node to copy", id="like a number"),
-        pytest.param({"addNodes": -1, "like": "n1"}, "'-1 like n1' must be 'N like NODE", id="fewer than none"),
-        pytest.param({"addNodes": {"n1": 3}}, "option addNodes must be a list of strings", id="an object for texts"),
+        pytest.param({"addNodes": 1, "like": [1]}, "option like: must be a list of strings", id="like a number"),
+        pytest.param(
+            {"addNodes": -1, "like": "n1"},
+            "option addNodes: '-1 like n1': the number of nodes must be from 1 to 100,000",
+            id="fewer than none",
+        ),
+        pytest.param({"addNodes": {"n1": 3}}, "option addNodes: must be a list of strings", id="an object for texts"),
         pytest.param({"addNodes": ["3 n1"]}, "'3 n1' must be 'N like NODE", id="no addition"),
         pytest.param({"ignore": ["spec.volumes.pvc"]}, "is not a field that can be ignored", id="unknown field"),
         pytest.param(
@@ -119,4 +123,4 @@ def test_a_field_is_ignored_with_or_without_its_place(field):
 
 def test_every_field_that_is_not_modelled_can_be_ignored():
     volumes = {f"spec.volumes.{name}" for name in pod_forms._VOLUMES.values()}
-    assert volumes | {"spec.resourceClaims", "spec.topologySpreadConstraints"} == request.IGNORABLE
+    assert volumes | {"spec.resourceClaims", "spec.topologySpreadConstraints"} == simulation_options.IGNORABLE

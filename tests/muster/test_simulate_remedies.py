@@ -129,5 +129,5 @@ def test_a_root_that_waits_for_members_is_updated_once_a_change():
 
 @pytest.mark.parametrize("value", [-1, True, "3", 1.5, 100_000_001], ids=repr)
 def test_remedies_are_requested_by_a_number(value):
-    with pytest.raises(InvalidOptions, match=r"option remedies must be a number of roots from 0 to 100000000$"):
+    with pytest.raises(InvalidOptions, match=r"option remedies: must be a number of roots from 0 to 100000000$"):
         with_options(SimulationRequest(), {"remedies": value})

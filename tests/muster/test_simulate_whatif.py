@@ -7,7 +7,8 @@ import json
 import pytest
 
 from kubeapi.gathered import GatheredObjects
-from muster.commands.simulate.what_if import MOST_ADDED, Addition, WhatIfError, suppose
+from muster.commands.simulate.node_addition import MOST_ADDED, Addition, paired_additions, parse_additions
+from muster.commands.simulate.what_if import WhatIfError, suppose
 from scheduler_core.cluster.load import load
 from scheduler_core.model.names import HOSTNAME
 from tests.muster.simulated import node, pod
@@ -15,7 +16,7 @@ from tests.scheduler_core.worded_problems import worded
 
 
 def supposed(objects, drain=(), *additions):
-    found, problems = suppose(objects, drain, [Addition.from_text(each) for each in additions])
+    found, problems = suppose(objects, drain, paired_additions(parse_additions(additions), ()))
     assert problems == []
     return {f"{each['kind']} {each['metadata']['name']}": each for each in parsed(found)}
 
@@ -212,7 +213,7 @@ def test_of_several_objects_of_one_name_the_one_that_counts_is_copied_and_draine
     objects = [node("n1", cpu="2", rack="r1"), node("n1", cpu="4", rack="r2"), pod("web", on="n1"), pod("web", on="n2"), node("n2")][
         ::order
     ]
-    found, problems = suppose(objects, ["n2"], [Addition.from_text("1 like n1")])
+    found, problems = suppose(objects, ["n2"], [Addition(1, "n1")])
     added = [each for each in found if isinstance(each, dict) and each["metadata"]["name"] == "n1-added-1"]
 
     assert {"Node n1", "Pod default/web"} == {each.object for each in worded(problems)}
@@ -253,12 +254,12 @@ def test_unknown_node_is_reported_with_similar_ones(drain, additions, want):
     ],
 )
 def test_addition_is_read(text, want):
-    assert want == Addition.from_text(text)
+    assert (want,) == parse_additions([text])
 
 
 @pytest.mark.parametrize(
     "text", ["", "like n1", "n1", "0 like n1", f"{MOST_ADDED + 1} like n1", "2 like n1,a", "2 like n1,=b", "-1 like n1", "2 like"]
 )
 def test_what_is_no_addition_is_reported(text):
-    with pytest.raises(WhatIfError, match=r"must be"):
-        Addition.from_text(text)
+    with pytest.raises(ValueError, match=r"must be"):
+        parse_additions([text])

@@ -59,7 +59,7 @@ class Running:
     It is forked from a process that has imported its libraries; in `make soak` it is started as a user does.
     """
 
-    def __init__(self, directory: Path, *options: str, before: str = "", **knobs: str) -> None:
+    def __init__(self, directory: Path, *options: str, before: str = "", **variables: str) -> None:
         self.directory = directory
         self.authority = issue.authority(dt.datetime.now(dt.UTC))
         store.write(directory, new_pair(self.authority))
@@ -69,7 +69,7 @@ class Running:
         temporary = directory / "temporary"
         temporary.mkdir(exist_ok=True)
         # A master that is killed leaves its metrics behind.
-        environ = {**os.environ, "MUSTER_TLS_POLL_SECONDS": "0.1", "TMPDIR": str(temporary), **knobs}
+        environ = {**os.environ, "MUSTER_TLS_POLL_SECONDS": "0.1", "TMPDIR": str(temporary), **variables}
         program = f"{before}\nfrom muster.commands.serve import command; command()"
         (self._stdout, output), (self._stderr, errors) = _pipe(), _pipe()
         with output, errors:
@@ -149,9 +149,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(directory: Path, *options: str, **knobs: str):
+def running(directory: Path, *options: str, **variables: str):
     """Run a server; ``before`` is Python code that runs in its process first."""
-    server = Running(directory, *options, **knobs)
+    server = Running(directory, *options, **variables)
     try:
         yield server
     finally:

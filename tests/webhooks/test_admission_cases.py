@@ -19,7 +19,7 @@ from validators.lookup import KnownObjects
 from validators.rules.base import Profile, Settings
 from webhooks.admission import jsonpatch, review
 from webhooks.admission import verdict as admit
-from webhooks.knobs import Finalizers
+from webhooks.admission_options import Finalizers
 
 TABLE = json.loads((Path(__file__).parent.parent / "cases" / "admission.json").read_text(encoding="utf-8"))
 LAYERS = {"validation", "mutation", "defaulting"}

@@ -61,9 +61,9 @@ class Call:
     """One request: messages of the body in, response out.  A message of None never arrives."""
 
     def __init__(self, *, wsgi=echo, draining=False, seconds="0.2", threads="1"):
-        knobs = {"MUSTER_BODY_BYTES": str(LIMIT), "MUSTER_REQUEST_SECONDS": seconds, "MUSTER_THREADS": threads}
+        variables = {"MUSTER_BODY_BYTES": str(LIMIT), "MUSTER_REQUEST_SECONDS": seconds, "MUSTER_THREADS": threads}
         self.recorder = Recorder()
-        self.settings = Settings.from_environ(knobs)
+        self.settings = Settings.from_environ(variables)
         self.application = Application(wsgi, self.settings, self.recorder, lifespan(), lambda: draining)
 
     async def ask(self, messages, asked=None):
@@ -271,9 +271,9 @@ class Crowd:
     """Requests to one application whose large bodies share 300,000 bytes."""
 
     def __init__(self, wsgi=echo, seconds="30", alone=None):
-        knobs = {"MUSTER_BODY_BYTES": str(2 * LARGE), "MUSTER_TOTAL_BODY_BYTES": str(TOTAL), "MUSTER_REQUEST_SECONDS": seconds}
+        variables = {"MUSTER_BODY_BYTES": str(2 * LARGE), "MUSTER_TOTAL_BODY_BYTES": str(TOTAL), "MUSTER_REQUEST_SECONDS": seconds}
         self.recorder, self.aborted = Recorder(), []
-        self.application = Application(wsgi, Settings.from_environ(knobs), self.recorder, lifespan(), lambda: False, alone)
+        self.application = Application(wsgi, Settings.from_environ(variables), self.recorder, lifespan(), lambda: False, alone)
 
     def request(self, size, *, path="/validate", announced=True):
         """Start a request; return its task, the queue of its messages, and the list of what it has received."""

@@ -13,8 +13,8 @@ from validators.lookup import NOTHING
 from validators.rules.base import Settings, Severity
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
+from webhooks.admission_options import Finalizers
 from webhooks.enforcement import Enforcement, EnforcementPolicy
-from webhooks.knobs import Finalizers
 from webhooks.server.metrics import Telemetry
 from webhooks.server.routes import REVIEWS, create_app
 from webhooks.settings import Settings as ServerSettings

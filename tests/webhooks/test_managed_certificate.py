@@ -32,7 +32,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases"
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/muster"
 ROLES = Path(__file__).parents[2] / "deploy/components/managed-certificate/rbac.yaml"
 NAMES = ("muster", "muster-pods")
-KNOBS = {
+VARIABLES = {
     "MUSTER_CERTIFICATE_POLL_SECONDS": "1",
     "MUSTER_CERTIFICATE_SETTLE_SECONDS": "0",
     "MUSTER_CERTIFICATE_NAMES": "localhost,127.0.0.1",
@@ -117,7 +117,7 @@ def held_lease():
 
 
 @contextlib.contextmanager
-def managed(tmp_path, objects, *options, **knobs):
+def managed(tmp_path, objects, *options, **variables):
     with (
         serving(objects.answer) as (_, api),
         running(
@@ -127,7 +127,7 @@ def managed(tmp_path, objects, *options, **knobs):
             "--kubeconfig",
             str(kubeconfig(tmp_path, api.host)),
             *options,
-            **{**KNOBS, **knobs},
+            **{**VARIABLES, **variables},
         ) as server,
     ):
         yield server

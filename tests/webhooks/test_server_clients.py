@@ -16,8 +16,8 @@ from tests.webhooks.running import BODY, HEADERS, REVIEW, running, until
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    knobs = {"MUSTER_REQUEST_SECONDS": "1", "MUSTER_THREADS": "2", "MUSTER_KEEPALIVE_SECONDS": "60"}
-    with running(tmp_path_factory.mktemp("clients"), "--workers", "1", **knobs) as started:
+    variables = {"MUSTER_REQUEST_SECONDS": "1", "MUSTER_THREADS": "2", "MUSTER_KEEPALIVE_SECONDS": "60"}
+    with running(tmp_path_factory.mktemp("clients"), "--workers", "1", **variables) as started:
         yield started
 
 
@@ -112,8 +112,8 @@ def test_thousands_of_idle_connections_hold_up_nobody(tmp_path):
 def test_bodies_that_are_held_back_share_a_limit_and_hold_up_nobody(tmp_path):
     """Each client holds back the last byte of a body; the pages that the worker has touched do not grow with their number."""
     total, size, clients = 1_000_000, 700_000, 40
-    knobs = {"MUSTER_TOTAL_BODY_BYTES": str(total), "MUSTER_BODY_BYTES": str(size)}
-    with running(tmp_path, "--workers", "1", **knobs) as small, contextlib.ExitStack() as stack:
+    variables = {"MUSTER_TOTAL_BODY_BYTES": str(total), "MUSTER_BODY_BYTES": str(size)}
+    with running(tmp_path, "--workers", "1", **variables) as small, contextlib.ExitStack() as stack:
         head = f"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
         slow = [stack.enter_context(small.tls()) for _ in range(clients)]
         senders = [threading.Thread(target=_send_or_fail, args=(sock, head + b"x" * (size - 1))) for sock in slow]
@@ -219,8 +219,8 @@ verdict.validate = lambda request, *rest: threading.Event().wait() if request.na
 
 
 def test_a_server_that_can_answer_no_review_is_not_ready_and_its_probes_answer(tmp_path):
-    knobs = {"MUSTER_THREADS": "2", "MUSTER_REQUEST_SECONDS": "1", "MUSTER_STUCK_SECONDS": "600", "MUSTER_STOP_SECONDS": "1"}
-    with running(tmp_path, "--workers", "1", before=STUCK, **knobs) as server, contextlib.ExitStack() as stack:
+    variables = {"MUSTER_THREADS": "2", "MUSTER_REQUEST_SECONDS": "1", "MUSTER_STUCK_SECONDS": "600", "MUSTER_STOP_SECONDS": "1"}
+    with running(tmp_path, "--workers", "1", before=STUCK, **variables) as server, contextlib.ExitStack() as stack:
         assert 200 == server.probe("/readyz")[0]
         body = json.dumps({**REVIEW, "request": {**REVIEW["request"], "name": "stuck"}}).encode()
         for _ in range(2):

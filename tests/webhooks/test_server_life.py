@@ -62,8 +62,8 @@ BROKEN = MISBEHAVING.format("{}['a bug']")
 
 
 def test_a_rule_that_never_ends_costs_a_worker_and_not_the_server(tmp_path, library):
-    knobs = {"MUSTER_STUCK_SECONDS": "5", "MUSTER_STOP_SECONDS": "1"}
-    with running(tmp_path, "--workers", "1", before=STUCK, **knobs, MUSTER_SERVER=library) as server:
+    variables = {"MUSTER_STUCK_SECONDS": "5", "MUSTER_STOP_SECONDS": "1"}
+    with running(tmp_path, "--workers", "1", before=STUCK, **variables, MUSTER_SERVER=library) as server:
         stuck = server.connect()
         stuck.request("POST", "/validate", BODY, HEADERS)
         assert 200 == server.post(path="/mutate")[0]
@@ -127,8 +127,8 @@ Worker.__init__ = slow
 @pytest.mark.parametrize("seconds", [(3, 0), (0, 3)], ids=["before it has handlers", "before its event loop runs"])
 def test_a_stop_reaches_a_worker_that_starts(tmp_path, library, seconds):
     """Otherwise it would go on, and the master would wait for it as long as for requests in flight."""
-    knobs = {"MUSTER_STOP_SECONDS": str(2 * PATIENCE), "MUSTER_SERVER": library}
-    with running(tmp_path, "--workers", "1", before=SLOW_TO_BOOT.format(*seconds), **knobs) as server:
+    variables = {"MUSTER_STOP_SECONDS": str(2 * PATIENCE), "MUSTER_SERVER": library}
+    with running(tmp_path, "--workers", "1", before=SLOW_TO_BOOT.format(*seconds), **variables) as server:
         assert until(lambda: subprocess.run(["pgrep", "-P", str(server.process.pid)], capture_output=True, check=False).stdout)
         time.sleep(1)
 
@@ -147,8 +147,8 @@ Lifespan.live = tell
 
 
 def test_a_stop_does_not_kill_a_worker_for_a_connection_that_is_idle(tmp_path, library):
-    knobs = {"MUSTER_STOP_SECONDS": "1", "MUSTER_KEEPALIVE_SECONDS": "300", "MUSTER_SERVER": library}
-    with running(tmp_path, "--workers", "1", before=TELLS_ITS_END, **knobs) as server:
+    variables = {"MUSTER_STOP_SECONDS": "1", "MUSTER_KEEPALIVE_SECONDS": "300", "MUSTER_SERVER": library}
+    with running(tmp_path, "--workers", "1", before=TELLS_ITS_END, **variables) as server:
         with contextlib.closing(server.connect()) as idle:
             assert 200 == server.post(connection=idle)[0]
 
@@ -237,14 +237,14 @@ def test_mistakes_are_one_line_and_exit_code_2(tmp_path):
             "does not hold an unencrypted PEM private key": [*good[:3], good[1]],
             "cannot listen on " + address: [*good, "--bind", address],
             "must be HOST:PORT": [*good, "--bind", "nonsense"],
-            "must be a whole number from 1 to 64": [*good, "--workers", "0"],
-            "must be one of none, podgroup, all": [*good, "--finalizers", "some"],
+            "0 is not in the range 1<=x<=64": [*good, "--workers", "0"],
+            "'some' is not one of 'none', 'podgroup', 'all'": [*good, "--finalizers", "some"],
             "there is no rule 'nonsense'": [*good, "--rule", "nonsense=off"],
             "there is no feature gate 'X'": [*good, "--gates", "X=true"],
             "exclude each other": [*good, "--cluster", "--objects", "x"],
             "(MUSTER_CERTIFICATES) and --tls-cert (MUSTER_TLS_CERT) exclude each other": [*good, "--certificates", "managed"],
             "there is no cluster to keep the certificate in": ["--certificates", "managed", "--kubeconfig", "/nowhere"],
-            "must be one of files, managed": ["--certificates", "x"],
+            "'x' is not one of 'files', 'managed'": ["--certificates", "x"],
         }
         for want, options in cases.items():
             ended = forked.run(["serve", "--bind", "127.0.0.1:0", *options], tmp_path)

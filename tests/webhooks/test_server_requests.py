@@ -17,8 +17,8 @@ from tests.webhooks.running import BODY, running, until
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    knobs = {"MUSTER_REQUEST_SECONDS": "1", "MUSTER_THREADS": "2", "MUSTER_KEEPALIVE_SECONDS": "60"}
-    with running(tmp_path_factory.mktemp("clients"), "--workers", "1", **knobs) as started:
+    variables = {"MUSTER_REQUEST_SECONDS": "1", "MUSTER_THREADS": "2", "MUSTER_KEEPALIVE_SECONDS": "60"}
+    with running(tmp_path_factory.mktemp("clients"), "--workers", "1", **variables) as started:
         yield started
 
 

@@ -1,10 +1,13 @@
-"""Knobs: defaults, both sides of each limit, and errors in one line."""
+"""Settings: defaults, both sides of each limit, and errors in one line."""
+
+import dataclasses
 
 import pytest
 
 from validators.gates import TOPOLOGY
+from validators.options import OptionError
 from validators.rules.base import Profile, Severity
-from webhooks.settings import KNOBS, SettingError, Settings, table
+from webhooks.settings import OPTIONS, Settings
 
 READ = Settings.from_environ
 
@@ -30,17 +33,20 @@ def test_connections_outlive_the_api_servers_and_requests_do_not():
 
 
 def test_an_empty_variable_is_one_not_set():
-    assert READ({}) == READ({knob.name: " " for knob in KNOBS})
+    assert READ({}) == READ({option.variable: " " for option in OPTIONS.values()})
 
 
-def test_each_knob_has_a_field_a_default_that_can_be_read_and_a_reason():
+def test_every_field_has_an_option_with_a_default_that_can_be_read_and_a_purpose():
     settings = READ({})
 
-    for knob in KNOBS:
-        assert hasattr(settings, knob.field)
-        assert knob.reason
-        assert "" == knob.default or READ({knob.name: knob.default}) == settings
-    assert len(KNOBS) == len(table())
+    assert [each.name for each in dataclasses.fields(Settings) if each.name not in OPTIONS] == []
+    for option in OPTIONS.values():
+        assert option.purpose or option.help
+        assert "" == option.default or READ({option.variable: option.default}) == settings
+
+
+def test_given_values_override_variables_which_are_not_read():
+    assert (3, True) == ((read := READ({"MUSTER_WORKERS": "x", "MUSTER_CLUSTER": "true"}, {"workers": 3})).workers, read.cluster)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +75,7 @@ def test_limits(name, good, bad, must):
     for text in good:
         READ({name: text})
     for text in bad:
-        with pytest.raises(SettingError) as raised:
+        with pytest.raises(OptionError) as raised:
             READ({name: text})
         message = str(raised.value)
         assert name in message
@@ -79,23 +85,23 @@ def test_limits(name, good, bad, must):
 
 
 def test_gates_with_which_no_server_starts_are_a_mistake():
-    with pytest.raises(SettingError, match="no API server starts with CompositePodGroup on"):
+    with pytest.raises(OptionError, match="no API server starts with CompositePodGroup on"):
         READ({"MUSTER_GATES": f"{TOPOLOGY}=false"})
 
 
 def test_two_places_to_look_objects_up_exclude_each_other():
-    with pytest.raises(SettingError, match="exclude each other"):
+    with pytest.raises(OptionError, match="exclude each other"):
         READ({"MUSTER_CLUSTER": "true", "MUSTER_OBJECTS": "x"})
 
 
 def test_a_body_must_fit_into_the_share_of_large_bodies():
-    with pytest.raises(SettingError, match="MUSTER_BODY_BYTES must be at most three quarters of MUSTER_TOTAL_BODY_BYTES"):
+    with pytest.raises(OptionError, match="MUSTER_BODY_BYTES must be at most three quarters of MUSTER_TOTAL_BODY_BYTES"):
         READ({"MUSTER_TOTAL_BODY_BYTES": "4096", "MUSTER_BODY_BYTES": "3073"})
     assert 3072 == READ({"MUSTER_TOTAL_BODY_BYTES": "4096", "MUSTER_BODY_BYTES": "3072"}).body_bytes
 
 
 def test_a_server_without_a_port_for_probes_is_refused():
-    with pytest.raises(SettingError, match="MUSTER_TLS_PROBES is false: --probe-bind"):
+    with pytest.raises(OptionError, match="MUSTER_TLS_PROBES is false: --probe-bind"):
         READ({"MUSTER_TLS_PROBES": "false"})
     assert READ({}).tls_probes
 

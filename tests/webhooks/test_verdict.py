@@ -14,7 +14,7 @@ from validators.rules.base import Profile, Settings, Severity
 from webhooks.admission import jsonpatch
 from webhooks.admission import verdict as admit
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
-from webhooks.knobs import Finalizers
+from webhooks.admission_options import Finalizers
 
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
 EMPTY = KnownObjects((), complete=True)

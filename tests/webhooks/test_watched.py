@@ -16,9 +16,10 @@ from apiserver import watch
 from kubeapi.versions.served import resource
 from tests.webhooks.manifests import group
 from tests.webhooks.running import until
+from validators.options import OptionError
 from webhooks.lookup import watched
 from webhooks.lookup.object_cache import Cache, CachedLookup
-from webhooks.settings import SettingError, Settings
+from webhooks.settings import Settings
 
 PODGROUPS = "/apis/scheduling.k8s.io/v1beta1/podgroups"
 END, BREAK = object(), object()
@@ -230,15 +231,15 @@ def test_an_object_of_wrong_types_is_left_out(api):
         assert until(lambda: names(lookup) == ["one"])
 
 
-def settings(**knobs):
-    return Settings.from_environ({"MUSTER_CLUSTER": "true", **knobs})
+def settings(**variables):
+    return Settings.from_environ({"MUSTER_CLUSTER": "true", **variables})
 
 
 def test_no_way_to_the_api_server_is_a_mistake_reported_in_one_line(tmp_path):
     bad = tmp_path / "config"
     bad.write_text("just text")
     for kubeconfig in ("/nowhere", str(bad)):
-        with pytest.raises(SettingError) as raised:
+        with pytest.raises(OptionError) as raised:
             watched.connect(settings(MUSTER_KUBECONFIG=kubeconfig))
         assert kubeconfig in str(raised.value)
         assert 1 == len(str(raised.value).splitlines())

@@ -17,8 +17,8 @@ from validators.lookup import KnownObjects, Lookup
 from validators.rules.base import Settings
 from webhooks.admission import review, verdict
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
+from webhooks.admission_options import Finalizers
 from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy, with_modes
-from webhooks.knobs import Finalizers
 
 PATHS = with_modes("/validate", "/mutate", "/admit")
 

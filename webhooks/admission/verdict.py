@@ -21,8 +21,8 @@ from validators.pipeline import Violation
 from validators.rules.base import Operation, Profile, Settings, Severity
 from webhooks.admission import jsonpatch, priority, status
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
+from webhooks.admission_options import Finalizers
 from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy
-from webhooks.knobs import Finalizers
 
 MAX_WARNINGS = 20
 """Limit for the warnings of an answer; the API server truncates them at 4 KiB in total."""

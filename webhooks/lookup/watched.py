@@ -18,9 +18,10 @@ from kubeapi.decode import WrongShapeError
 from kubeapi.versions.served import Resource, resource
 from validators.lookup import Lookup
 from validators.model.objects import KINDS, Object, decode_kind
+from validators.options import OptionError
 from webhooks import log
 from webhooks.lookup.object_cache import Cache, CachedLookup
-from webhooks.settings import SettingError, Settings
+from webhooks.settings import Settings
 
 WATCHED = tuple(map(resource, ("Workload", "PodGroup", "CompositePodGroup", "PriorityClass", "Node")))
 PODS = resource("Pod")
@@ -111,13 +112,13 @@ def connect(settings: Settings) -> Cluster:
     """Return the Source that connects as *settings* say.
 
     Raises:
-        SettingError: there is no usable kubeconfig and no pod's service account.
+        OptionError: there is no usable kubeconfig and no pod's service account.
     """
     try:
         connection = configuration(settings.kubeconfig or None, settings.context or None)
     except ConnectError as error:
         where = f"{settings.kubeconfig}: " if settings.kubeconfig and settings.kubeconfig not in str(error) else ""
-        raise SettingError(f"--cluster: there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None
+        raise OptionError(f"--cluster: there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None
     # One connection for each watcher is enough.
     connection.connection_pool_maxsize = len(WATCHED) + 2
     return Cluster(connection, settings)

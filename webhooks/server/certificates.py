@@ -26,8 +26,9 @@ from certs.rotation_run import Rotation, Timing
 from certs.rotation_steps import Order, Step
 from certs.store import StoreError
 from certs.webhook_configurations import Cluster, Place
+from validators.options import OptionError
 from webhooks import log
-from webhooks.settings import SettingError, Settings
+from webhooks.settings import Settings
 
 if TYPE_CHECKING:
     # Not at run time: this module is imported before the directory of the metrics exists, which prometheus_client reads at import.
@@ -50,13 +51,13 @@ class Managed:
         """Read the address and the credentials of the cluster.
 
         Raises:
-            SettingError: there is no usable kubeconfig and no pod's service account.
+            OptionError: there is no usable kubeconfig and no pod's service account.
         """
         self._settings = settings
         try:
             self._connection = configuration(settings.kubeconfig or None, settings.context or None)
         except ConnectError as error:
-            raise SettingError(
+            raise OptionError(
                 f"--certificates managed: there is no cluster to keep the certificate in: {error}; give --kubeconfig or --context"
             ) from None
 
@@ -64,7 +65,7 @@ class Managed:
         """Create *directory* with a pair that nobody trusts; return the paths of certificate and key.
 
         Raises:
-            SettingError: the directory cannot be written.
+            OptionError: the directory cannot be written.
         """
         self._directory, self._published = directory, published.Published(directory)
         # All workers have one identity: only one of them is a candidate, and the next one continues its term.
@@ -73,7 +74,7 @@ class Managed:
             directory.mkdir(0o700)
             self._published.write_placeholder(self._names, dt.datetime.now(dt.UTC))
         except (StoreError, OSError) as error:
-            raise SettingError(f"--certificates managed: {error}") from None
+            raise OptionError(f"--certificates managed: {error}") from None
         return self._published.files
 
     def untrusted(self, leaf: bytes) -> str:

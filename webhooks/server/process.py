@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 
+from validators.options import Address
 from webhooks import log
 from webhooks.certificate_settings import MANAGED
-from webhooks.knobs import Address
 from webhooks.lookup.source import Source
 from webhooks.server import memory, tls
 from webhooks.settings import Settings
@@ -233,7 +233,7 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
 
     Raises:
         StartError: the key pair or an address cannot be used; nothing has been served.
-        SettingError: there is no cluster to keep a managed certificate in.
+        OptionError: there is no cluster to keep a managed certificate in.
     """
     certificate = _certificate(settings)
     addresses = [settings.bind, *([settings.probe_bind] if settings.probe_bind else [])]
@@ -266,7 +266,7 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
 
 
 def _certificate(settings: Settings) -> Callable[[Path], tuple[tls.LivePair, Managed | None]]:
-    """Return the function that loads the key pair, in a directory if the replicas manage it.  Raises StartError and SettingError."""
+    """Return the function that loads the key pair, in a directory if the replicas manage it.  Raises StartError and OptionError."""
     if settings.certificates == MANAGED:
         from webhooks.server.certificates import Managed
 

@@ -24,7 +24,6 @@ from webhooks import log
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
 from webhooks.enforcement import Enforcement, EnforcementPolicy, with_modes
-from webhooks.knobs import Finalizers
 from webhooks.server.metrics import CONTENT_TYPE, Outcome, Telemetry
 from webhooks.settings import Settings
 
@@ -84,7 +83,7 @@ def _require_path(paths: AbstractSet[str]) -> None:
 
 def _judges(settings: Settings) -> dict[str, Judge]:
     """Return the function for each path: /validate, /mutate, and both for namespaces with a mode of enforcement of their own."""
-    judging, finalizers = settings.judging, Finalizers(settings.finalizers)
+    judging, finalizers = settings.judging, settings.finalizers
 
     def validate(policy: EnforcementPolicy) -> Judge:
         return lambda request, known: admit.validate(request, known, judging, policy)
@@ -105,7 +104,7 @@ def warm_up(settings: Settings) -> None:
     Must be called before threads start: the process crashes if two threads have msgspec inspect a type for the first time
     at once.  Called before the fork, it runs once for all workers.
     """
-    judging, finalizers = settings.judging, Finalizers(settings.finalizers)
+    judging, finalizers = settings.judging, settings.finalizers
     for kind in KINDS:
         decode_kind(kind, b"{}")
         decode_kind(kind, {})

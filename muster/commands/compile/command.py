@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from kubeapi.versions import releases, served
 from muster import standard_output
 from muster.commands import options, pod_creation
 from muster.commands.progress import Progress
+from validators import rule_options
+from validators.options import one_of
 
 if TYPE_CHECKING:
     from muster.commands.compile.compilation import Run
@@ -46,12 +49,10 @@ KUBERNETES = releases.names(served.served_since("Workload"))
     show_default=True,
     help="API version of Workloads and PodGroups.",
 )
-@click.option(
-    "--kubernetes",
-    type=click.Choice(tuple(KUBERNETES)),
-    default=options.DEFAULT_KUBERNETES,
-    show_default=True,
-    help="Version of the API server that the created objects are for.",
+@options.click_option(
+    dataclasses.replace(rule_options.KUBERNETES, type=one_of(tuple(KUBERNETES), KUBERNETES.__getitem__)),
+    text="Version of the API server that the created objects are for.",
+    default=rule_options.KUBERNETES.default,
 )
 @click.option(
     "--objects",
@@ -69,7 +70,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     delegated: bool,
     explain: bool,
     version: str,
-    kubernetes: str,
+    kubernetes: int,
     objects: tuple[str, ...],
     levels: dict[str, str],
 ) -> int:
@@ -100,7 +101,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     progress = Progress("compile")
     try:
         inputs = sources.read_compile_inputs(paths, objects, levels, progress)
-        run = compilation.run(inputs, compile_options, progress, minor=KUBERNETES[kubernetes])
+        run = compilation.run(inputs, compile_options, progress, minor=kubernetes)
     finally:
         progress.end()
     _write(run, form, explain=explain)

@@ -71,7 +71,7 @@ def installed(stage: Stage, programs: Path, folder: Path) -> Iterator[Shell]:
         stage.command("kubectl apply -k deploy")
         stage.printed([*(line for line in shell.run("kubectl apply -k deploy") if "binding." not in line), LEFT_OUT])
         shell.run(f"kubectl create namespace {NAMESPACE}")
-        serve, sidecar = "muster serve --cluster", f"muster sidecar --mode {settings.default_value('modes')}"
+        serve, sidecar = "muster serve --cluster", f"muster sidecar --mode {settings.OPTIONS['modes'].default}"
         tls = f"--tls-cert certs/{store.CERTIFICATE} --tls-key certs/{store.KEY}"
         with (
             child_processes.server(

@@ -8,16 +8,19 @@ import click
 
 from expansion.pod_creation import Gang, PodCreation
 from muster import extras, standard_output
-from muster.commands import live_input, options, pod_creation, scheduler_config
+from muster.commands import live_input, options, pod_creation
+from muster.commands.options import click_option
 from muster.commands.outputs import output_of, to_file
+from muster.commands.simulate.simulation_options import GATES, IGNORE, REMEDIES, SCHEDULER_CONFIG
 from muster.render.problem_words import shown_order
-from scheduler_core.model.options import REMEDIES_BY_DEFAULT
+from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.request import SimulationRequest
+    from validators.gates import Gates
 
 FORMATS = ("text", "json", "html")
 
@@ -41,20 +44,16 @@ FORMATS = ("text", "json", "html")
 )
 @options.outputs(FORMATS, "Write the result to a file as well (repeatable); FILE - is standard output.")
 @click.option("--all", "everything", is_flag=True, help="Also show the other pending groups and pods of the cluster.")
-@options.strategy
-@options.rank_order
-@click.option(
-    "--remedies",
-    type=click.IntRange(0),
-    metavar="ROOTS",
-    help=f"Number of roots at PATH for which changes that help are searched.  [default: {REMEDIES_BY_DEFAULT}; with greedy 0]",
-)
-@options.budget
-@scheduler_config.option
-@options.device_topology
-@options.ignore
-@options.plugin
-@options.gates
+@click_option(STRATEGY, default=STRATEGY.default)
+@click_option(RANK_ORDER, default=RANK_ORDER.default)
+@click_option(REMEDIES, text="Number of roots at PATH for which changes that help are searched.")
+@click_option(BUDGET)
+@click_option(SCHEDULER_CONFIG)
+@click_option(DEVICE_TOPOLOGY)
+@click_option(IGNORE)
+@click_option(PLUGIN)
+@click_option(GATES)
+@click_option(KUBERNETES)
 @options.verbose
 @options.no_color
 def fit(  # noqa: PLR0913 - one parameter an option
@@ -107,6 +106,8 @@ def fit(  # noqa: PLR0913 - one parameter an option
     forms = {each for each, _ in files}
     creation = pod_creation.from_options(given, _gang(gang=gang, topology=topology))
     request, progress = dataclasses.replace(request_of(given), only_own=True), Progress("fit")
+    if creation.gang is not None:
+        _refuse_gates_off(request.cycle.gates, creation.gang)
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         inputs = _inputs(paths, objects, known, creation, progress)
@@ -176,3 +177,11 @@ def _gang(*, gang: bool, topology: str | None) -> Gang | None:
     if topology is not None and content.label_key(topology):
         raise click.BadParameter(f"{topology!r} must be the key of a node label", param_hint="--topology")
     return Gang(topology or "") if gang else None
+
+
+def _refuse_gates_off(gates: Gates, gang: Gang) -> None:
+    from validators.gates import GENERIC_WORKLOAD, TOPOLOGY
+
+    for name, option in ((GENERIC_WORKLOAD, "--gang"), *(((TOPOLOGY, "--topology"),) if gang.topology else ())):
+        if not gates.enabled(name):
+            raise click.UsageError(f"{option} needs the feature gate {name}, which --gates switches off")

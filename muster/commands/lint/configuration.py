@@ -212,6 +212,7 @@ def show_options(parameters: Mapping[str, Any]) -> str:
     """Return the options in effect in the form of the file, as YAML; a comment names the file."""
     from muster.commands import options as shared
     from muster.render import yaml_text
+    from validators import rule_options
 
     configuration = current()
     rules = dict(configuration.values.get("rules", {})) if configuration else {}
@@ -219,7 +220,7 @@ def show_options(parameters: Mapping[str, Any]) -> str:
     values: dict[str, Any] = {
         "profile": parameters["profile"],
         "kubernetes": parameters["kubernetes"],
-        "gates": dict(shared.switches_of(parameters["gates"])),
+        "gates": dict(rule_options.gate_switches(parameters["gates"])),
         "rules": rules,
         **{key: list(parameters[key]) for key in ("select", "ignore", "objects", "exclude", "include")},
         "overrides": [

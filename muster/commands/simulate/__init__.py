@@ -1,7 +1,9 @@
 """``muster simulate``: placement of groups on nodes read from manifests.
 
 command             options and exit status
-request             options of a simulation, from the command line or from a line of a batch
+simulation_options  options of a simulation, and the part of the request that each sets
+request             request of a simulation: the values of its options
+node_addition       nodes of --add-nodes and --like
 cluster_input       the objects of a cluster, read from paths
 stored_objects      the objects of a large file, which are not kept in memory
 file_texts          texts of objects that stay in a file

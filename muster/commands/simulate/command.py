@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from muster import extras, standard_output
 from muster.commands import options, pod_creation, scheduler_config
-from scheduler_core.model.options import REMEDIES_BY_DEFAULT
+from muster.commands.options import click_option
+from muster.commands.simulate import simulation_options
+from muster.commands.simulate.simulation_options import BY_NAME, SCHEDULER_CONFIG
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
+from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
@@ -18,7 +23,6 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "html")
 NOTHING_DECIDED = 2
 """Exit status if PATH has no manifest."""
-_PERCENT = click.IntRange(0, 100)
 
 
 @click.command(
@@ -30,37 +34,20 @@ _PERCENT = click.IntRange(0, 100)
     "--format", "form", type=click.Choice(FORMATS), help="Format of standard output; html is one self-contained page.  [default: text]"
 )
 @click.option("--batch", is_flag=True, help="PATH contains one request per line; the output is one JSON answer per line, in order.")
-@options.strategy
-@options.rank_order
-@click.option(
-    "--remedies",
-    type=click.IntRange(0),
-    metavar="ROOTS",
-    help=f"Number of roots for which remedies are searched if they are not placed.  [default: {REMEDIES_BY_DEFAULT}; with greedy 0]",
-)
-@options.budget
-@click.option(
-    "--order", multiple=True, metavar="ROOT,...", help="Order in which roots are scheduled; others follow by priority, age and name."
-)
-@click.option("--evict", is_flag=True, help="Evict the victims and run the next cycle too.")
-@click.option("--scheduler-name", metavar="NAME", help="Place only pods of this scheduler.")
-@scheduler_config.option
-@options.device_topology
-@click.option(
-    "--drain",
-    multiple=True,
-    metavar="NODE|LABEL=VALUE,...",
-    help="What if this node, or all nodes with this label (rack=r3), are removed; their pods become pending.",
-)
-@click.option(
-    "--add-nodes",
-    multiple=True,
-    metavar="'N like NODE[,label=value...]'",
-    help="What if there are N more nodes, new and empty (repeatable); or only N, with --like.",
-)
-@click.option("--like", multiple=True, metavar="NODE[,label=value...]", help="The node that --add-nodes N copies.")
-@options.ignore
-@options.plugin
+@click_option(STRATEGY, default=STRATEGY.default)
+@click_option(RANK_ORDER, default=RANK_ORDER.default)
+@click_option(simulation_options.REMEDIES)
+@click_option(BUDGET)
+@click_option(simulation_options.ORDER)
+@click_option(simulation_options.EVICT)
+@click_option(simulation_options.SCHEDULER_NAME)
+@click_option(SCHEDULER_CONFIG)
+@click_option(DEVICE_TOPOLOGY)
+@click_option(simulation_options.DRAIN)
+@click_option(simulation_options.ADD_NODES)
+@click_option(simulation_options.LIKE)
+@click_option(simulation_options.IGNORE)
+@click_option(PLUGIN)
 @click.option(
     "--objects",
     multiple=True,
@@ -75,23 +62,15 @@ _PERCENT = click.IntRange(0, 100)
     metavar="FILE",
     help="Write the proofs for roots that provably have no placement to FILE.",
 )
-@click.option("--fragmentation", is_flag=True, help="Report the largest gang of each kind of pod that fits in one zone or rack now.")
-@options.gates
-@options.scheduler_kubernetes
-@click.option("--timings", is_flag=True, help="Report the duration in seconds.")
-@click.option(
-    "--four-statuses", is_flag=True, help="Report roots that no eviction can help, and do not try preemption for them (KEP-6012)."
-)
-@click.option("--nominated-first", is_flag=True, help="Use the domain of nominated pods if it is feasible (KEP-5732).")
-@click.option(
-    "--percentage-of-placements",
-    type=_PERCENT,
-    metavar="N",
-    help="Stop once N percent of the placements are feasible; 0: depends on their number (KEP-5732).  With Kubernetes 1.38, all placements"
-    " are compared, and a note says when kube-scheduler stops earlier.  [default: 100; with 1.38 that of the scheduler configuration, or 0]",
-)
-@click.option("--every-pod", is_flag=True, help="Reject a domain if one pod of the group fits on no node of it (KEP-5732).")
-@click.option("--preempt-for-leftovers", is_flag=True, help="Also preempt for additional pods of a running gang (KEP-6012).")
+@click_option(simulation_options.FRAGMENTATION)
+@click_option(simulation_options.GATES)
+@click_option(KUBERNETES)
+@click_option(simulation_options.TIMINGS)
+@click_option(simulation_options.FOUR_STATUSES)
+@click_option(simulation_options.NOMINATED_FIRST)
+@click_option(simulation_options.PERCENTAGE_OF_PLACEMENTS)
+@click_option(simulation_options.EVERY_POD)
+@click_option(simulation_options.PREEMPT_FOR_LEFTOVERS)
 @options.verbose
 @options.no_color
 def simulate(
@@ -203,31 +182,19 @@ def _one(
     return answer.exit_status if inputs.files else NOTHING_DECIDED
 
 
-def request_of(arguments: dict[str, Any]) -> SimulationRequest:
-    """Return the options of the command line as options of a request, in camel case.
+def request_of(arguments: Mapping[str, Any]) -> SimulationRequest:
+    """Return the request for the options of the command line, by name of the parameter.
 
     Raises:
         click.UsageError: a value that an option cannot have.
 
     """
-    from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
-    from scheduler_core.cycle.run_cycle import CycleOptions
+    from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_values
 
-    request = SimulationRequest(CycleOptions(gates=options.gates_of(arguments.pop("gates"))))
-    if (path := arguments.get("scheduler_config")) is not None:
-        arguments["scheduler_config"] = scheduler_config.read_file(path)[1]
-    given = {to_camel(name): value for name, value in arguments.items() if value is not None and value is not False and value != ()}
+    values = {BY_NAME[name]: value for name, value in arguments.items() if value is not None and value != ()}
+    if (path := values.get(SCHEDULER_CONFIG)) is not None:
+        values[SCHEDULER_CONFIG] = scheduler_config.read_file(path, values.get(KUBERNETES, KUBERNETES_1_37))[1]
     try:
-        return with_options(request, {name: ",".join(value) if name in _LISTED else value for name, value in given.items()})
+        return with_values(SimulationRequest(), values)
     except InvalidOptions as error:
         raise click.UsageError(str(error)) from None
-
-
-_LISTED = frozenset({"order", "drain", "ignore", "plugin", "deviceTopology"})
-"""Options with names separated by commas; the options can be repeated."""
-
-
-def to_camel(name: str) -> str:
-    """Return ``addNodes`` for ``add_nodes``."""
-    first, *more = name.split("_")
-    return first + "".join(each.capitalize() for each in more)

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from muster.commands import options, placement_plugins
-from muster.commands.simulate.what_if import Addition, WhatIfError
-from scheduler_core.behavior.scheduler_behavior import BEHAVIORS, SchedulerBehavior
+from muster.commands.simulate.node_addition import Addition, paired_additions
+from muster.commands.simulate.simulation_options import ADD_NODES, BY_KEY, FIELDS, GATES, LIKE, SCHEDULER_CONFIG
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
-from scheduler_core.model.options import ON, STRATEGIES, SWITCH, is_device_attribute
+from scheduler_core.model.placement_options import KUBERNETES, PLUGIN
+from scheduler_core.placement.extension_points import Plugins
 from validators.gates import GateError, Gates
+from validators.options import Option, Value
 
-IGNORABLE = frozenset(
-    {
-        "spec.resourceClaims",
-        "spec.topologySpreadConstraints",
-        *(
-            f"spec.volumes.{name}"
-            for name in (
-                *("persistentVolumeClaim", "ephemeral", "awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "azureFile"),
-                *("cinder", "portworxVolume", "vsphereVolume", "iscsi", "rbd"),
-            )
-        ),
-    }
-)
-"""Fields of pods that can exclude nodes and are not modelled, or not in all cases."""
-
-
-LARGEST_BUDGET = 100_000_000
-"""Search steps: some minutes for a root."""
+Record = TypeVar("Record")
 
 
 class InvalidOptions(ValueError):
@@ -72,188 +57,71 @@ def with_options(request: SimulationRequest, given: object) -> SimulationRequest
         return request
     if not isinstance(given, Mapping):
         raise InvalidOptions("options must be an object")
-    for key, value in _paired(given).items():
-        if key not in _READERS:
-            raise InvalidOptions(f"there is no option {key!r}{options.near(key, _READERS)}")
-        request = _READERS[key](request, key, value)
+    for key in given:
+        if key not in BY_KEY:
+            raise InvalidOptions(f"there is no option {key!r}{options.near(key, BY_KEY)}")
+    return with_values(request, {BY_KEY[key]: _decoded(BY_KEY[key], value) for key, value in given.items()})
+
+
+def _decoded(option: Option[Value], value: object) -> Value:
+    try:
+        return option.type.decode(value)
+    except ValueError as error:
+        raise InvalidOptions(f"option {option.key}: {error}") from None
+
+
+def with_values(request: SimulationRequest, values: Mapping[Option[Any], Any]) -> SimulationRequest:
+    """Return *request* changed by the values of options.
+
+    Raises:
+        InvalidOptions: a plugin cannot be loaded, the scheduler configuration has errors, the gates exclude each other, or ``addNodes`` does not go with ``like``.
+
+    """
+    remaining = dict(values)
+    if ADD_NODES in values or LIKE in values:
+        try:
+            remaining[ADD_NODES] = paired_additions(values.get(ADD_NODES, ()), remaining.pop(LIKE, ()))
+        except ValueError as error:
+            raise InvalidOptions(f"option {ADD_NODES.key}: {error}") from None
+    if GATES in remaining:
+        remaining[GATES] = _gates(request.cycle.gates, remaining[GATES])
+    if isinstance(written := remaining.get(SCHEDULER_CONFIG), Mapping):
+        remaining[SCHEDULER_CONFIG] = _configuration(written, remaining.get(KUBERNETES, request.behavior) or KUBERNETES_1_37)
+    if PLUGIN in remaining:
+        remaining[PLUGIN] = _plugins(remaining[PLUGIN])
+    for option, value in remaining.items():
+        request = _replaced(request, FIELDS[option], value)
     return request
 
 
-def names(key: str, value: object) -> tuple[str, ...]:
-    """Return the names in a list, or in a string with commas.
-
-    Raises:
-        InvalidOptions: it is neither.
-
-    """
-    if isinstance(value, str):
-        value = value.split(",")
-    if not isinstance(value, (list, tuple)) or not all(isinstance(each, str) for each in value):
-        raise InvalidOptions(f"option {key} must be a list of names")
-    return tuple(each.strip() for each in value if each.strip())
+def _replaced(record: Record, path: tuple[str, ...], value: object) -> Record:
+    """Return the dataclass *record* with *value* in the field at *path*."""
+    field, *below = path
+    inner = _replaced(getattr(record, field), tuple(below), value) if below else value
+    changed: Record = dataclasses.replace(record, **{field: inner})  # type: ignore[type-var]
+    return changed
 
 
-def _paired(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return *given* with each number of ``addNodes`` joined to its ``like``: ``8`` and ``n1`` become ``8 like n1``.
-
-    Raises:
-        InvalidOptions: the numbers of both differ.
-
-    """
-    many, likes = (value if isinstance(value, (list, tuple)) else [value] for value in (given.get("addNodes", []), given.get("like", [])))
-    numbers = [each for each in many if re.fullmatch(r"\s*-?\d+\s*", str(each))]
-    if len(numbers) != len(likes) or not all(isinstance(each, str) for each in likes):
-        count = f"{len(numbers)} and {len(likes)}"
-        raise InvalidOptions(f"option addNodes: each number needs a node to copy, as in '8 like node-7'; numbers and nodes: {count}")
-    if not numbers:
-        return given
-    remaining = iter(likes)
-    whole = [f"{each} like {next(remaining)}" if each in numbers else each for each in many]
-    return {**{key: value for key, value in given.items() if key != "like"}, "addNodes": whole}
-
-
-def additions(texts: object) -> tuple[Addition, ...]:
-    """Return the nodes to add, each as ``N like NODE[,label=value...]``.
-
-    Raises:
-        InvalidOptions: one has a wrong form.
-
-    """
-    listed = [texts] if isinstance(texts, str) else texts
-    if not isinstance(listed, (list, tuple)) or not all(isinstance(each, str) for each in listed):
-        raise InvalidOptions("option addNodes must be a list of strings such as '2 like node-1,topology.kubernetes.io/zone=z2'")
+def _gates(before: Gates, value: Gates | Mapping[str, bool]) -> Gates:
+    """Return the gates of an option; the switches of a line change those *before*."""
+    if isinstance(value, Gates):
+        return value
     try:
-        return tuple(Addition.from_text(each) for each in listed)
-    except WhatIfError as error:
-        raise InvalidOptions(str(error)) from None
-
-
-def _strategy(request: SimulationRequest, _: str, value: object) -> SimulationRequest:
-    if value not in STRATEGIES:
-        raise InvalidOptions(f"option strategy must be one of {', '.join(STRATEGIES)}, is {value!r}")
-    return _cycle(request, strategy=value)
-
-
-def _rank_order(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    if value not in SWITCH:
-        raise InvalidOptions(f"option {key} must be one of {', '.join(SWITCH)}, is {value!r}")
-    return _cycle(request, rank_order=value == ON)
-
-
-def _kubernetes(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    if not isinstance(value, str) or value not in BEHAVIORS:
-        raise InvalidOptions(f"option {key} must be one of {', '.join(BEHAVIORS)}, is {value!r}")
-    return dataclasses.replace(request, behavior=BEHAVIORS[value])
-
-
-def _gates(request: SimulationRequest, _: str, value: object) -> SimulationRequest:
-    if not isinstance(value, Mapping) or not all(isinstance(on, bool) for on in value.values()):
-        raise InvalidOptions("option gates must be an object of feature gates, each true or false")
-    before = dict.fromkeys(request.cycle.gates.off, False)
-    try:
-        return _cycle(request, gates=Gates.from_switches([*before.items(), *value.items()]))
+        return Gates.from_switches([*dict.fromkeys(before.off, False).items(), *value.items()])
     except GateError as error:
-        raise InvalidOptions(str(error)) from None
+        raise InvalidOptions(f"option {GATES.key}: {error}") from None
 
 
-def _flag(key: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidOptions(f"option {key} must be true or false")
-    return value
-
-
-def _scheduler(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    if value is not None and not isinstance(value, str):
-        raise InvalidOptions(f"option {key} must be a name")
-    return _cycle(request, scheduler_name=value)
-
-
-def _configuration(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    if isinstance(value, SchedulerConfiguration):
-        return dataclasses.replace(request, configuration=value)
-    if not isinstance(value, Mapping):
-        raise InvalidOptions(f"option {key} must be a KubeSchedulerConfiguration")
-    configuration = read_configuration(value)
+def _configuration(written: Mapping[str, Any], behavior: SchedulerBehavior) -> SchedulerConfiguration:
+    configuration = read_configuration(written, behavior)
     if configuration.errors:
-        raise InvalidOptions(f"option {key}: {'; '.join(f'{each.path}: {each}' for each in configuration.errors)}")
-    return dataclasses.replace(request, configuration=configuration)
+        errors = "; ".join(f"{each.path}: {each}" for each in configuration.errors)
+        raise InvalidOptions(f"option {SCHEDULER_CONFIG.key}: {errors}")
+    return configuration
 
 
-def _device_topology(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    attributes = names(key, value)
-    if wrong := [each for each in attributes if not is_device_attribute(each)]:
-        raise InvalidOptions(f"option {key}: {wrong[0]!r} must be an attribute with its domain, such as gpu.example.com/clique")
-    return dataclasses.replace(request, device_topology=attributes)
-
-
-def _percentage(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 100:
-        raise InvalidOptions(f"option {key} must be a number from 0 to 100")
-    return _placing(request, percentage_of_placements=value)
-
-
-def _ignore(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    fields = names(key, value)
-    for field in fields:
-        if (bare := re.sub(r"\[\d+\]", "", field)) not in IGNORABLE:
-            near = options.near(bare, IGNORABLE) or f"; the fields are {', '.join(sorted(IGNORABLE))}"
-            raise InvalidOptions(f"option ignore: {field!r} is not a field that can be ignored{near}")
-    return _cycle(request, ignore=frozenset(fields))
-
-
-def _plugin(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    plugin_names = names(key, value)
-    # An empty list of a line overrides the command line.
-    if not plugin_names and value != []:
-        raise InvalidOptions(f"option {key} {value!r} {placement_plugins.NAMES_NONE}")
+def _plugins(names: tuple[str, ...]) -> Plugins:
     try:
-        return _cycle(request, plugins=placement_plugins.load(plugin_names))
+        return placement_plugins.load(names)
     except placement_plugins.PluginError as error:
-        raise InvalidOptions(str(error)) from None
-
-
-def _remedies(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_BUDGET:
-        raise InvalidOptions(f"option {key} must be a number of roots from 0 to {LARGEST_BUDGET}")
-    return dataclasses.replace(request, remedies=value)
-
-
-def _budget(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_BUDGET:
-        raise InvalidOptions(f"option {key} must be a number of steps from 1 to {LARGEST_BUDGET}")
-    return _cycle(request, budget=value)
-
-
-def _cycle(request: SimulationRequest, **changes: Any) -> SimulationRequest:
-    return dataclasses.replace(request, cycle=dataclasses.replace(request.cycle, **changes))
-
-
-def _placing(request: SimulationRequest, **changes: Any) -> SimulationRequest:
-    return _cycle(request, placing=dataclasses.replace(request.cycle.placing, **changes))
-
-
-_READERS: dict[str, Callable[[SimulationRequest, str, object], SimulationRequest]] = {
-    "strategy": _strategy,
-    "rankOrder": _rank_order,
-    "gates": _gates,
-    "kubernetes": _kubernetes,
-    "order": lambda request, key, value: _cycle(request, order=names(key, value)),
-    "evict": lambda request, key, value: _cycle(request, evict=_flag(key, value)),
-    "timings": lambda request, key, value: dataclasses.replace(request, timings=_flag(key, value)),
-    "fragmentation": lambda request, key, value: dataclasses.replace(request, fragmentation=_flag(key, value)),
-    "drain": lambda request, key, value: dataclasses.replace(request, drain=names(key, value)),
-    "addNodes": lambda request, _, value: dataclasses.replace(request, additions=additions(value)),
-    "schedulerName": _scheduler,
-    "schedulerConfig": _configuration,
-    "deviceTopology": _device_topology,
-    "plugin": _plugin,
-    "budget": _budget,
-    "remedies": _remedies,
-    "ignore": _ignore,
-    "fourStatuses": lambda request, key, value: _placing(request, four_statuses=_flag(key, value)),
-    "nominatedFirst": lambda request, key, value: _placing(request, nominated_first=_flag(key, value)),
-    "percentageOfPlacements": _percentage,
-    "everyPod": lambda request, key, value: _placing(request, every_pod=_flag(key, value)),
-    "preemptForLeftovers": lambda request, key, value: _placing(request, preempt_for_leftovers=_flag(key, value)),
-}
-"""Reader of every option of a request, by the name of the option."""
+        raise InvalidOptions(f"option {PLUGIN.key}: {error}") from None

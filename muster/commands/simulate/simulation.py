@@ -60,7 +60,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
         all_problems += unsorted
     profiles = request.configuration.profiles if request.configuration is not None else None
-    snapshot = load(objects, profiles, request.device_topology, request.behavior or KUBERNETES_1_37)
+    snapshot = load(objects, profiles, request.device_topology, request.behavior or inputs.behavior or KUBERNETES_1_37)
     if request.configuration is not None:
         all_problems += request.configuration.problems(len(snapshot.nodes))
     _demand_profile(snapshot, request.cycle.scheduler_name)

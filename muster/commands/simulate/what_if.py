@@ -7,8 +7,6 @@ An added node is a copy with the pods of DaemonSets, without other pods, images,
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.gather import by_name, gather
@@ -16,42 +14,14 @@ from kubeapi.gathered import GatheredObjects, Given
 from kubeapi.problem import Problem
 from muster.commands import options
 from muster.commands.simulate import drain
+from muster.commands.simulate.node_addition import Addition
 from scheduler_core.cluster.accepted import accepted_content
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, companion, csi_drivers, fresh, section
 
-MOST_ADDED = 100_000
-"""Maximum number of nodes of one addition."""
-_FORM = re.compile(r"\s*(\d{1,9})\s+like\s+([^\s,=]+)\s*((?:,[^,=]+=[^,=]*)*)\s*")
-
 
 class WhatIfError(ValueError):
     """A hypothetical change that is not possible; the message is for users."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Addition:
-    """New nodes, copied from an existing one, with other labels if given."""
-
-    count: int
-    like: str
-    labels: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def from_text(cls, text: str) -> Addition:
-        """Read ``N like NODE[,label=value...]``.
-
-        Raises:
-            WhatIfError: it has a wrong form, or the number is out of range.
-
-        """
-        match = _FORM.fullmatch(text)
-        if match is None:
-            raise WhatIfError(f"{text!r} must be 'N like NODE[,label=value...]', such as '2 like node-1,topology.kubernetes.io/zone=z2'")
-        if not 1 <= (count := int(match[1])) <= MOST_ADDED:
-            raise WhatIfError(f"{text!r}: the number of nodes must be from 1 to {MOST_ADDED:,}")
-        pairs = (each.split("=") for each in match[3].split(",") if each)
-        return cls(count, match[2], tuple((key.strip(), value.strip()) for key, value in pairs))
 
 
 def suppose(objects: Iterable[Given], drained: Sequence[str], additions: Sequence[Addition]) -> tuple[list[Given], list[Problem]]:

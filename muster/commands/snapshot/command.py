@@ -9,8 +9,10 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import scheduler_config as configuration_file
+from muster.commands.options import click_option
 from muster.commands.progress import Progress
 from muster.render.problem_words import object_words, problem_words
+from scheduler_core.model.placement_options import SCHEDULER_CONFIG
 
 if TYPE_CHECKING:
     from kubeapi.decode import Source
@@ -32,7 +34,7 @@ COMPLETE, INCOMPLETE = 0, 2
 )
 @click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the live cluster.  [default: as for kubectl]")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current context]")
-@configuration_file.option
+@click_option(SCHEDULER_CONFIG)
 @click.option(
     "--format",
     "form",
@@ -68,7 +70,7 @@ def snapshot(
         raise click.UsageError("--salt needs --redact")
     if paths and (kubeconfig or context):
         raise click.UsageError("give PATH or a live cluster, not both")
-    configuration = configuration_file.read_file(scheduler_config)[0] if scheduler_config is not None else None
+    configuration = configuration_file.read_file(scheduler_config, None)[0] if scheduler_config is not None else None
     document, messages = _from_files(paths, configuration) if paths else _from_cluster(kubeconfig, context, configuration)
     for each in (*messages, *(f"{object_words(problem)}: {problem_words(problem)}" for problem in document.problems)):
         standard_output.report(f"muster snapshot: {each}")

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster import extras, standard_output
-from muster.commands import options, scheduler_config
+from muster.commands import options
+from muster.commands.options import click_option
+from muster.commands.simulate.simulation_options import GATES, SCHEDULER_CONFIG
+from scheduler_core.model.placement_options import DEVICE_TOPOLOGY, KUBERNETES, STRATEGY
 
 if TYPE_CHECKING:
     from apiserver.api import Api
@@ -47,10 +50,11 @@ ROLES = "deploy/why/rbac.yaml"
     help="Namespace of the sidecar.  [default: MUSTER_LEASE_NAMESPACE, or muster-system]",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
-@options.strategy
-@options.device_topology_of_sidecar
-@scheduler_config.option_of_sidecar
-@options.gates
+@click_option(STRATEGY, default=STRATEGY.default)
+@click_option(DEVICE_TOPOLOGY, has_variable=True, shows_variable=True)
+@click_option(SCHEDULER_CONFIG, has_variable=True, shows_variable=True)
+@click_option(GATES)
+@click_option(KUBERNETES)
 @options.no_color
 def why(
     *,
@@ -158,15 +162,13 @@ def _simulated(
     except live_cluster.ClusterError as error:
         return None, None, str(error)
     own = own_objects.Own.from_names([Name(subjects[0].kind, subjects[0].namespace, subjects[0].name)], ())
-    inputs = ClusterInput([*read.lists], [*read.problems], own=own)
+    inputs = ClusterInput([*read.lists], [*read.problems], own=own, behavior=read.behavior)
     answer, snapshot = simulation.run(inputs, dataclasses.replace(request, only_own=True), progress)
     part, kinship = (own_objects.restricted(answer, snapshot, own) if own is not None else answer), Kinship.from_snapshot(snapshot)
     not_read = tuple(filter(own_objects.is_unread, part.unread))
     part = dataclasses.replace(part, problems=(*part.problems, *not_read), unread=not_read)
     if not part.decisions and (name := _scheduler_without_profile(snapshot, kinship, subjects)):
-        raise click.UsageError(
-            f"{scheduler_config.OPTION}: there is no profile {name!r}, which is the schedulerName of {subjects[0].label}"
-        )
+        raise click.UsageError(f"{SCHEDULER_CONFIG.flag}: there is no profile {name!r}, which is the schedulerName of {subjects[0].label}")
     return part, kinship, ""
 
 

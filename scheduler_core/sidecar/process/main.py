@@ -24,7 +24,7 @@ from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import minor_version
 from apiserver.election import Election
 from apiserver.lease import Lease
-from scheduler_core.behavior.scheduler_behavior import BEHAVIORS, behavior_of
+from scheduler_core.behavior.scheduler_behavior import behavior_of
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
@@ -67,7 +67,7 @@ class Sidecar:
         # A new leader reads all kinds at once.
         configuration.connection_pool_maxsize = settings.writers + 12 + len(WATCHED)
         self._settings, self._log = settings, log
-        behavior = BEHAVIORS[settings.kubernetes] if settings.kubernetes else behavior_of(minor)
+        behavior = settings.kubernetes or behavior_of(minor)
         self._mailbox = Mailbox()
         api = Api(configuration, manager := field_manager(settings.scheduler_name))
         self._informers = Informers(

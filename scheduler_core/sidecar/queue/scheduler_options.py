@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.step_budget import DEFAULT
-from scheduler_core.model.options import ON, PlacingOptions
+from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS
@@ -29,7 +29,7 @@ class SchedulerOptions:
         preempt: whether victims are evicted.
         eviction_method: how victims are removed.
         strategy: ``complete`` or ``greedy``.
-        rank_order: ``on`` or ``off``: whether equal pods of a group exchange nodes by rank; only with ``complete``.
+        rank_order: whether equal pods of a group exchange nodes by rank; only with ``complete``.
         budget: maximum number of search steps for a root.
         ignore: unmodelled fields that are ignored.
         gates: the feature gates of the API server.
@@ -63,7 +63,7 @@ class SchedulerOptions:
     preempt: bool = False
     eviction_method: EvictionMethod = Settings.eviction_method
     strategy: str = Settings.strategy
-    rank_order: str = Settings.rank_order
+    rank_order: bool = Settings.rank_order
     budget: int = DEFAULT
     ignore: frozenset[str] = frozenset()
     gates: Gates = dataclasses.field(default_factory=Gates)
@@ -92,7 +92,7 @@ class SchedulerOptions:
         placing = PlacingOptions(preempt=self.preempt, overlooks=False, leaves_waiting=False, sparing=True)
         return CycleOptions(
             strategy=self.strategy,
-            rank_order=self.rank_order == ON,
+            rank_order=self.rank_order,
             budget=self.budget,
             placing=placing,
             ignore=self.ignore,

@@ -889,7 +889,7 @@ def test_a_pod_that_needs_devices_is_not_bound(waiting: Json, message: str) -> N
     ("options", "want"),
     [
         pytest.param({}, ["r0", "r0", "r1", "r1"], id="rank order"),
-        pytest.param({"rank_order": "off"}, ["r0", "r1", "r0", "r1"], id="off"),
+        pytest.param({"rank_order": False}, ["r0", "r1", "r0", "r1"], id="off"),
         pytest.param({"strategy": "greedy"}, ["r0", "r1", "r0", "r1"], id="greedy"),
     ],
 )
