@@ -6,6 +6,7 @@ Except for ``sidecar``, the code is pure and deterministic: the same objects alw
 
 Layers, lowest first; each imports only from those above it in this list:
 
+behavior                      differences between versions of kube-scheduler
 cel                           device selectors: compiled and evaluated
 model, causes                 snapshot, nodes, pods, trees of groups, topology, resources taken on nodes; decisions and reasons
 plugins                       filters and scores of kube-scheduler's default profile

@@ -9,6 +9,7 @@ from typing import Any
 from kubeapi import problem as internal_problem
 from kubeapi.decode import Source
 from kubeapi.problem import ProblemKind
+from scheduler_core.behavior.scheduler_behavior import BEHAVIORS, KUBERNETES_1_37
 from scheduler_core.model import decision as internal
 from scheduler_core.model.decision import Eviction, GroupCondition, RankedGroup, Search, Step, VolumeChoice, unplaced_pods
 from scheduler_core.model.device_claims import DeviceClaim
@@ -148,6 +149,7 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     scheduler_config: Mapping[str, Any] | None = None,
     rank_order: bool = True,
     device_topology: Iterable[str] = (),
+    kubernetes: str = KUBERNETES_1_37.version,
 ) -> Simulation:
     """Place all pending groups and pods among *objects* on the nodes among them, as ``muster simulate`` does.
 
@@ -172,7 +174,7 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
 
     Args:
         objects: parsed objects, or the JSON text of one object as bytes each; a List is replaced by its items.
-        strategy: ``complete`` searches if greedy placement leaves pods without a node; ``greedy`` decides as kube-scheduler 1.37.
+        strategy: ``complete`` searches if greedy placement leaves pods without a node; ``greedy`` decides as kube-scheduler.
         evict: remove the victims of preemption and run a second cycle.
         order: roots whose cycles come first, as ``name``, ``namespace/name`` or ``Kind/namespace/name``.
         scheduler_name: place only pods with this ``spec.schedulerName``; by default pods of every scheduler.
@@ -185,12 +187,13 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
         rank_order: with ``complete``, let equal pods of a group exchange nodes so that pods with consecutive indexes are neighbours.
         device_topology: attributes of devices, such as ``gpu.example.com/clique``, that are topology keys: a node is in the domain that its
             devices name.
+        kubernetes: version of the kube-scheduler to mirror, ``1.37`` or ``1.38``.
 
     Returns:
         Simulation: decisions, pods that are pending in the end, and objects that could not be used.
 
     Raises:
-        ValueError: an unknown strategy or gate, a *scheduler_config* with errors, a *device_topology* without a domain, gates with which no API server starts, or *order* names a root that does not exist.
+        ValueError: an unknown strategy, version or gate, a *scheduler_config* with errors, a *device_topology* without a domain, gates with which no API server starts, or *order* names a root that does not exist.
         ModuleNotFoundError: numpy is not installed; install the extra ``simulate``.
 
     """
@@ -204,6 +207,9 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
 
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, is {strategy!r}")
+    if kubernetes not in BEHAVIORS:
+        raise ValueError(f"kubernetes must be one of {', '.join(BEHAVIORS)}, is {kubernetes!r}")
+    behavior = BEHAVIORS[kubernetes]
     options = CycleOptions(
         strategy=strategy,
         rank_order=rank_order,
@@ -214,13 +220,13 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
         budget=DEFAULT if budget is None else budget,
     )
     given = [*objects]
-    configuration = read_configuration(scheduler_config) if scheduler_config is not None else None
+    configuration = read_configuration(scheduler_config, behavior) if scheduler_config is not None else None
     if configuration is not None and configuration.errors:
         raise ValueError(f"scheduler_config: {'; '.join(f'{each.path}: {each}' for each in configuration.errors)}")
     attributes = tuple(device_topology)
     if wrong := [name for name in attributes if not is_device_attribute(name)]:
         raise ValueError(f"device_topology: {wrong[0]!r} must be an attribute with its domain, such as gpu.example.com/clique")
-    snapshot = load(given, configuration.profiles if configuration is not None else None, attributes)
+    snapshot = load(given, configuration.profiles if configuration is not None else None, attributes, behavior)
     try:
         result = run_cycle(snapshot, options)
     except OrderError as error:

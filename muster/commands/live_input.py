@@ -57,7 +57,7 @@ def read_live(kubeconfig: str | None, context: str | None, progress: Progress) -
         read = live_cluster.list_cluster(kubeconfig, context, further=lookup_fields.RESOURCES, instead="--objects")
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
-    return ClusterInput([*read.lists], [*read.problems])
+    return ClusterInput([*read.lists], [*read.problems], behavior=read.behavior)
 
 
 def context_name(kubeconfig: str | None, context: str | None) -> str:

@@ -207,7 +207,8 @@ def _left(answer: Answer) -> Iterator[PendingReason]:
 def _foot(case: Case) -> Iterator[str]:
     strategies = {decision.search.strategy for decision in case.answer.decisions}
     if strategies == {"greedy"}:
-        yield "Decided as kube-scheduler 1.37 does."
+        version = case.answer.decisions[0].behavior.version
+        yield f"Decided as kube-scheduler {version} does."
     elif strategies:
         yield f"Decided with the strategy {' and '.join(sorted(strategies))}."
     if case.answer.seconds is not None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from scheduler_core.causes.filter_reasons import FilterReason
 from scheduler_core.causes.plugin_failures import PluginFailed
+from scheduler_core.model.names import Name
 from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.status import Status
 
@@ -50,6 +51,8 @@ class AttemptResult(enum.StrEnum):
     """No feasible placement has a pod of the group."""
     NOTHING_NEW = "nothing-new"
     """The minimum is met already, and no further pod has a node."""
+    NONE_PENDING_PLACED = "none-pending-placed"
+    """The placement of the nominated nodes, which is tried first, meets the minimum without a further pod."""
     STORAGE_EXCEEDED = "storage-exceeded"
     """The claims need more storage together than there is, although each claim fits alone."""
     STATE_NOT_FOUND = "state-not-found"
@@ -92,6 +95,73 @@ class MembersApart:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class EmptyDomain:
+    """Member that runs on a node whose label *key*, which its group must share, has an empty value: no domain."""
+
+    pod: str
+    node: str
+    key: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ChildFailed:
+    """Group whose child has a status Error: *error* is that of the child."""
+
+    group: Name
+    child: Name
+    error: AttemptReason
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AncestorFailed:
+    """Group that is not placed because *ancestor*, a group above it, is not; *in_error* is True if the ancestor has the status Error."""
+
+    ancestor: Name
+    in_error: bool = False
+
+
+class TreeRule(enum.StrEnum):
+    """Rules by which kube-scheduler validates a tree in each cycle, from 1.38 on, in the order in which it checks them."""
+
+    DEPTH = "depth"
+    """A CompositePodGroup is so deep that a PodGroup below it is deeper than allowed."""
+    WORKLOAD = "workload"
+    """All groups have the Workload of the root."""
+    GROUP_PRIORITY = "group-priority"
+    """All groups have the priority of the root."""
+    GROUP_POLICY = "group-policy"
+    """All groups with a preemptionPolicy have that of the root, or of the first pod."""
+    BASIC_CHILD = "basic-child"
+    """A gang has no child with the policy Basic."""
+    SINGLE_CHILD = "single-child"
+    """A group with disruption mode All has no child with the mode Single."""
+    SCHEDULER = "scheduler"
+    """All pods have one schedulerName."""
+    POD_PRIORITY = "pod-priority"
+    """All pods have the priority of the root."""
+    POD_POLICY = "pod-policy"
+    """All pods have one preemptionPolicy, that of the groups."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TreeRefused:
+    """Tree that kube-scheduler refuses whole, because *object*, a group or pod, breaks *rule*.
+
+    Attributes:
+        value: its value that breaks the rule; empty if the rule is about no value.
+        other: the group or pod that it is compared with; None if there is none.
+        expected: the value of that group or pod, or the limit.
+
+    """
+
+    rule: TreeRule
+    object: Name
+    value: str = ""
+    other: Name | None = None
+    expected: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class PluginReason:
     """Text of a plugin that rejects a placement."""
 
@@ -107,7 +177,18 @@ class PlacementsUnavailable:
 
 
 AttemptReason = (
-    Feasibility | AttemptResult | MembersMissing | NodeWithoutKey | MembersApart | PluginReason | PluginFailed | PlacementsUnavailable
+    Feasibility
+    | AttemptResult
+    | MembersMissing
+    | NodeWithoutKey
+    | EmptyDomain
+    | MembersApart
+    | ChildFailed
+    | AncestorFailed
+    | TreeRefused
+    | PluginReason
+    | PluginFailed
+    | PlacementsUnavailable
 )
 """Why an attempt to place a group fails."""
 

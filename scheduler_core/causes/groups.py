@@ -261,9 +261,13 @@ GroupCause = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupUnschedulable:
-    """Pod that fits or was not tried, and shares the result of its root: *reason*, or that no new pod was placed."""
+    """Pod that fits or was not tried, and shares the result of its root: *reason*, or that no new pod was placed.
+
+    *group* is the PodGroup that kube-scheduler's message names in place of the reason; None if it states the reason.
+    """
 
     reason: AttemptReason | None = None
+    group: Name | None = None
 
 
 PodCause = FitError | GroupUnschedulable | StorageExceeded | AttemptError | PluginFailed | VictimsAwaited

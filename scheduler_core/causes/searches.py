@@ -6,6 +6,7 @@ import dataclasses
 import enum
 
 from scheduler_core.causes.missed_placements import GreedyLimit
+from scheduler_core.model.names import Name
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,6 +28,19 @@ class PlacementMissed:
     """Reasons why greedy may have missed a placement."""
 
     limits: tuple[GreedyLimit, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlacementsSampled:
+    """Group with *feasible* placements, of which kube-scheduler compares only *compared*, in random order.
+
+    *key* is the topology key of the placements; empty for those of a plugin.
+    """
+
+    group: Name
+    feasible: int
+    compared: int
+    key: str = ""
 
 
 class AttemptNote(enum.StrEnum):
@@ -63,4 +77,4 @@ class ProofNotFound:
 ProofMissing = ProofObstacle | ProofNotFound
 """Why there is no certificate."""
 SearchVerdict = NoPlacementExists | SearchStopped
-SearchCause = SearchVerdict | PlacementMissed | AttemptNote
+SearchCause = SearchVerdict | PlacementMissed | PlacementsSampled | AttemptNote

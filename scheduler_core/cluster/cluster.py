@@ -113,7 +113,7 @@ class Cluster:
         for kind in dict.fromkeys(key[0] for key in self._changes):
             present = (each for key, each in named_objects(kind, kinds[kind]).items() if key not in self._changes)
             kinds[kind] = [*present, *applied[kind]]
-        return load_gathered(kinds, [], self._known.profiles, self._known.nodes.device_levels)
+        return load_gathered(kinds, [], self._known.profiles, self._known.nodes.device_levels, self._known.behavior)
 
     def _changed(self, snapshot: ClusterSnapshot, serial: int) -> ClusterSnapshot:
         exact = self._kinds is not None

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from kubeapi.gather import CONFIGURATION, gather, left_out, several
 from kubeapi.gathered import Given, Objects, Unusable
 from kubeapi.problem import Problem
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.cluster.stores import Stores, assembled
 from scheduler_core.loading import v1alpha1
@@ -25,15 +26,20 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
 
 
-def load(objects: Iterable[Given], profiles: SchedulerProfiles | None = None, device_topology: Iterable[str] = ()) -> ClusterSnapshot:
+def load(
+    objects: Iterable[Given],
+    profiles: SchedulerProfiles | None = None,
+    device_topology: Iterable[str] = (),
+    behavior: SchedulerBehavior = KUBERNETES_1_37,
+) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
     Nodes, Namespaces, pods, groups, Workloads, priority classes, disruption budgets, the objects about claims, volumes and CSI drivers,
     and the Services and controllers of pods are read; other kinds are skipped.  *profiles* are the profiles by scheduler; None: those of
     a KubeSchedulerConfiguration among *objects*, or else kube-scheduler's defaults.  *device_topology* are attributes of devices that
-    are topology keys.  The result does not depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
+    are topology keys.  *behavior* is that of the kube-scheduler that is mirrored.  The result does not depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
     """
-    return load_gathered(*gather(objects), profiles, device_topology)
+    return load_gathered(*gather(objects), profiles, device_topology, behavior)
 
 
 def load_gathered(
@@ -41,15 +47,16 @@ def load_gathered(
     problems: list[Problem],
     profiles: SchedulerProfiles | None = None,
     device_topology: Iterable[str] = (),
+    behavior: SchedulerBehavior = KUBERNETES_1_37,
 ) -> ClusterSnapshot:
     """Return the snapshot of the objects by kind; see ``load``."""
     stores = Stores.filled(kinds, problems)
     nodes, groups, volumes = stores.nodes.nodes, stores.groups, stores.volumes.objects
-    profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems)
+    profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems, behavior)
     drafts, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
     drafts, devices = _with_devices(stores, drafts, reader)
     generated = v1alpha1.join(drafts, groups.objects["Workload"].values(), groups.groups, groups.priorities)
-    table = _node_table(nodes, drafts, volumes, devices, profiles.scored_resources)
+    table = _node_table(nodes, drafts, volumes, devices, profiles.scored_resources, behavior)
     if attributes := tuple(device_topology):
         from scheduler_core.loading.device_levels import report_levels
 
@@ -67,10 +74,11 @@ def _node_table(
     volumes: VolumeObjects,
     devices: DeviceObjects | None,
     scored: Collection[str],
+    behavior: SchedulerBehavior,
 ) -> NodeTable:
     images = {name for each in {draft.images for draft in drafts} for name in each}
     provided = devices.resources if devices is not None else {}
-    table = build_node_table(TableInputs(nodes, requested_rows(drafts), volumes.attach, images, provided, scored))
+    table = build_node_table(TableInputs(nodes, requested_rows(drafts), volumes.attach, images, provided, scored, behavior=behavior))
     free = report_storage(table, volumes)
     if devices is not None:
         from scheduler_core.cluster.releasable_claims import ReleasableClaims
@@ -98,10 +106,10 @@ def _with_devices(stores: Stores, drafts: list[Draft], reader: Reader) -> tuple[
     return PodDevices(devices, stores.groups.entries).resolved(drafts, reader.forms), devices
 
 
-def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -> SchedulerProfiles:
+def configured_profiles(objects: Objects, nodes: int, problems: list[Problem], behavior: SchedulerBehavior) -> SchedulerProfiles:
     """Return the profiles of the configuration among *objects*, the first as JSON of several; the defaults if there is none.
 
-    *nodes* is the number of nodes of the cluster.
+    *nodes* is the number of nodes of the cluster, *behavior* that of the kube-scheduler that reads the configuration.
     """
     by_text = {each.canonical(): each for each in objects}
     if not by_text:
@@ -109,7 +117,7 @@ def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -
     if len(by_text) > 1:
         problems.append(several(NAME))
     try:
-        configuration = read_configuration(by_text[min(by_text)].content())
+        configuration = read_configuration(by_text[min(by_text)].content(), behavior)
     except Unusable as error:
         problems.append(left_out(CONFIGURATION, ("", ""), str(error)))
         return DEFAULT_PROFILES

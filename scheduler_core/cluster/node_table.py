@@ -8,6 +8,7 @@ from collections.abc import Collection, Container, Iterable, Mapping
 import numpy as np
 
 from kubeapi.resource_names import BUILT_IN
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.loading.read_nodes import NodeRead, images_among
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
 from scheduler_core.model.nodes import CPU, CPU_AND_MEMORY_ROWS, MEMORY, OTHERS, PODS, UNLIMITED, Bools, Ints, NodeTable, ScoredRows
@@ -25,6 +26,7 @@ class TableInputs:
         images: names of images that pods have.
         device_resources: extended resources that devices provide on nodes without them.
         scored: resources that scores count, besides cpu and memory.
+        behavior: kube-scheduler that places pods on the nodes.
         most: of the requested resources that no node has at most so many get their own rows, the first by name; None: all.
 
     """
@@ -36,6 +38,7 @@ class TableInputs:
     device_resources: Container[str] = frozenset()
     scored: Collection[str] = frozenset()
     most: int | None = None
+    behavior: SchedulerBehavior = KUBERNETES_1_37
 
 
 def build_node_table(inputs: TableInputs) -> NodeTable:
@@ -59,6 +62,7 @@ def build_node_table(inputs: TableInputs) -> NodeTable:
         images=[images_among(each.images, inputs.images) for each in nodes.values()] if inputs.images else None,
         backed=_backed(names, allocatable, inputs.device_resources),
         scored=scored_rows(row, inputs.scored),
+        behavior=inputs.behavior,
     )
 
 

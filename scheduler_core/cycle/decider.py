@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core import diagnosis
 from scheduler_core.causes.attempts import AttemptResult
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.claims import ClaimFull, DevicesAwaited
 from scheduler_core.causes.plugin_failures import PluginFailed
-from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed
+from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed, PlacementsSampled
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
 from scheduler_core.cycle.device_decisions import attempt_ended, devices_beyond_requests, with_devices
 from scheduler_core.cycle.effects import Effects, keeps_nominations
-from scheduler_core.cycle.planned_roots import awaiting, keeps_plan, planned_part, with_rest_postponed
+from scheduler_core.cycle.planned_roots import awaiting, keeps_plan, planned_part, with_placed, with_rest_postponed
 from scheduler_core.cycle.preemptions import Preemptions
 from scheduler_core.cycle.preemptor import Proposal, eviction_quality
-from scheduler_core.cycle.verdicts import lacks_state, search_verdict, verdicts
+from scheduler_core.cycle.verdicts import GroupVerdict, lacks_state, search_verdict, verdicts
 from scheduler_core.cycle.volume_choices import VolumeChoices
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
@@ -133,10 +133,11 @@ class Decider:
         if self._options.preempt and search.outcome != "budget" and (wants_more or not outcome.success):
             outcome, preemption = self.preemptions.run(entity, outcome, proved=search.outcome == "infeasible")
         if outcome.success and not (wants_more and preemption is not None and preemption.victims):
-            partly = not request.leaf and not all(verdict.status is Status.SUCCESS for verdict in verdicts(request, outcome))
+            partly = not request.leaf and not all(verdict.status is Status.SUCCESS for verdict in self._verdicts(request, outcome))
             why = diagnosis.explain(self._greedy, request, outcome) if partly else _NOTHING_WRONG
             self._ledger.rewind(mark)
-            return self._placed(request, outcome, why, search, released)
+            decision = self._placed(request, outcome, why, search, released)
+            return self._with_retry(decision, entity) if partly and not self._options.sparing and self._options.preempt else decision
         why = diagnosis.explain(self._greedy, request, outcome)
         self._ledger.rewind(mark)
         notes = [AttemptNote.CONFLICTS_OVERLOOKED] if preemption is not None and preemption.overlooks else []
@@ -211,8 +212,9 @@ class Decider:
             search=search,
             pending={pod: (cause,) for pod, cause in pending.items()},
             volumes=volumes,
-            causes=without_none(diagnosis.volumes_not_held(volumes, without), why.cause),
+            causes=(*without_none(diagnosis.volumes_not_held(volumes, without), why.cause), *_sampled(request, outcome)),
             ranks=ranks,
+            behavior=self._snapshot.behavior,
         )
         claiming = [pod for pod, _ in pods if pod.device_claims]
         if claiming:
@@ -261,6 +263,7 @@ class Decider:
             pending={pod: (cause, *doubt) for pod, cause in why.pods.items()},
             preemption=eviction_quality(preemption),
             post_filter=preemption.reason if preemption is not None else None,
+            behavior=self._snapshot.behavior,
         )
         kept = keeps_nominations(decision, preempts=request.entity.preempts)
         self._settled(decision)
@@ -287,15 +290,55 @@ class Decider:
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         return outcome.placed < waiting if request.entity.gang else outcome.placed == 0
 
+    def _verdicts(self, request: PlacementRequest, outcome: PlacementOutcome) -> list[GroupVerdict]:
+        return verdicts(request, outcome, self._snapshot.behavior)
+
+    def _with_retry(self, decision: Decision, entity: Entity) -> Decision:
+        """Return *decision*, which places a part of *entity*, with the results of its other groups after the next attempt.
+
+        kube-scheduler retries such a root at once, and then writes the conditions of these groups again.  A preemption for what is left over
+        is not decided here.
+        """
+        mark = self._ledger.mark()
+        index = self._greedy.state.nodes.index
+        rest = with_placed(entity, {pod: index[node] for pod, node in decision.assignments.items()})
+        request = self._greedy.request(rest)
+        try:
+            outcome = self._greedy.place(request)
+            preemption = None if outcome.success else self.preemptions.run(rest, outcome, proved=False)[1]
+        except PluginFailedError:
+            return decision
+        finally:
+            self._ledger.rewind(mark)
+        if preemption is None or preemption.nominations:
+            return decision
+        reasons = {verdict.name: verdict.reason for verdict in self._verdicts(request, outcome)}
+        groups = tuple(
+            each
+            if each.status is Status.SUCCESS
+            else dataclasses.replace(each, reason=reasons.get(each.group) or each.reason, retried=preemption.reason)
+            for each in decision.groups
+        )
+        return dataclasses.replace(decision, groups=groups)
+
     def _groups(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis) -> tuple[GroupDecision, ...]:
         if request.entity.name.kind == "Pod":
             return ()
         decisions = []
-        for verdict in verdicts(request, outcome):
+        for verdict in self._verdicts(request, outcome):
             causes = without_none(why.groups.get(verdict.name) or verdict.reason)
             before = self._conditions.present(verdict.name)
             decisions.append(GroupDecision(verdict.name, verdict.status, causes, verdict.domain, verdict.reason, before))
         return tuple(decisions)
+
+
+def _sampled(request: PlacementRequest, outcome: PlacementOutcome) -> Iterator[PlacementsSampled]:
+    """Yield the groups of a success for which kube-scheduler compares only some placements: it can choose another one of them."""
+    if outcome.sampled is not None:
+        yield PlacementsSampled(request.entity.name, *outcome.sampled, request.entity.key)
+    for child, each in zip(request.children, outcome.children, strict=False):
+        if each is not None and each.success:
+            yield from _sampled(child, each)
 
 
 def without_none(*causes: Cause | None) -> tuple[Cause, ...]:

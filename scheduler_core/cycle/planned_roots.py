@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from kubeapi.meta import replaced
 from scheduler_core.causes.attempts import AttemptResult, PreemptionResult
@@ -55,6 +56,14 @@ def ongoing(entity: Entity) -> Preemption[None]:
     """Return the preemption of *entity* while it waits for the victims of an earlier one."""
     nominations = {pod.key: pod.nominated for leaf in entity.leaves() for pod in leaf.waiting if pod.nominated >= 0}
     return Preemption(Status.SUCCESS, PreemptionResult.ONGOING, nominations=nominations)
+
+
+def with_placed(entity: Entity, nodes: Mapping[str, int]) -> Entity:
+    """Return *entity* with its pods in *nodes*, by key, running on these nodes, by index."""
+    placed = tuple(replaced(pod, node=nodes[pod.key], nominated=-1) for pod in entity.waiting if pod.key in nodes)
+    waiting = tuple(pod for pod in entity.waiting if pod.key not in nodes)
+    children = tuple(with_placed(child, nodes) for child in entity.children)
+    return dataclasses.replace(entity, waiting=waiting, running=(*entity.running, *placed), children=children)
 
 
 def without_nominations(entity: Entity) -> Entity:

@@ -25,7 +25,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.placement.extension_points import PluginFailedError
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import PlacementOutcome, assigned
+from scheduler_core.placement.outcome import PlacementOutcome, assigned, pods_with_nodes
 from scheduler_core.plugins.devices.evicted_users import held_claims
 from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.plans.plan_cost import PlanCost
@@ -33,6 +33,7 @@ from scheduler_core.preemption.result import Preemption
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.preemption_units import Units, lowest_priority
 from scheduler_core.preemption.victims.default_preemption import PodPreemption
+from scheduler_core.preemption.victims.node_ranks import NodeRanks
 from scheduler_core.preemption.victims.reprieve import ReprieveCapacity
 from scheduler_core.preemption.victims.workload_aware import select_victims
 
@@ -200,11 +201,21 @@ class Preemptions:
         if isinstance(self._greedy, Complete) and fewest:
             preemption = self._fewest(entity, self._greedy)
         else:
-            preemption = self._select(entity, Preemptor(self._greedy))
+            preemption = self._select(entity, self._preemptor(entity))
         if self._greedy.state.options.sparing and preemption.nominations:
             preemption = dataclasses.replace(preemption, devices=self._devices(entity, preemption))
         self._ledger.rewind(mark)
         return preemption
+
+    def _preemptor(self, entity: Entity) -> Preemptor:
+        """Return the placement engine for *entity*, as kube-scheduler's."""
+        state = self._greedy.state
+        nominated = assigned if state.behavior.spares_failed_groups else pods_with_nodes
+        # A search that has no decision to make about victims places a pod as cheap as it can in other ways.
+        if not state.behavior.chooses_cheap_nodes or state.options.sparing or entity.name.kind == "Pod":
+            return Preemptor(self._greedy, nominated)
+        units = self.units(entity)
+        return Preemptor(self._greedy, nominated, NodeRanks(units, units.potential_victims(entity.priority), self.budgets))
 
     def _devices(self, entity: Entity, preemption: Chosen) -> dict[str, Allocation]:
         """Return the devices that the nominated pods of *entity* get without the victims, by key of the claim."""
@@ -255,7 +266,7 @@ class Preemptions:
     @functools.cached_property
     def budgets(self) -> DisruptionBudgets:
         """Disruption budgets of the snapshot."""
-        return DisruptionBudgets(self._snapshot.budgets)
+        return DisruptionBudgets(self._snapshot.budgets, self._snapshot.behavior)
 
 
 def _or_error(outcome: PlacementOutcome, preemption: Chosen) -> PlacementOutcome:

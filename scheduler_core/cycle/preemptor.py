@@ -18,11 +18,11 @@ from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.exact.volumes.named_pods import counted
 from scheduler_core.model.decision import Eviction
 from scheduler_core.model.entity import Entity
-from scheduler_core.model.nodes import Bools, Nodes
+from scheduler_core.model.nodes import PODS, Bools, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.status import Status
 from scheduler_core.model.topology import Placement
-from scheduler_core.placement.candidate_placements import PinError, pinned_value
+from scheduler_core.placement.candidate_placements import PinError, pinned_domain
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned, pods_with_nodes
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -31,6 +31,7 @@ from scheduler_core.preemption.bounds.shortage import GroupDemand
 from scheduler_core.preemption.minimal.trials import RootRequirements
 from scheduler_core.preemption.plans.required_pods import RequiredPods
 from scheduler_core.preemption.result import Preemption
+from scheduler_core.preemption.victims.node_ranks import NodeRanks, RankedNodes
 
 _WAYS = 1_000
 """Maximum number of ways to choose the pods of a group with several shapes for which the best victims are searched."""
@@ -67,8 +68,14 @@ class Preemptor:
         self,
         greedy: Greedy,
         pods_to_nominate: Callable[[PlacementRequest, PlacementOutcome], Sequence[tuple[PodRecord, int]]] = pods_with_nodes,
+        ranks: NodeRanks | None = None,
     ) -> None:
+        """Place with *greedy*; with *ranks*, a root without its potential victims gets the nodes that cost least.
+
+        *pods_to_nominate* returns the pods for which victims are evicted.
+        """
         self._greedy = greedy
+        self._ranks = ranks
         self._pods_to_nominate = pods_to_nominate
         self._stateful = greedy.state.stateful
         self._skipped: dict[str, frozenset[str]] = {}
@@ -82,13 +89,19 @@ class Preemptor:
         if not self._greedy.state.options.sparing:
             own = (pod for leaf in entity.leaves() for pod in leaf.waiting if pod.priority >= entity.priority)
             self._greedy.state.nominations.hold_again(own)
-        request = self._greedy.request(entity)
-        outcome = self._greedy.place(request)
+        greedy = self._greedy if self._ranks is None else self._ranked(self._ranks)
+        request = greedy.request(entity)
+        outcome = greedy.place(request)
         ledger.rewind(mark)
         # By default as kube-scheduler: victims are selected for all pods that got a node, including those of a failed child.
         proposed = self._pods_to_nominate(request, outcome) if outcome.success else []
         self._skipped = self._plugins_skipped(proposed)
         return Proposal(outcome, proposed)
+
+    def _ranked(self, ranks: NodeRanks) -> Greedy:
+        """Return the placement engine that places pods on the nodes that cost the least victims."""
+        state = self._greedy.state
+        return Greedy(dataclasses.replace(state, ranking=RankedNodes(ranks, state.ledger.used[PODS].copy())))
 
     def _plugins_skipped(self, proposed: Sequence[tuple[PodRecord, int]]) -> dict[str, frozenset[str]]:
         """Return the plugins that kube-scheduler 1.37.1 does not call for a proposed pod when units are reprieved, by pod.
@@ -212,7 +225,7 @@ def _required_pods(request: PlacementRequest, state: PlacementState) -> Required
     value = None
     if request.entity.key and request.pinned:
         try:
-            value = pinned_value(state.nodes, request.entity.key, request.pinned)
+            value = pinned_domain(state, request)
         except PinError:
             return None
     if request.leaf:

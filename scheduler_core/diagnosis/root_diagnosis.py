@@ -89,6 +89,8 @@ def _pods(request: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause)
     for leaf, below, status in _leaves(request, outcome, None if outcome.success else _status(outcome)):
         nodes = [] if below is None or below.nodes is None or status is not None else below.nodes.tolist()
         other = status or GroupUnschedulable()
+        if tree.hides_reasons_from_pods and leaf.entity.name.kind == "PodGroup":
+            other = dataclasses.replace(other, group=leaf.entity.name)
         for index, pod in enumerate(leaf.entity.waiting):
             if index >= len(nodes) or nodes[index] < 0:
                 yield pod.key, tree.pods.get(pod.key, other)

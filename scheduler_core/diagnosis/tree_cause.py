@@ -59,6 +59,11 @@ class TreeCause:
         self.pods: dict[str, FitError] = {}
         self._greedy = greedy
 
+    @property
+    def hides_reasons_from_pods(self) -> bool:
+        """Return whether kube-scheduler's message of a pod does not state the result of its group."""
+        return self._greedy.state.behavior.hides_reasons_from_pods
+
     def failing(self, request: PlacementRequest, parent: Placement, path: Path) -> FailedGroup:
         """Return the cause of *request*, which fails inside *parent* on the present ledger."""
         if request.leaf:

@@ -20,7 +20,7 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeNeed
 from validators.defaults.drop import drop_disabled_fields
-from validators.gates import CLAIMS, COMPOSITE, GENERIC_WORKLOAD, Gates
+from validators.gates import CLAIMS, COMPOSITE, GENERIC_WORKLOAD, PREEMPTION_POLICY, Gates
 from validators.lookup import KnownObjects
 from validators.model.objects import Object, namespace_of
 
@@ -32,6 +32,8 @@ def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collect
 
     Claims in the fields *ignore* that wait for their first consumer, and claims to devices there, require nothing.
     """
+    if not snapshot.behavior.reads_policy_gate:
+        gates = dataclasses.replace(gates, off=gates.off - {PREEMPTION_POLICY})
     if ignore and snapshot.nodes.storage is not None:
         snapshot = without_claims(snapshot, ignore)
     if snapshot.devices is not None:

@@ -86,7 +86,7 @@ class Draft(MutableRecord, gc=False):
     started: str
     terminating: bool
     uid: str
-    """Its uid, if it has claims to devices or requests extended resources that devices can provide."""
+    """Its uid, if it has a node, or claims to devices, or requests extended resources that devices can provide."""
     attached: Attached
 
     # Fields of its parts are read as its own.

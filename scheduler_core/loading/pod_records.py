@@ -42,6 +42,7 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
         device_claims=draft.device_claims,
         held=draft.held if draft.held and shape.profile.filters("DynamicResources") else "",
         controller=draft.controller,
+        uid=draft.uid if node >= 0 else "",
     )
 
 
@@ -98,6 +99,7 @@ class Records:
                 started=draft.started,
                 terminating=draft.terminating,
                 preempted=draft.terminating and draft.preempted,
+                uid=draft.uid if draft.node else "",
             )
         return self._new_record(draft)
 

@@ -95,7 +95,7 @@ class PodTextCache:
             share(created, created),
             share(started, started),
             meta.deletion_timestamp is not None,
-            meta.uid if equal.traits.containers else "",
+            meta.uid if equal.traits.containers or node else "",
             replaced(equal.attached, nominated=nominated) if nominated else equal.attached,
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from kubeapi import quantity
 from kubeapi.decode import ValidationError
 from kubeapi.gathered import Unusable
@@ -19,9 +21,12 @@ _FREE = ("", "Available")
 
 def claim_request(annotations: ClaimAnnotations, spec: PersistentVolumeClaimSpec) -> ClaimRequest:
     """Return the specification of a claim.  Raises Unusable."""
+    requested = (spec.resources.requests or {}).get(_STORAGE)
+    size = _bytes(requested, "spec.resources.requests[storage]")
     return ClaimRequest(
         storage_class=_class(annotations, spec.storage_class_name),
-        size=_bytes((spec.resources.requests or {}).get(_STORAGE), "spec.resources.requests[storage]"),
+        size=size,
+        rounding=_rounding(requested, size),
         mode=spec.volume_mode or FILESYSTEM,
         attributes=spec.volume_attributes_class_name or "",
         access_modes=tuple(sorted(spec.access_modes or ())),
@@ -74,12 +79,10 @@ def provisioner(storage_class: StorageClass) -> Provisioner:
 
 def storage_capacity(capacity: CSIStorageCapacity) -> StorageCapacity:
     """Return the content of *capacity*.  Raises Unusable."""
-    return StorageCapacity(
-        capacity.storage_class_name,
-        _expressions(capacity.node_topology),
-        _bytes(capacity.capacity, "capacity"),
-        _bytes(capacity.maximum_volume_size, "maximumVolumeSize"),
-    )
+    total, largest = _bytes(capacity.capacity, "capacity"), _bytes(capacity.maximum_volume_size, "maximumVolumeSize")
+    limit = (capacity.capacity, total) if largest is None else (capacity.maximum_volume_size, largest)
+    nodes = _expressions(capacity.node_topology)
+    return StorageCapacity(capacity.storage_class_name, nodes, total, largest, _rounding(*limit))
 
 
 def _class(annotations: ClaimAnnotations, name: str | None) -> str:
@@ -94,6 +97,11 @@ def _bytes(written: Amount | None, field: str) -> int | None:
         return quantity.value(written)
     except ValueError as error:
         raise Unusable(f"{field}: {error}") from None
+
+
+def _rounding(written: Amount | None, size: int | None) -> Decimal:
+    """Return how much more *size*, in whole bytes, is than the quantity *written*."""
+    return Decimal(0) if written is None or size is None else size - quantity.exact(written)
 
 
 def _expressions(selector: LabelSelector | None) -> Expressions | None:

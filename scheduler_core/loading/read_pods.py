@@ -115,7 +115,7 @@ class Reader:
             created=self.texts.shared(meta.creation_timestamp or ""),
             started=self.texts.shared(pod.status.start_time or ""),
             terminating=meta.deletion_timestamp is not None,
-            uid=meta.uid if containers or entries else "",
+            uid=meta.uid if containers or entries or spec.node_name else "",
             attached=Attached(nominated, claims, disks=disks, entries=entries)
             if nominated or claims or disks or entries
             else NOTHING_ATTACHED,

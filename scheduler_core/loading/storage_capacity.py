@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 
@@ -22,12 +23,12 @@ class ProvisioningOptions:
         self._objects = objects
         self._index = index
         self._nothing: Bools = np.zeros(len(nodes), dtype=bool)
-        self._by_size: dict[tuple[str, int | None], ClaimOptions] = {}
+        self._by_size: dict[tuple[str, int | None, Decimal], ClaimOptions] = {}
         self._masks: dict[tuple[Expressions, ...], Bools] = {}
 
     def options(self, request: ClaimRequest) -> ClaimOptions:
         """Return where a volume for *request* can be provisioned, where only capacity is missing, and the capacities."""
-        key = request.storage_class, request.size
+        key = request.storage_class, request.size, request.rounding
         if (options := self._by_size.get(key)) is None:
             options = self._by_size[key] = self._provisioning(request)
         return options
@@ -56,7 +57,7 @@ class ProvisioningOptions:
             there = self._index.matching(each.nodes)
             more = there & (largest < each.limit)
             largest[more], largest_index[more] = each.limit, number
-            if each.limit >= request.size:
+            if each.suffices(request, exact=self._nodes.behavior.compares_exact_capacity):
                 # A scheduler takes any object that is large enough; the first by name is counted.
                 figures[there & ~enough] = -1 if each.capacity is None else each.capacity
                 enough |= there

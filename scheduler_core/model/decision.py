@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.attempts import AttemptReason, PreemptionReason
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.changes import Change, SearchLimit, TakenAhead
@@ -41,6 +42,8 @@ class GroupDecision:
     """Its condition before the cycle, as the API has it."""
     notes: tuple[Cause, ...] = ()
     """Causes that its condition states after all others."""
+    retried: PreemptionReason | None = None
+    """How the preemption for what its root, which is placed, leaves over ends; None if it is not tried."""
 
 
 IN_ORDER, MOST_PODS = "in-order", "most-pods"
@@ -184,6 +187,8 @@ class Decision:
     """Rank order of each PodGroup with ranked pods; only of roots that are placed in rank order."""
     post_filter: PreemptionReason | None = None
     """How the preemption for a root that is not placed ended; None if there was none."""
+    behavior: SchedulerBehavior = KUBERNETES_1_37
+    """Version of kube-scheduler whose messages and reasons its conditions have."""
 
 
 def latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:

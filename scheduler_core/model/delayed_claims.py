@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 
 from kubeapi.selectors import NodeSelector, Requirement
 from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS, driver_of_provisioner
@@ -11,6 +12,7 @@ NO_PROVISIONER = "kubernetes.io/no-provisioner"
 """Provisioner of classes whose volumes are created in advance."""
 FILESYSTEM = "Filesystem"
 """Default volume mode."""
+_WHOLE = Decimal(0)
 _UNITS = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 Expressions = tuple[Requirement, ...]
 """Expressions of a label selector that must all match."""
@@ -22,7 +24,7 @@ class ClaimRequest:
 
     Attributes:
         storage_class: name of its class.
-        size: requested bytes; None if it requests no storage.
+        size: requested bytes, rounded up; None if it requests no storage.
         mode: volume mode.
         attributes: name of its VolumeAttributesClass; empty if none.
         access_modes: sorted.
@@ -30,6 +32,7 @@ class ClaimRequest:
         selected_node: node for which a volume is being provisioned; empty if none.
         reserved: volume that is reserved for this claim; empty if none.
         shared: namespace and name of the claim if several pods use it; empty if one pod does.
+        rounding: how much more ``size`` is than the quantity that is requested.
 
     """
 
@@ -42,6 +45,7 @@ class ClaimRequest:
     selected_node: str = ""
     reserved: str = ""
     shared: str = ""
+    rounding: Decimal = _WHOLE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -117,6 +121,7 @@ class StorageCapacity:
         nodes: selects nodes by their labels; None for no node.
         capacity: available bytes; None if not known.
         largest: bytes of the largest volume; None if not known.
+        rounding: how much more ``limit`` is than the quantity that is published.
 
     """
 
@@ -124,12 +129,18 @@ class StorageCapacity:
     nodes: Expressions | None
     capacity: int | None
     largest: int | None
+    rounding: Decimal = _WHOLE
 
     @property
     def limit(self) -> int:
         """Return the size of the largest volume that can be provisioned, in bytes; -1 if it is not known."""
         limit = self.capacity if self.largest is None else self.largest
         return -1 if limit is None else limit
+
+    def suffices(self, request: ClaimRequest, *, exact: bool) -> bool:
+        """Return whether a volume for *request*, which has a size, can be provisioned; quantities are compared in whole bytes unless *exact*."""
+        size, limit = request.size or 0, self.limit
+        return size - request.rounding <= limit - self.rounding if exact and limit >= 0 else size <= limit
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kubeapi.nodes import Taint
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.model.attach_limits import AttachLimits, driver_of, limit_rows
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.device_rows import DeviceRows
@@ -111,6 +112,7 @@ class NodeTable:
             NodeResourcesFit does not check it.
         scored: resources that scores count.
         levels: topology levels by the requested keys, filled by ``topology_levels.levels``.
+        behavior: kube-scheduler that places pods on these nodes.
         device_levels: domain of each node by topology key, of keys that are attributes of devices; as set by ``report_device_levels``.
 
     """
@@ -129,6 +131,7 @@ class NodeTable:
         images: Iterable[tuple[Image, ...]] | None = None,
         backed: Mapping[str, Bools] | None = None,
         scored: ScoredRows = CPU_AND_MEMORY_ROWS,
+        behavior: SchedulerBehavior = KUBERNETES_1_37,
     ) -> None:
         self.names = tuple(names)
         self.labels = tuple(labels)
@@ -142,6 +145,7 @@ class NodeTable:
         self.index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
         self.row = Rows({name: row for row, name in enumerate(self.resources)})
         self.everything: Nodes = np.arange(len(self.names), dtype=np.int64)
+        self.behavior = behavior
         self._columns: dict[str, Column] = {}
         self._level_columns: dict[str, Column] = {}
         self.report_images(((),) * len(self.names) if images is None else images)
@@ -283,17 +287,23 @@ class NodeTable:
             images=both(self.images, more.images),
             backed={name: np.array(both(mask.tolist(), [False] * len(more)), dtype=bool) for name, mask in self.backed.items()},
             scored=self.scored,
+            behavior=self.behavior,
         )
         levels = {key: dict(zip(self.names, values, strict=True)) for key, values in self.device_levels.items()}
         table.report_device_levels({key: tuple(map(values.get, table.names)) for key, values in levels.items()})
         return table, [table.index[name] for name in self.names]
 
     def column(self, key: str) -> Column:
-        """Return the values of the topology key *key* on all nodes: a level of devices, else a label (cached)."""
-        if not self.device_levels or key not in self.device_levels:
+        """Return the values of the topology key *key* on all nodes: a level of devices, else a label (cached).
+
+        An empty value is no value if kube-scheduler does not form a domain of the nodes that have it.
+        """
+        is_level = bool(self.device_levels) and key in self.device_levels
+        if not is_level and (self.behavior.empty_value_is_domain or "" not in self.label_column(key).values):
             return self.label_column(key)
         if (column := self._level_columns.get(key)) is None:
-            column = self._level_columns[key] = _column(self.device_levels[key])
+            values = self.device_levels[key] if is_level else [labels.get(key) or None for labels in self.labels]
+            column = self._level_columns[key] = _column(values)
         return column
 
     def label_column(self, key: str) -> Column:

@@ -30,7 +30,8 @@ class PlacingOptions:
             before any of their pods is tried.
         nominated_first: prefer the domain of nominated members if it is feasible (KEP-5732, Respecting NominatedNodeName).
         percentage_of_placements: stop once this percentage of the placements is feasible (KEP-5732, Limit on the Number of
-            Checked Placements); 0 for the adaptive limit, 100 for all.
+            Checked Placements); 0 for the adaptive limit, 100 for all.  Where kube-scheduler has such a limit itself, all placements are
+            compared, and the percentage only decides when that is noted.  None for no limit, or else for that of the scheduler's profile.
         every_pod: reject a placement if any pod of the group has no node (KEP-5732, Heterogeneous PodGroup Handling).
         sparing: give a claim the volume that fewest other claims can use, not the smallest; hold the volumes of a child of a tree
             while the next children are placed.
@@ -46,7 +47,7 @@ class PlacingOptions:
     four_statuses: bool = False
     sparing: bool = False
     nominated_first: bool = False
-    percentage_of_placements: int = 100
+    percentage_of_placements: int | None = None
     every_pod: bool = False
     preempt_for_leftovers: bool = False
     preempt: bool = True

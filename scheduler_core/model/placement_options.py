@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scheduler_core.behavior.scheduler_behavior import BEHAVIORS, KUBERNETES_1_37
 from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH, is_device_attribute
 from validators.options import FILE, Option, OptionType, decode_names, items, one_of, whole_number
 
@@ -39,8 +40,14 @@ def _decode_plugin_names(value: object) -> tuple[str, ...]:
 STRATEGY = Option(
     "--strategy",
     one_of(STRATEGIES, str),
-    "greedy: decide as kube-scheduler 1.37; complete: also search where greedy leaves pods without a node.",
+    "greedy: decide as kube-scheduler; complete: also search where greedy leaves pods without a node.",
     COMPLETE,
+)
+KUBERNETES = Option(
+    "--kubernetes",
+    one_of(tuple(BEHAVIORS), BEHAVIORS.__getitem__),
+    "Version of kube-scheduler to mirror.",
+    unset=f"that of a live cluster, else {KUBERNETES_1_37.version}",
 )
 RANK_ORDER = Option(
     "--rank-order",

@@ -120,6 +120,8 @@ class PodRecord(Struct, frozen=True, gc=False, eq=False):
     """The reason of the plugin DynamicResources to keep the pod out of the scheduling queue; empty if there is none."""
     controller: tuple[str, str] = ("", "")
     """Kind and name of its controller if that is a ReplicationController, ReplicaSet or StatefulSet."""
+    uid: str = ""
+    """Its uid if it has a node, and if kube-scheduler compares uids of victims; else empty."""
 
     @property
     def name(self) -> str:

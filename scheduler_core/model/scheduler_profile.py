@@ -56,6 +56,7 @@ class SchedulerProfile:
         default_constraints: topology spread constraints of pods without their own; None for those that kube-scheduler defines.
         percentage_of_nodes: percentageOfNodesToScore; 0 for the percentage that depends on the number of nodes, which is the default
             of None.
+        percentage_of_placements: percentageOfPlacementsToScore; 0 for the percentage that depends on the number of nodes.
         volume_seconds: bindTimeoutSeconds of VolumeBinding: how long pods of the sidecar wait for their volumes.
         device_seconds: bindingTimeout of DynamicResources: how long they wait for the binding conditions of their devices.
 
@@ -75,6 +76,7 @@ class SchedulerProfile:
     ignores_preferred_terms: bool = False
     default_constraints: tuple[TopologySpreadConstraint, ...] | None = None
     percentage_of_nodes: int | None = None
+    percentage_of_placements: int = 0
     volume_seconds: float = 600.0
     device_seconds: float = 600.0
 

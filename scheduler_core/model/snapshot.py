@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from kubeapi.groups import Group
 from kubeapi.problem import Problem
 from kubeapi.selectors import LabelSelector
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
@@ -58,3 +59,8 @@ class ClusterSnapshot:
     profiles: SchedulerProfiles = DEFAULT_PROFILES
     devices: DeviceObjects | None = None
     """Objects about devices; None if there are none."""
+
+    @property
+    def behavior(self) -> SchedulerBehavior:
+        """Return the behavior of the kube-scheduler that places the pods."""
+        return self.nodes.behavior

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from scheduler_core.causes.attempts import MemberDomain, MembersApart, NodeWithoutKey
+from scheduler_core.causes.attempts import EmptyDomain, MemberDomain, MembersApart, NodeWithoutKey
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -18,7 +18,7 @@ _NAMED = 3
 class PinError(ValueError):
     """Running members are in different domains, or on nodes without the topology label: *reason*."""
 
-    def __init__(self, reason: NodeWithoutKey | MembersApart) -> None:
+    def __init__(self, reason: NodeWithoutKey | EmptyDomain | MembersApart) -> None:
         super().__init__()
         self.reason = reason
 
@@ -41,6 +41,21 @@ def pinned_value(nodes: NodeTable, key: str, running: Sequence[int]) -> str:
     return next(iter(values))
 
 
+def pinned_domain(state: PlacementState, request: PlacementRequest) -> str:
+    """Return the value of the topology key of *request* that the nodes of its running members (at least one) share.
+
+    Raises:
+        PinError: as ``pinned_value``, or the value of one node is empty and not a domain.
+
+    """
+    key, labels = request.entity.key, state.nodes.labels
+    if not state.behavior.empty_value_is_domain and key not in state.nodes.device_levels:
+        running = (pod for leaf in request.entity.leaves() for pod in leaf.running)
+        if (there := next((pod for pod in running if labels[pod.node].get(key) == ""), None)) is not None:
+            raise PinError(EmptyDomain(there.key, state.nodes.names[there.node], key))
+    return pinned_value(state.nodes, key, request.pinned)
+
+
 def enough(percentage: int, placements: Sequence[Placement]) -> int:
     """Return the number of feasible placements to compare (KEP-5732, Limit on the Number of Checked Placements).
 
@@ -55,7 +70,7 @@ def parts(state: PlacementState, request: PlacementRequest, placement: Placement
     """Return the placements of each generator inside *placement*, the built-in one first; see ``merged``.
 
     Raises:
-        PinError: as ``pinned_value``.
+        PinError: as ``pinned_domain``.
         PluginFailedError: a generator raised an exception.
 
     """
@@ -64,7 +79,7 @@ def parts(state: PlacementState, request: PlacementRequest, placement: Placement
     if key:
         domains = state.topology.divide(placement, key).domains
         if request.pinned:
-            value = pinned_value(state.nodes, key, request.pinned)
+            value = pinned_domain(state, request)
             domains = tuple(each for each in domains if each.value == value)
         built_in = {domain.value: domain.nodes for domain in domains}
     others = state.plugins.generate(request.entity, placement.nodes, state.nodes)

@@ -1,7 +1,7 @@
 """PlacementFeasible: evaluated before the first child of a group and after each child.
 
 Children are the pods of a PodGroup or the child groups of a CompositePodGroup.  There are two variants: ``judge`` with the three statuses
-of kube-scheduler 1.37.1, and ``judge_by_document`` with the four statuses of KEP-6012 (GangScheduling Plugin Changes).
+of kube-scheduler, and ``judge_by_document`` with the four statuses of KEP-6012 (GangScheduling Plugin Changes).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 
 
-def judge(minimum: int, scheduled: int, remaining: int, *, composite: bool) -> Feasibility:
-    """Return the verdict of kube-scheduler 1.37.1: Unschedulable also if preemption cannot help."""
+def judge(minimum: int, scheduled: int, remaining: int, unschedulable: int = 0, *, composite: bool) -> Feasibility:
+    """Return the verdict of kube-scheduler: Unschedulable also if preemption cannot help; *unschedulable* only for the message."""
     if scheduled >= minimum:
         status = Status.SUCCESS
     elif scheduled + remaining >= minimum:
         status = Status.WAIT
     else:
         status = Status.UNSCHEDULABLE
-    return Feasibility(status, minimum, scheduled, remaining, composite)
+    return Feasibility(status, minimum, scheduled, remaining, composite, unschedulable)
 
 
 def judge_by_document(
@@ -41,11 +41,15 @@ def judge_by_document(
 
 @dataclasses.dataclass(slots=True)
 class CompositeProgress:
-    """Children counted by their result (KEP-6012, PlacementFeasible: S, R, U, UU)."""
+    """Children counted by their result (KEP-6012, PlacementFeasible: S, R, U, UU).
+
+    With *by_document* there are four statuses.  With *counts_failed*, messages of kube-scheduler count the failed children.
+    """
 
     minimum: int
     remaining: int
     by_document: bool
+    counts_failed: bool = False
     scheduled: int = 0
     unschedulable: int = 0
     unresolvable: int = 0
@@ -68,7 +72,8 @@ class CompositeProgress:
     def judged(self) -> Feasibility:
         """Return the feasibility of the composite."""
         if not self.by_document:
-            return judge(self.minimum, self.scheduled, self.remaining, composite=True)
+            failed = self.unschedulable if self.counts_failed else 0
+            return judge(self.minimum, self.scheduled, self.remaining, failed, composite=True)
         return judge_by_document(self.minimum, self.scheduled, self.remaining, self.unschedulable, self.unresolvable, composite=True)
 
 

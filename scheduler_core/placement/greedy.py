@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from scheduler_core.causes.attempts import AttemptReason, AttemptResult, PlacementsUnavailable, PluginReason
+from scheduler_core.causes.attempts import AttemptReason, AttemptResult, ChildFailed, PlacementsUnavailable, PluginReason
 from scheduler_core.model.decision import Search
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import PodLoad
@@ -40,6 +40,7 @@ class Greedy:
         self.state = state
         self.search = Search("greedy", "not-searched")
         self._signatures = signatures or _signatures(state)
+        self._root: PlacementRequest | None = None
         self._results: dict[tuple[int, int, int, tuple[int, ...]], PlacementOutcome] = {}
         self._domain_caches: dict[tuple[int, int, tuple[int, ...]], DomainCache] = {}
         self._generated: dict[tuple[str, str, bytes], Placement] = {}
@@ -50,6 +51,7 @@ class Greedy:
 
     def place(self, request: PlacementRequest) -> PlacementOutcome:
         """Return the result of a root.  A root whose minimum is met already and that can place no new pod is Unschedulable."""
+        self._root = request
         outcome = self.evaluate(request, self.state.topology.root)
         if outcome.success and not outcome.placed:
             outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, reason=AttemptResult.NOTHING_NEW)
@@ -97,7 +99,7 @@ class Greedy:
         domains = self.state.topology.divide(placement, key).domains
         if not request.pinned:
             return domains
-        value = candidate_placements.pinned_value(self.state.nodes, key, request.pinned)
+        value = candidate_placements.pinned_domain(self.state, request)
         return tuple(domain for domain in domains if domain.value == value)
 
     def attempt(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
@@ -118,33 +120,69 @@ class Greedy:
 
     def _in_pinned_domain(self, request: PlacementRequest, placement: Placement, key: str) -> PlacementOutcome:
         try:
-            value = candidate_placements.pinned_value(self.state.nodes, key, request.pinned)
+            value = candidate_placements.pinned_domain(self.state, request)
         except candidate_placements.PinError as error:
             return PlacementOutcome(Status.ERROR, placement, 0, error.reason)
         domain = candidate_placements.in_domain(self.state.topology, placement, key, value)
         if domain is None:
             return self._no_placement(placement)
         outcome = self.attempt(request, domain)
+        if outcome.success and not outcome.placed and self._nominated_row(request, (domain,)) == 0:
+            return _infeasible_outcome(1, _none_pending_placed(outcome))
         return outcome if outcome.success or outcome.status is Status.ERROR else _infeasible_outcome(1, outcome)
 
     def _best(self, request: PlacementRequest, placement: Placement, division: Division) -> PlacementOutcome:
         cache = self._domain_cache(request, division)
         cache.refresh(request)
+        first = self._nominated_row(request, division.domains)
+        if first >= 0 and self._is_final(cache.outcome(request, first)):
+            return cache.outcome(request, first)
         if cache.failed.any():
             return cache.outcome(request, int(cache.failed.argmax()))
         feasible = cache.able.nonzero()[0]
-        self.state.evaluated.add(len(division.domains), len(feasible))
+        feasible = feasible[feasible != first]
+        self.state.evaluated.add(len(division.domains), len(feasible), composite=not request.leaf)
         if not len(feasible):
-            return self._infeasible(len(division.domains), lambda row: cache.outcome(request, row))
+            return self._infeasible(len(division.domains), lambda row: cache.outcome(request, row), first)
+        number = len(feasible)
         feasible = self._considered(request, division.domains, feasible)
         row = cache.score.choose(feasible, cache.tight, cache.counts, cache.holds)
         if row < 0:
             return PlacementOutcome(Status.ERROR, placement, 0, AttemptResult.NOT_COMPARABLE)
-        return cache.outcome(request, row)
+        return self._noted(request, division.domains, number, cache.outcome(request, row))
 
-    def _infeasible(self, count: int, outcome: Callable[[int], PlacementOutcome]) -> PlacementOutcome:
-        """Return the result of a group without a feasible placement: the first one, or the first that preemption could help."""
+    def _nominated_row(self, request: PlacementRequest, places: Sequence[Placement]) -> int:
+        """Return the index of the only placement with a nominated node of a PodGroup that is a root; -1 if it is not evaluated first."""
+        is_tried = self.state.behavior.tries_nominated_first and not self.state.options.sparing and request is self._root and request.leaf
+        nominated = [pod.nominated for pod in request.entity.waiting if pod.nominated >= 0] if is_tried else []
+        if not nominated:
+            return -1
+        rows = [row for row, place in enumerate(places) if np.isin(nominated, place.nodes).any()]
+        return rows[0] if len(rows) == 1 else -1
+
+    def _is_final(self, outcome: PlacementOutcome) -> bool:
+        """Return whether no placement is evaluated after the one of the nominated nodes, which has *outcome*."""
+        return outcome.status is Status.ERROR or (outcome.success and outcome.placed > 0)
+
+    def _noted(self, request: PlacementRequest, places: Sequence[Placement], feasible: int, outcome: PlacementOutcome) -> PlacementOutcome:
+        """Return *outcome* of the best of the *feasible* placements, with their numbers if kube-scheduler compares only a part of them."""
+        if not self.state.behavior.limits_placements or self.state.options.sparing:
+            return outcome
+        percentage = self.state.options.percentage_of_placements
+        if percentage is None:
+            percentage = request.entity.profile.percentage_of_placements
+        compared = candidate_placements.enough(percentage, places)
+        return dataclasses.replace(outcome, sampled=(feasible, compared)) if compared < feasible else outcome
+
+    def _infeasible(self, count: int, outcome: Callable[[int], PlacementOutcome], first: int) -> PlacementOutcome:
+        """Return the result of a group without a feasible placement: the first one, or the first that preemption could help.
+
+        The placement *first* is evaluated before all others; -1 if there is no such one.
+        """
         chosen = 0
+        if first >= 0:
+            found = outcome(first)
+            return _infeasible_outcome(count, _none_pending_placed(found) if found.success else found)
         if self.state.options.four_statuses:
             chosen = next((row for row in range(count) if outcome(row).status is Status.UNSCHEDULABLE), 0)
         return _infeasible_outcome(count, outcome(chosen))
@@ -156,7 +194,7 @@ class Greedy:
             holding = [row for row in feasible.tolist() if nominated <= set(places[row].nodes.tolist())]
             if holding:
                 return np.array(holding[:1], dtype=np.int64)
-        if options.percentage_of_placements < 100:
+        if options.percentage_of_placements is not None and not self.state.behavior.limits_placements:
             return feasible[: candidate_placements.enough(options.percentage_of_placements, places)]
         return feasible
 
@@ -170,16 +208,25 @@ class Greedy:
         if not found:
             return self._no_placement(placement)
         places = [self._generated_placement(request.entity.key, name, nodes) for name, nodes in sorted(found.items())]
-        outcomes = [self.attempt(request, place) for place in places]
+        return self._best_of(request, placement, places, [self.attempt(request, place) for place in places])
+
+    def _best_of(
+        self, request: PlacementRequest, placement: Placement, places: Sequence[Placement], outcomes: Sequence[PlacementOutcome]
+    ) -> PlacementOutcome:
+        first = self._nominated_row(request, places)
+        if first >= 0 and self._is_final(outcomes[first]):
+            return outcomes[first]
         if (failed := next((each for each in outcomes if each.status is Status.ERROR), None)) is not None:
             return failed
-        able = np.array([number for number, outcome in enumerate(outcomes) if outcome.success], dtype=np.int64)
-        self.state.evaluated.add(len(places), len(able))
+        able = np.array([number for number, outcome in enumerate(outcomes) if outcome.success and number != first], dtype=np.int64)
+        self.state.evaluated.add(len(places), len(able), composite=not request.leaf)
         if not len(able):
-            return self._infeasible(len(outcomes), outcomes.__getitem__)
+            return self._infeasible(len(outcomes), outcomes.__getitem__, first)
         feasible = self._considered(request, places, able).tolist()
         row = self._choose_scored(request, [places[number] for number in feasible], [outcomes[number] for number in feasible])
-        return outcomes[feasible[row]] if row >= 0 else PlacementOutcome(Status.ERROR, placement, 0, AttemptResult.NOT_COMPARABLE)
+        if row < 0:
+            return PlacementOutcome(Status.ERROR, placement, 0, AttemptResult.NOT_COMPARABLE)
+        return self._noted(request, places, len(able), outcomes[feasible[row]])
 
     def _choose_scored(self, request: PlacementRequest, places: list[Placement], outcomes: list[PlacementOutcome]) -> int:
         """Return the index of the best feasible placement by built-in and plugin scores; -1 if they cannot be compared."""
@@ -223,7 +270,8 @@ class Greedy:
 
     def _try_children(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
         by_document = self.state.options.four_statuses
-        progress = CompositeProgress(request.entity.minimum, len(request.children), by_document)
+        counts_failed = self.state.behavior.counts_failed_children
+        progress = CompositeProgress(request.entity.minimum, len(request.children), by_document, counts_failed)
         outcomes: list[PlacementOutcome | None] = [None] * len(request.children)
         if by_document:
             self._skip_inadmissible(request, placement, progress, outcomes)
@@ -239,6 +287,8 @@ class Greedy:
             outcomes[number] = outcome = self.evaluate(child, placement)
             if outcome.status is Status.ERROR:
                 error = outcome.reason
+                if error is not None and self.state.behavior.names_ancestors:
+                    error = ChildFailed(request.entity.name, child.entity.name, error)
                 break
             progress.add(outcome)
             if outcome.success and number < last:
@@ -279,13 +329,19 @@ class Greedy:
 
 
 def _signatures(state: PlacementState) -> Signatures:
-    # The verdict of a placement plugin can depend on anything, so nothing is cached.
-    return Signatures(lambda _: True) if state.plugins else Signatures(stateful=state.stateful if state.stateful.active else None)
+    # The verdict of a placement plugin can depend on anything, and ranks depend on all pods of the root: nothing is cached.
+    unlike = bool(state.plugins) or state.ranking is not None
+    return Signatures(lambda _: True) if unlike else Signatures(stateful=state.stateful if state.stateful.active else None)
 
 
 def _infeasible_outcome(tried: int, first: PlacementOutcome) -> PlacementOutcome:
     """Return the result without a feasible placement, with the reason of *first*."""
     return dataclasses.replace(first, reason=PlacementsUnavailable(tried, first.reason), tried=tried)
+
+
+def _none_pending_placed(outcome: PlacementOutcome) -> PlacementOutcome:
+    """Return *outcome*, a success without a placed pod, as the failure that it is for the placement of the nominated nodes."""
+    return dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, reason=AttemptResult.NONE_PENDING_PLACED)
 
 
 def _free_volumes(state: PlacementState, outcome: PlacementOutcome, pods: Iterable[PodRecord]) -> None:

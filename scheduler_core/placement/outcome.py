@@ -51,6 +51,8 @@ class PlacementOutcome:
     """True if the desiredCount of a basic group would fit as well."""
     tried: int = 0
     """Number of candidate placements; 0 for a group without its own constraint."""
+    sampled: tuple[int, int] | None = None
+    """Number of feasible placements, and how many of them kube-scheduler compares, in random order; None if it compares all."""
 
     @property
     def success(self) -> bool:

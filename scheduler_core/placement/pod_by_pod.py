@@ -6,10 +6,12 @@ first by name.  A nominated node is taken without scoring if it is feasible.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from scheduler_core.model.ledger import Ledger
-from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.model.nodes import PODS, Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.equal_pods_normalized import bonus_of
 from scheduler_core.placement.extension_points import PluginFailedError
@@ -19,10 +21,29 @@ from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 
-class PodByPod:
-    """Placement under construction; the ledger is not modified, the pods are assumed in the stateful plugins."""
+class NodeRanking(Protocol):
+    """Ranks of nodes, of which only the best are scored."""
 
-    def __init__(self, profile: Profile, ledger: Ledger, stateful: StatefulPlugins, capacity: Floats, nodes: Nodes) -> None:
+    def cheapest(self, pods: Ints, nodes: Nodes) -> Bools:
+        """Return which of *nodes* have the best rank, shape (nodes,); *pods* is the number of pods on each node, shape (all nodes,)."""
+
+
+class PodByPod:
+    """Placement under construction; the ledger is not modified, the pods are assumed in the stateful plugins.
+
+    With *ranking*, only the nodes of the best rank are scored.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        ledger: Ledger,
+        stateful: StatefulPlugins,
+        capacity: Floats,
+        nodes: Nodes,
+        ranking: NodeRanking | None = None,
+    ) -> None:
+        self._ranking = ranking
         self._profile = profile
         self._ledger = ledger
         self._ledger_plugins = tuple(plugin(ledger) for plugin in registry.LEDGER)
@@ -41,9 +62,17 @@ class PodByPod:
             return -1
         position = self._nominated(pod, feasible)
         if position < 0:
+            if self._ranking is not None:
+                feasible = feasible[self._ranking.cheapest(self._pods(), self._nodes[feasible])]
             position = int(feasible[self._scores(pod, feasible).argmax()])
         self._assume(pod, position)
         return int(self._nodes[position])
+
+    def _pods(self) -> Ints:
+        """Return the number of pods on each node of the cluster."""
+        pods: Ints = self._ledger.used[PODS].copy()
+        pods[self._nodes] = self._used[PODS]
+        return pods
 
     def feasible(self, pod: PodRecord) -> Bools:
         """Return the feasible nodes of the placement for *pod*, shape (nodes,)."""

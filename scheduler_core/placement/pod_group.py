@@ -68,7 +68,8 @@ def _run_by_run(request: PlacementRequest, placement: Placement, state: Placemen
         found[start : start + len(picks)] = nodes[picks]
         start += run.count
         scheduled += len(picks)
-        judged = _feasibility_after(state, entity.minimum, scheduled, len(entity.waiting) - start, run.count - len(picks))
+        failed = len(entity.running) + start - scheduled
+        judged = _feasibility_after(state, entity.minimum, scheduled, len(entity.waiting) - start, failed, run.count - len(picks))
         if judged.hopeless or start == len(entity.waiting):
             break
     return found, judged
@@ -130,9 +131,12 @@ def _interleaved(request: PlacementRequest, placement: Placement, state: Placeme
     return InterleavedShapes(runs, nodes, state.capacity[:, nodes], free, ledger.scored[:, nodes], used[state.nodes.scored.rows])
 
 
-def _feasibility_after(state: PlacementState, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
-    """Return the feasibility after a run whose last *failed* pods got no node; kube-scheduler stops at the first that decides."""
-    for remaining in range(left + failed - 1, left - 1, -1):
+def _feasibility_after(state: PlacementState, minimum: int, scheduled: int, left: int, failed: int, last: int) -> Feasibility:
+    """Return the feasibility after a run; kube-scheduler stops at the first pod that decides.
+
+    Of the *failed* pods of the group, which got no node, the *last* ones are those of the run.
+    """
+    for remaining in range(left + last - 1, left - 1, -1):
         if scheduled + remaining < minimum:
             return _judge(state, minimum, scheduled, remaining, left + failed - remaining)
     return _judge(state, minimum, scheduled, left, failed)
@@ -141,13 +145,13 @@ def _feasibility_after(state: PlacementState, minimum: int, scheduled: int, left
 def _judge(state: PlacementState, minimum: int, scheduled: int, remaining: int, failed: int) -> Feasibility:
     if state.options.four_statuses:
         return judge_by_document(minimum, scheduled, remaining, failed, composite=False)
-    return judge(minimum, scheduled, remaining, composite=False)
+    return judge(minimum, scheduled, remaining, failed if state.behavior.counts_failed_children else 0, composite=False)
 
 
 def _pod_by_pod(request: PlacementRequest, placement: Placement, state: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
     """Place pod by pod."""
     entity = request.entity
-    steps = PodByPod(state.profile, state.ledger, state.stateful, state.capacity, placement.nodes)
+    steps = PodByPod(state.profile, state.ledger, state.stateful, state.capacity, placement.nodes, state.ranking)
     found = np.full(len(entity.waiting), -1, dtype=np.int64)
     scheduled = len(entity.running)
     mark, counted = state.ledger.mark(), state.stateful.mark()

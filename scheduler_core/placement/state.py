@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import Ledger
@@ -16,6 +17,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.topology import Topology
 from scheduler_core.placement.counters import Counters
 from scheduler_core.placement.extension_points import Plugins
+from scheduler_core.placement.pod_by_pod import NodeRanking
 from scheduler_core.plugins.assumed_volumes import picks_of_running, provisioned_storage, volumes_beyond_requests
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.profile import Profile
@@ -35,6 +37,7 @@ class PlacementState:
         whole: True if every node has cpu and memory.
         nominations: capacity reserved for nominated pods.
         evaluated: counts of evaluated candidate placements.
+        ranking: ranks of nodes, if only those of the best rank are scored; then all pods are placed one by one.
         provisioned: bytes of the volumes to be provisioned for pods that are placed, by storage class and node.
 
     """
@@ -51,6 +54,12 @@ class PlacementState:
     plugins: Plugins = NO_PLUGINS
     evaluated: Counters = dataclasses.field(default_factory=Counters)
     provisioned: Counter[tuple[str, int]] = dataclasses.field(default_factory=Counter)
+    ranking: NodeRanking | None = None
+
+    @property
+    def behavior(self) -> SchedulerBehavior:
+        """Return the behavior of the kube-scheduler that is mirrored."""
+        return self.nodes.behavior
 
     @classmethod
     def from_snapshot(

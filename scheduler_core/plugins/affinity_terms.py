@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from kubeapi.affinity import PodAffinity, PodAffinityTerm
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.model.namespace_selectors import NAMESPACE_NAME, by_name, terms_between_pods
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.selectors import admits, compiled
@@ -60,8 +61,15 @@ def own_keys(shape: PodShape) -> frozenset[str]:
     return frozenset().union(*(keys or () for keys in (*of_terms, *(constraint.match_label_keys for constraint in shape.spread))))
 
 
-def terms(shape: PodShape, namespace: str, labels: Mapping[str, str], namespaces: Namespaces = NO_NAMESPACES) -> PodTerms:
+def terms(
+    shape: PodShape,
+    namespace: str,
+    labels: Mapping[str, str],
+    namespaces: Namespaces = NO_NAMESPACES,
+    behavior: SchedulerBehavior = KUBERNETES_1_37,
+) -> PodTerms:
     """Return the terms of a pod of *shape* in *namespace* with *labels*; *namespaces* are the known namespaces."""
+    counts = behavior.counts_by_empty_selector
     affinity = shape.affinity
     near = affinity.pod_affinity if affinity else None
     far = affinity.pod_anti_affinity if affinity else None
@@ -79,8 +87,8 @@ def terms(shape: PodShape, namespace: str, labels: Mapping[str, str], namespaces
         required(near),
         required(far),
         (*preferred(near, 1), *preferred(far, -1)),
-        tuple(spread_term(each, namespace, labels) for each in shape.spread if is_hard(each)),
-        tuple(spread_term(each, namespace, labels) for each in shape.spread if is_soft(each)),
+        tuple(spread_term(each, namespace, labels, empty_counts=counts) for each in shape.spread if is_hard(each)),
+        tuple(spread_term(each, namespace, labels, empty_counts=counts) for each in shape.spread if is_soft(each)),
     )
 
 

@@ -125,7 +125,7 @@ class DeviceAllocation(ClaimAllocation):
         for failed in self.claims.failed if self.claims is not None else ():
             if isinstance(failed.error, SearchUnfinished):
                 yield failed.error
-            elif failed.advice is not None and self.sparing:
+            elif failed.advice is not None and (self.sparing or (failed.of_pool and self.counts.nodes.behavior.skips_incomplete_pools)):
                 yield DeviceError(failed.error, failed.advice)
 
     def unevaluated(self, pod: PodRecord) -> Iterator[SelectorNotEvaluated]:

@@ -357,7 +357,7 @@ class PodCounts:
             keys = self._own_keys[shape] = tuple(sorted(own_keys(shape)))
         name = (shape, crowd.namespace, *(crowd.labels.get(key) for key in keys))
         if (compiled := self._compiled.get(name)) is None:
-            pod_terms = terms(shape, crowd.namespace, crowd.labels, self._namespaces)
+            pod_terms = terms(shape, crowd.namespace, crowd.labels, self._namespaces, self.nodes.behavior)
             compiled = self._compiled[name] = (pod_terms, self._claims_of(pod_terms))
         return compiled
 

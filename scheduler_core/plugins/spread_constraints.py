@@ -51,11 +51,15 @@ def is_soft(constraint: TopologySpreadConstraint) -> bool:
     return constraint.when_unsatisfiable == "ScheduleAnyway"
 
 
-def spread_term(constraint: TopologySpreadConstraint, namespace: str, labels: Mapping[str, str]) -> SpreadTerm:
-    """Return *constraint* of a pod of *namespace* with *labels*."""
+def spread_term(
+    constraint: TopologySpreadConstraint, namespace: str, labels: Mapping[str, str], *, empty_counts: bool = False
+) -> SpreadTerm:
+    """Return *constraint* of a pod of *namespace* with *labels*.
+
+    An empty selector matches the pod itself.  It counts all pods if *empty_counts*, else none: that depends on kube-scheduler's version.
+    """
     clauses = compiled(constraint.label_selector, own_values(constraint.match_label_keys, "In", labels))
-    # In kube-scheduler an empty selector counts no pod, but it matches the pod itself.
-    return spread_of(constraint, PodSet(frozenset({namespace}), None, clauses or None), clauses)
+    return spread_of(constraint, PodSet(frozenset({namespace}), None, clauses if clauses or empty_counts else None), clauses)
 
 
 def spread_of(constraint: TopologySpreadConstraint, pods: PodSet, own: Clauses | None) -> SpreadTerm:

@@ -7,4 +7,5 @@ creation_time     creation timestamps as sort keys
 pre_enqueue       refusals before scheduling: Invalid, Wait or Error
 quorum            quorum of members (GangScheduling)
 tree_violations   rules about trees that a tree violates
+tree_validation   validation of a tree in each cycle, as kube-scheduler does it from 1.38 on
 """

@@ -1,8 +1,8 @@
 """Refusals of a root before scheduling: Invalid, Wait or Error, in that order.
 
-Invalid is what the KEPs forbid (KEP-6012, Group hierarchy); waiting does not help.  Wait is what kube-scheduler 1.37.1
+Invalid is what the KEPs forbid (KEP-6012, Group hierarchy); waiting does not help.  Wait is what kube-scheduler
 keeps out of its queue: a missing parent, a missing quorum, a scheduling gate.  Error is what its scheduling cycle
-rejects (``validatePodGroup``).
+rejects because of the pods (``validatePodGroup``); from 1.38 on it rejects most invalid trees too (``tree_validation``).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
+from scheduler_core.causes.attempts import TreeRefused
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.pre_enqueue import (
     ClaimMissing,
@@ -29,8 +30,8 @@ from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.status import Status
-from scheduler_core.queueing import quorum, tree_violations
-from scheduler_core.queueing.trees import Tree, Trees, allows_preemption, name_of
+from scheduler_core.queueing import quorum, tree_validation, tree_violations
+from scheduler_core.queueing.trees import Tree, Trees, allows_preemption, name_of, policy_word
 from validators.gates import PREEMPTION_POLICY, Gates
 
 
@@ -42,19 +43,27 @@ class PreEnqueueRefusal:
     causes: tuple[Cause, ...]
     own: Mapping[Name, tuple[Cause, ...]] = dataclasses.field(default_factory=dict)
     """Causes of some of its groups; for the other groups the common causes apply."""
+    reason: TreeRefused | None = None
+    """What kube-scheduler reports on all groups; None if it reports nothing."""
 
 
 def refusal(tree: Tree, trees: Trees, gates: Gates) -> PreEnqueueRefusal | None:
     """Return why *tree* is not tried; None if it is tried."""
-    return _invalid(tree, trees, gates) or _orphaned(tree, trees) or _held_back(tree, trees) or _error(tree, trees, gates)
+    waits = _orphaned(tree, trees) or _held_back(tree, trees)
+    validates = trees.snapshot.behavior.validates_trees and waits is None and not tree.cyclic
+    refused = tree_validation.find_refusal(tree, trees) if validates else None
+    return _invalid(tree, trees, gates, refused) or waits or (_refused(refused) if validates else _error(tree, trees, gates))
 
 
 def decision(tree: Tree, trees: Trees, why: PreEnqueueRefusal, conditions: Conditions) -> Decision:
     """Return the decision on a root that is not tried, with one for each of its groups."""
     names = map(name_of, (node.group for node in tree.nodes))
-    groups = tuple(GroupDecision(name, why.status, why.own.get(name, why.causes), present=conditions.present(name)) for name in names)
+    groups = tuple(
+        GroupDecision(name, why.status, why.own.get(name, why.causes), reason=why.reason, present=conditions.present(name))
+        for name in names
+    )
     pending = {pod.key: gate_causes(pod) or why.causes for pod in trees.waiting(tree)}
-    return Decision(tree.name, why.status, why.causes, groups=groups, pending=pending)
+    return Decision(tree.name, why.status, why.causes, groups=groups, pending=pending, behavior=trees.snapshot.behavior)
 
 
 def gate_causes(pod: PodRecord) -> tuple[SchedulingGated | ClaimMissing, ...]:
@@ -70,9 +79,18 @@ def stray(pod: PodRecord, trees: Trees) -> tuple[Cause, ...]:
     return (PodGroupAwaited(Name("PodGroup", pod.namespace, pod.group), exists), *gate_causes(pod))
 
 
-def _invalid(tree: Tree, trees: Trees, gates: Gates) -> PreEnqueueRefusal | None:
+def _invalid(tree: Tree, trees: Trees, gates: Gates, refused: TreeRefused | None) -> PreEnqueueRefusal | None:
     groups = tree_violations.find_violations(tree, trees, gates)
-    return PreEnqueueRefusal(Status.INVALID, (InvalidTree(groups),), {each.group: each.violations for each in groups}) if groups else None
+    own = {each.group: each.violations for each in groups}
+    return PreEnqueueRefusal(Status.INVALID, (InvalidTree(groups),), own, refused) if groups else None
+
+
+def _refused(refused: TreeRefused | None) -> PreEnqueueRefusal | None:
+    """Return the refusal of a tree that no rule of the KEPs forbids, and that kube-scheduler does not place."""
+    if refused is None:
+        return None
+    status = Status.ERROR if refused.object.kind == "Pod" else Status.INVALID
+    return PreEnqueueRefusal(status, (refused,), reason=refused)
 
 
 def _orphaned(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
@@ -85,6 +103,8 @@ def _orphaned(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
 
 def _held_back(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
     """Return the missing members and the gated members; one gated member holds back the whole root."""
+    if tree.cyclic:
+        return None
     own: dict[Name, tuple[Cause, ...]] = {}
     causes: list[Cause] = []
     if (missing := quorum.awaited(tree, trees)) is not None:
@@ -111,7 +131,7 @@ def _error(tree: Tree, trees: Trees, gates: Gates) -> PreEnqueueRefusal | None:
     if not pods:
         return None
     of_group = gates.enabled(PREEMPTION_POLICY)
-    expected = _policy(allows=allows_preemption(tree.top.group)) if of_group else _policy_of(pods[0])
+    expected = policy_word(allows=allows_preemption(tree.top.group)) if of_group else _policy_of(pods[0])
     cause = _unlike(pods, PodField.SCHEDULER, lambda pod: pod.scheduler, pods[0].scheduler)
     cause = cause or _unlike(pods, PodField.PREEMPTION_POLICY, _policy_of, expected, of_group=of_group)
     return PreEnqueueRefusal(Status.ERROR, (cause,)) if cause is not None else None
@@ -128,8 +148,4 @@ def _unlike(
 
 
 def _policy_of(pod: PodRecord) -> str:
-    return _policy(allows=pod.preempts)
-
-
-def _policy(*, allows: bool) -> str:
-    return "PreemptLowerPriority" if allows else "Never"
+    return policy_word(allows=pod.preempts)

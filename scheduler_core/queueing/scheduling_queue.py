@@ -111,7 +111,8 @@ def _pods(trees: Trees, order: Order, options: QueueOptions) -> Iterator[tuple[P
         if _is_pending(pod) and options.wants(pod):
             entity = pod_entity(pod)
             why = gate_causes(pod)
-            refused = Decision(entity.name, Status.WAIT, why, pending={pod.key: why}) if why else None
+            waits = Decision(entity.name, Status.WAIT, why, pending={pod.key: why}, behavior=trees.snapshot.behavior)
+            refused = waits if why else None
             yield order.place(entity.name, pod.priority, pod.created), refused or entity
 
 

@@ -108,10 +108,12 @@ class Trees:
         return self.snapshot.priorities.get((name.kind, name.namespace, name.name), 0)
 
     def preempts(self, tree: Tree, gates: Gates) -> bool:
-        """Return whether the tree can preempt: its root, or every pod with the gate PodGroupPreemptionPolicy off (KEP-5710)."""
-        if gates.enabled(PREEMPTION_POLICY):
-            return allows_preemption(tree.top.group)
-        return all(pod.preempts for pod in self.waiting(tree))
+        """Return whether the tree can preempt: its root, or every pod with the gate PodGroupPreemptionPolicy off (KEP-5710).
+
+        A kube-scheduler without this gate looks at the pods if the root has no policy.
+        """
+        of_root = gates.enabled(PREEMPTION_POLICY) if self.snapshot.behavior.reads_policy_gate else tree.top.group.spec.preemption_policy
+        return allows_preemption(tree.top.group) if of_root else all(pod.preempts for pod in self.waiting(tree))
 
     def entity(self, tree: Tree, gates: Gates) -> Entity:
         """Return the entity of a valid tree, which has a root and a limited depth."""
@@ -166,6 +168,11 @@ def minimum(group: Group) -> int:
 def allows_preemption(group: Group) -> bool:
     """Return whether the group's preemptionPolicy allows preemption; the default is PreemptLowerPriority."""
     return group.spec.preemption_policy != "Never"
+
+
+def policy_word(*, allows: bool) -> str:
+    """Return the preemptionPolicy that *allows* preemption, or not."""
+    return "PreemptLowerPriority" if allows else "Never"
 
 
 def pod_entity(pod: PodRecord) -> Entity:

@@ -33,6 +33,7 @@ from validators.options import (
 )
 
 if TYPE_CHECKING:
+    from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
     from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration
     from scheduler_core.model.scheduler_profile import SchedulerProfile
     from scheduler_core.placement.extension_points import Plugins
@@ -113,6 +114,14 @@ class Settings:
         dataclasses.replace(placement_options.SCHEDULER_CONFIG, unset="kube-scheduler's default profile"), None
     )
     device_topology: tuple[str, ...] = setting(placement_options.DEVICE_TOPOLOGY, ())
+    kubernetes: "SchedulerBehavior | None" = setting(
+        dataclasses.replace(
+            placement_options.KUBERNETES,
+            help="Version of kube-scheduler to mirror: its decisions with greedy, reasons, messages and labels of metrics.",
+            unset="that of the API server",
+        ),
+        None,
+    )
     strategy: str = setting(placement_options.STRATEGY)
     rank_order: bool = setting(placement_options.RANK_ORDER)
     budget: int = setting(placement_options.BUDGET, 0)

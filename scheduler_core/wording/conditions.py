@@ -1,13 +1,14 @@
 """Conditions of groups after a cycle, as ``kubectl describe`` shows them.
 
-Sources: KEP-4671 and KEP-6012, Status; wording of kube-scheduler 1.37.1.  kube-scheduler writes no condition on a CompositePodGroup and never
+Sources: KEP-4671 and KEP-6012, Status; wording of kube-scheduler.  kube-scheduler 1.37 writes no condition on a CompositePodGroup and never
 the reason Invalid; here both follow the API documentation.
 """
 
 from __future__ import annotations
 
 from kubeapi.groups import INITIALLY_SCHEDULED
-from scheduler_core.causes.attempts import AttemptResult, PreemptionReason
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
+from scheduler_core.causes.attempts import AttemptResult, PreemptionReason, TreeRefused
 from scheduler_core.causes.groups import GroupUnschedulable
 from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision
@@ -17,11 +18,6 @@ from scheduler_core.wording.kube_scheduler import attempt_words, preemption_word
 from scheduler_core.wording.truncation import cut, with_note
 
 _FAILED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
-_REASONS = {
-    **dict.fromkeys(_FAILED, "Unschedulable"),
-    Status.ERROR: "SchedulerError",
-    Status.INVALID: "Invalid",
-}
 
 
 def conditions(decision: Decision, group: GroupDecision) -> tuple[GroupCondition, ...]:
@@ -38,14 +34,14 @@ def conditions(decision: Decision, group: GroupDecision) -> tuple[GroupCondition
         return ()
     if group.status is Status.SUCCESS:
         return (scheduled(kind),)
-    text = cut(_text(group, decision.post_filter))
-    return (_noted(GroupCondition(INITIALLY_SCHEDULED[kind], "False", _REASONS[group.status], text), group),)
+    text = cut(_text(decision, group))
+    return (_noted(GroupCondition(INITIALLY_SCHEDULED[kind], "False", _reason(decision, group), text), group),)
 
 
 def scheduler_message(decision: Decision, group: GroupDecision) -> str:
     """Return kube-scheduler's own message about a group of *decision* with reason Unschedulable; empty for other groups."""
     stated = scheduler_causes(decision, group)
-    return "" if stated is None else _unschedulable(*stated)
+    return "" if stated is None else _unschedulable(*stated, decision.behavior)
 
 
 def scheduler_causes(decision: Decision, group: GroupDecision) -> tuple[GroupUnschedulable, PreemptionReason | None] | None:
@@ -53,8 +49,8 @@ def scheduler_causes(decision: Decision, group: GroupDecision) -> tuple[GroupUns
     final = group.present is not None and group.present.status == "True"
     if group.group.kind not in INITIALLY_SCHEDULED or group.status not in _FAILED or final:
         return None
-    alone = group.causes == (AttemptResult.NOTHING_NEW,)
-    return (GroupUnschedulable(), None) if alone else (GroupUnschedulable(group.reason), decision.post_filter)
+    alone = group.causes == (AttemptResult.NOTHING_NEW,) and decision.behavior.prefixes_messages
+    return (GroupUnschedulable(), None) if alone else (GroupUnschedulable(group.reason), decision.post_filter or group.retried)
 
 
 def scheduled(kind: str) -> GroupCondition:
@@ -76,14 +72,24 @@ def _noted(condition: GroupCondition, group: GroupDecision) -> GroupCondition:
     return GroupCondition(condition.type, condition.status, condition.reason, text)
 
 
-def _text(group: GroupDecision, post_filter: PreemptionReason | None) -> str:
+def _reason(decision: Decision, group: GroupDecision) -> str:
+    if group.status in _FAILED:
+        return "Unschedulable"
+    is_invalid = group.status is Status.INVALID or isinstance(group.reason, TreeRefused)
+    return decision.behavior.invalid_reason(group.group.kind) if is_invalid else "SchedulerError"
+
+
+def _text(decision: Decision, group: GroupDecision) -> str:
     """Return the reason of a condition that is False.  It begins with kube-scheduler's message, which users and tools search for."""
-    if group.status not in _FAILED:
-        return attempt_words(group.reason) or causes_words(group.causes)
     own = causes_words(group.causes) if group.causes != (group.reason,) else ""
-    return f"{_unschedulable(GroupUnschedulable(group.reason), post_filter)}{'; ' if own else ''}{own}"
+    if group.status in _FAILED:
+        result = _unschedulable(GroupUnschedulable(group.reason), decision.post_filter or group.retried, decision.behavior)
+    else:
+        result = attempt_words(group.reason, decision.behavior)
+        own = own if group.status is Status.INVALID or not result else ""
+    return "; ".join(filter(None, (result, own)))
 
 
-def _unschedulable(result: GroupUnschedulable, post_filter: PreemptionReason | None) -> str:
-    preemption = f", pod group preemption: {preemption_words(post_filter)}" if post_filter is not None else ""
-    return f"{unschedulable(result.reason)}{preemption}"
+def _unschedulable(result: GroupUnschedulable, post_filter: PreemptionReason | None, behavior: SchedulerBehavior) -> str:
+    preemption = f", pod group preemption: {preemption_words(post_filter, behavior)}" if post_filter is not None else ""
+    return f"{unschedulable(result.reason, behavior)}{preemption}"

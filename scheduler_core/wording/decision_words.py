@@ -17,6 +17,7 @@ from scheduler_core.causes.searches import (
     AttemptNote,
     NoPlacementExists,
     PlacementMissed,
+    PlacementsSampled,
     ProofMissing,
     ProofNotFound,
     ProofObstacle,
@@ -24,13 +25,15 @@ from scheduler_core.causes.searches import (
 )
 from scheduler_core.causes.volume_causes import VolumesNotHeld
 from scheduler_core.model.decision import Decision, GroupDecision
+from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.wording.claim_words import claim_words, selector_words
 from scheduler_core.wording.greedy_words import greedy_sentence
 from scheduler_core.wording.group_words import group_words
 from scheduler_core.wording.group_words import sentences as group_sentences
-from scheduler_core.wording.kube_scheduler import attempt_words, fit_error, unschedulable
+from scheduler_core.wording.kube_scheduler import attempt_words, fit_error, pod_unschedulable, unschedulable
 from scheduler_core.wording.live_words import live_words
+from scheduler_core.wording.nouns import counted, level
 from scheduler_core.wording.pre_enqueue_words import pre_enqueue_sentence, pre_enqueue_words
 from scheduler_core.wording.sentences import Clause, Sentence
 from scheduler_core.wording.truncation import LONGEST_CAUSE, cut, listed_within, with_note
@@ -176,6 +179,8 @@ def cause_words(cause: Cause) -> str:  # noqa: C901, PLR0911 - one case for each
     match cause:
         case FitError():
             return fit_error(cause)
+        case GroupUnschedulable(group=Name() as group):
+            return pod_unschedulable(group)
         case GroupUnschedulable():
             return (
                 f"{unschedulable(None)}, {cut(attempt_words(cause.reason), LONGEST_CAUSE)}"
@@ -190,8 +195,8 @@ def cause_words(cause: Cause) -> str:  # noqa: C901, PLR0911 - one case for each
             return "No placement exists (proved by complete search)"
         case SearchStopped():
             return f"The search stopped after {cause.explored} steps without a result: a placement may exist; try a larger budget"
-        case PlacementMissed():
-            return cut(greedy_sentence(cause.limits).text, LONGEST_CAUSE)
+        case PlacementMissed() | PlacementsSampled():
+            return cut(greedy_sentence(cause.limits).text, LONGEST_CAUSE) if isinstance(cause, PlacementMissed) else _sampled(cause)
     if isinstance(cause, GroupCause):
         return group_words(cause)
     if isinstance(cause, PreEnqueueCause):
@@ -201,6 +206,15 @@ def cause_words(cause: Cause) -> str:  # noqa: C901, PLR0911 - one case for each
     if isinstance(cause, LiveCause):
         return live_words(cause)
     return attempt_words(cause)
+
+
+def _sampled(cause: PlacementsSampled) -> str:
+    noun = counted(cause.feasible, level(cause.key) if cause.key else "placement")
+    compared = "one" if cause.compared == 1 else str(cause.compared)
+    return (
+        f"{cause.group.kind} {cause.group.name} fits in {noun}, of which kube-scheduler compares only {compared}, chosen at random: it can choose"
+        " another one; with percentageOfPlacementsToScore: 100 it compares all"
+    )
 
 
 def proof_missing_words(why: ProofMissing) -> str:

@@ -52,7 +52,14 @@ def reasons_left(pods: Mapping[str, tuple[Cause, ...]], stated: StatedCauses) ->
 
 def without_stated(causes: Sequence[Cause], stated: StatedCauses) -> tuple[Cause, ...]:
     """Return those of *causes* that are not in *stated*, and of which not every part is."""
-    return tuple(each for each in causes if not (each in stated or ((parts := _enumeration(each)) and stated.issuperset(parts.values))))
+    return tuple(
+        each for each in causes if not (_shared(each) in stated or ((parts := _enumeration(each)) and stated.issuperset(parts.values)))
+    )
+
+
+def _shared(cause: Cause) -> Cause:
+    """Return *cause*, or without its parts what a pod says if it only names its group: the message of the group says why."""
+    return GroupUnschedulable() if isinstance(cause, GroupUnschedulable) and cause.group is not None else cause
 
 
 def _stated(causes: Iterable[Cause | PreemptionReason]) -> StatedCauses:

@@ -33,6 +33,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"migrate"}),
     ),
     "scheduler_core": (
+        frozenset({"behavior"}),
         # Decisions have reasons, which are about names: see PEERS.
         frozenset({"model", "causes"}),
         frozenset({"cel"}),

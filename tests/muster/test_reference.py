@@ -68,7 +68,8 @@ def test_every_condition_is_on_the_page() -> None:
     """By the constants that the sidecar takes its types and reasons from."""
     types = {*INITIALLY_SCHEDULED.values(), DISRUPTION_TARGET, validity.VALID, "PodScheduled"}
     groups = {
-        *wording._REASONS.values(),
+        "Unschedulable",
+        "SchedulerError",
         *validity._OUR_REASONS,
         WAITING,
         wording.disruption_target("").reason,

@@ -13,7 +13,7 @@ from muster.commands.options import click_option
 from muster.commands.outputs import output_of, to_file
 from muster.commands.simulate.simulation_options import GATES, IGNORE, REMEDIES, SCHEDULER_CONFIG
 from muster.render.problem_words import shown_order
-from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, PLUGIN, RANK_ORDER, STRATEGY
+from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
     from muster.commands.fit.verdict_report import Judged
@@ -53,6 +53,7 @@ FORMATS = ("text", "json", "html")
 @click_option(IGNORE)
 @click_option(PLUGIN)
 @click_option(GATES)
+@click_option(KUBERNETES)
 @options.verbose
 @options.no_color
 def fit(  # noqa: PLR0913 - one parameter an option

@@ -67,6 +67,7 @@ def read_cluster_input(
     known = read_files(further, progress, leave_out=paths, into=cluster)
     known.problems += empty_directories(further)
     inputs.stored += known.stored
+    inputs.behavior = known.behavior
     completed_input.complete(inputs, known.objects if further or cluster is not None else None, known.problems, creation, strict=strict)
     return inputs
 

@@ -12,7 +12,8 @@ from muster.commands import options, pod_creation, scheduler_config
 from muster.commands.options import click_option
 from muster.commands.simulate import simulation_options
 from muster.commands.simulate.simulation_options import BY_NAME, SCHEDULER_CONFIG
-from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, PLUGIN, RANK_ORDER, STRATEGY
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
+from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
@@ -63,6 +64,7 @@ NOTHING_DECIDED = 2
 )
 @click_option(simulation_options.FRAGMENTATION)
 @click_option(simulation_options.GATES)
+@click_option(KUBERNETES)
 @click_option(simulation_options.TIMINGS)
 @click_option(simulation_options.FOUR_STATUSES)
 @click_option(simulation_options.NOMINATED_FIRST)
@@ -191,7 +193,7 @@ def request_of(arguments: Mapping[str, Any]) -> SimulationRequest:
 
     values = {BY_NAME[name]: value for name, value in arguments.items() if value is not None and value != ()}
     if (path := values.get(SCHEDULER_CONFIG)) is not None:
-        values[SCHEDULER_CONFIG] = scheduler_config.read_file(path)[1]
+        values[SCHEDULER_CONFIG] = scheduler_config.read_file(path, values.get(KUBERNETES, KUBERNETES_1_37))[1]
     try:
         return with_values(SimulationRequest(), values)
     except InvalidOptions as error:

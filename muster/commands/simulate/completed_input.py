@@ -12,6 +12,7 @@ from kubeapi.problem import Problem
 from muster.commands.simulate.file_texts import OpenFile
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.places import Places
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 
 
 @dataclasses.dataclass(slots=True)
@@ -37,6 +38,8 @@ class ClusterInput:
     """Files in which texts of objects are."""
     texts: dict[str, bytes] = dataclasses.field(default_factory=dict)
     """Content of the files, if positions in them may be needed."""
+    behavior: SchedulerBehavior | None = None
+    """Version of kube-scheduler of the cluster, if it is known."""
 
     @property
     def places(self) -> Places:

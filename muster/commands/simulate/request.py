@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from muster.commands import options, placement_plugins
 from muster.commands.simulate.node_addition import Addition, paired_additions
-from muster.commands.simulate.simulation_options import ADD_NODES, BY_KEY, FIELDS, GATES, LIKE
+from muster.commands.simulate.simulation_options import ADD_NODES, BY_KEY, FIELDS, GATES, LIKE, SCHEDULER_CONFIG
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration
-from scheduler_core.model.placement_options import PLUGIN
+from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
+from scheduler_core.model.placement_options import KUBERNETES, PLUGIN
 from scheduler_core.placement.extension_points import Plugins
 from validators.gates import GateError, Gates
 from validators.options import Option, Value
@@ -37,6 +38,8 @@ class SimulationRequest:
     fragmentation: bool = False
     configuration: SchedulerConfiguration | None = None
     """Scheduler configuration; None: one among the objects, or the defaults."""
+    behavior: SchedulerBehavior | None = None
+    """Version of kube-scheduler to mirror; None: that of the cluster."""
     device_topology: tuple[str, ...] = ()
     """Attributes of devices that are topology keys."""
     only_own: bool = False
@@ -71,7 +74,7 @@ def with_values(request: SimulationRequest, values: Mapping[Option[Any], Any]) -
     """Return *request* changed by the values of options.
 
     Raises:
-        InvalidOptions: a plugin cannot be loaded, the gates exclude each other, or ``addNodes`` does not go with ``like``.
+        InvalidOptions: a plugin cannot be loaded, the scheduler configuration has errors, the gates exclude each other, or ``addNodes`` does not go with ``like``.
 
     """
     remaining = dict(values)
@@ -82,6 +85,8 @@ def with_values(request: SimulationRequest, values: Mapping[Option[Any], Any]) -
             raise InvalidOptions(f"option {ADD_NODES.key}: {error}") from None
     if GATES in remaining:
         remaining[GATES] = _gates(request.cycle.gates, remaining[GATES])
+    if isinstance(written := remaining.get(SCHEDULER_CONFIG), Mapping):
+        remaining[SCHEDULER_CONFIG] = _configuration(written, remaining.get(KUBERNETES, request.behavior) or KUBERNETES_1_37)
     if PLUGIN in remaining:
         remaining[PLUGIN] = _plugins(remaining[PLUGIN])
     for option, value in remaining.items():
@@ -105,6 +110,14 @@ def _gates(before: Gates, value: Gates | Mapping[str, bool]) -> Gates:
         return before.switched(value)
     except GateError as error:
         raise InvalidOptions(f"option {GATES.key}: {error}") from None
+
+
+def _configuration(written: Mapping[str, Any], behavior: SchedulerBehavior) -> SchedulerConfiguration:
+    configuration = read_configuration(written, behavior)
+    if configuration.errors:
+        errors = "; ".join(f"{each.path}: {each}" for each in configuration.errors)
+        raise InvalidOptions(f"option {SCHEDULER_CONFIG.key}: {errors}")
+    return configuration
 
 
 def _plugins(names: tuple[str, ...]) -> Plugins:

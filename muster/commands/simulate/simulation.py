@@ -16,6 +16,7 @@ from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.problem_words import shown_order
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
@@ -58,7 +59,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     if request.drain or request.additions:
         objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
         all_problems += unsorted
-    snapshot = load(objects, request.configuration.profiles if request.configuration is not None else None, request.device_topology)
+    profiles = request.configuration.profiles if request.configuration is not None else None
+    snapshot = load(objects, profiles, request.device_topology, request.behavior or inputs.behavior or KUBERNETES_1_37)
     if request.configuration is not None:
         all_problems += request.configuration.problems(len(snapshot.nodes))
     _demand_profile(snapshot, request.cycle.scheduler_name)

@@ -13,8 +13,8 @@ from typing import Any
 from muster.commands.options import near
 from muster.commands.simulate import node_addition
 from scheduler_core.model import placement_options
-from scheduler_core.model.options import REMEDIES_BY_DEFAULT, PlacingOptions
-from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, LARGEST_BUDGET, PLUGIN, RANK_ORDER, STRATEGY
+from scheduler_core.model.options import REMEDIES_BY_DEFAULT
+from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, LARGEST_BUDGET, PLUGIN, RANK_ORDER, STRATEGY
 from validators import rule_options
 from validators.options import SWITCH, Option, OptionType, decode_names, items, names, whole_number
 
@@ -48,15 +48,10 @@ def _decode_name(value: object) -> str | None:
     return value
 
 
-def _decode_configuration(value: object) -> object:
+def _decode_configuration(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ValueError("must be a KubeSchedulerConfiguration")  # noqa: TRY004 - readers raise ValueError
-    from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-
-    configuration = read_configuration(value)
-    if configuration.errors:
-        raise ValueError("; ".join(f"{each.path}: {each}" for each in configuration.errors))
-    return configuration
+    return value
 
 
 def _with_key(option: Option[Any], decode: Callable[[object], Any]) -> Option[Any]:
@@ -66,7 +61,7 @@ def _with_key(option: Option[Any], decode: Callable[[object], Any]) -> Option[An
 GATES = _with_key(rule_options.GATES, rule_options.decode_gate_switches)
 """The value of the key is the switches, which change the gates of the command line."""
 SCHEDULER_CONFIG = _with_key(placement_options.SCHEDULER_CONFIG, _decode_configuration)
-"""The value of the key is the configuration, that of the command line the path of its file."""
+"""The value of the key is the object of the configuration, that of the command line the path of its file."""
 REMEDIES = Option(
     "--remedies",
     whole_number(0, LARGEST_BUDGET, "ROOTS", unit="roots"),
@@ -103,14 +98,16 @@ NOMINATED_FIRST = Option("--nominated-first", SWITCH, "Use the domain of nominat
 PERCENTAGE_OF_PLACEMENTS = Option(
     "--percentage-of-placements",
     whole_number(0, 100),
-    "Stop once N percent of the placements are feasible; 0: depends on their number (KEP-5732).",
-    unset=str(PlacingOptions().percentage_of_placements),
+    "Stop once N percent of the placements are feasible; 0: depends on their number (KEP-5732).  With Kubernetes 1.38, all placements"
+    " are compared, and a note says when kube-scheduler stops earlier.",
+    unset="100; with 1.38 that of the scheduler configuration, or 0",
 )
 EVERY_POD = Option("--every-pod", SWITCH, "Reject a domain if one pod of the group fits on no node of it (KEP-5732).")
 PREEMPT_FOR_LEFTOVERS = Option("--preempt-for-leftovers", SWITCH, "Also preempt for additional pods of a running gang (KEP-6012).")
 
 FIELDS: Mapping[Option[Any], tuple[str, ...]] = {
     STRATEGY: ("cycle", "strategy"),
+    KUBERNETES: ("behavior",),
     RANK_ORDER: ("cycle", "rank_order"),
     GATES: ("cycle", "gates"),
     ORDER: ("cycle", "order"),

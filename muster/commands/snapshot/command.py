@@ -70,7 +70,7 @@ def snapshot(
         raise click.UsageError("--salt needs --redact")
     if paths and (kubeconfig or context):
         raise click.UsageError("give PATH or a live cluster, not both")
-    configuration = configuration_file.read_file(scheduler_config)[0] if scheduler_config is not None else None
+    configuration = configuration_file.read_file(scheduler_config, None)[0] if scheduler_config is not None else None
     document, messages = _from_files(paths, configuration) if paths else _from_cluster(kubeconfig, context, configuration)
     for each in (*messages, *(f"{object_words(problem)}: {problem_words(problem)}" for problem in document.problems)):
         standard_output.report(f"muster snapshot: {each}")

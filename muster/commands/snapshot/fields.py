@@ -18,7 +18,8 @@ from muster.commands.snapshot import lookup_fields
 from muster.commands.snapshot.pod_fields import POD_SPEC
 from muster.commands.snapshot.shapes import Each, Fields, all_kept
 from muster.commands.snapshot.struct_fields import fields_of, shape_of
-from scheduler_core.loading.configuration.fields import ARGS, PROFILE
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_38
+from scheduler_core.loading.configuration.fields import ARGS, configuration_fields, profile_fields
 
 UNLIKE = "givenOtherwiseToo"
 """A field that is not read: two different objects with one name stay different, so that simulate reports them again."""
@@ -42,7 +43,11 @@ _STORAGE_CLASS: Fields = {
 
 _ARGS = {key: all_kept(schema) for each in ARGS.values() for key, schema in each.items()}
 _ARGS |= {"addedAffinity": fields_of(NodeAffinity), "defaultConstraints": shape_of(tuple[pods.TopologySpreadConstraint, ...])}
-_PROFILE: Fields = {**{key: all_kept(each) for key, each in PROFILE.items()}, "pluginConfig": Each({"name": KEPT, "args": _ARGS})}
+_PROFILE: Fields = {
+    **{key: all_kept(each) for key, each in profile_fields(KUBERNETES_1_38).items()},
+    "pluginConfig": Each({"name": KEPT, "args": _ARGS}),
+}
+_PERCENTAGES = {key: KEPT for key in configuration_fields(KUBERNETES_1_38) if key.startswith("percentage")}
 _AMOUNTS = shape_of(Amounts)
 _LIMITS = dict.fromkeys(("default", "defaultRequest", "min", "max", "maxLimitRequestRatio"), _AMOUNTS)
 # Names of priority classes are selected by scopes.
@@ -58,7 +63,7 @@ _RUNTIME_CLASS: Fields = {
     "scheduling": {"nodeSelector": shape_of(Labels), "tolerations": shape_of(tuple[pods.Toleration, ...])},
 }
 _KINDS: tuple[tuple[str, Fields], ...] = (
-    ("KubeSchedulerConfiguration", {"percentageOfNodesToScore": KEPT, "profiles": Each(_PROFILE), "extenders": Each({})}),
+    ("KubeSchedulerConfiguration", {**_PERCENTAGES, "profiles": Each(_PROFILE), "extenders": Each({})}),
     ("Node", fields_of(nodes.Node)),
     ("PriorityClass", fields_of(priority.PriorityClass)),
     ("Workload", {**fields_of(workloads.Workload), "spec": _WORKLOAD}),

@@ -9,12 +9,13 @@ from typing import Any
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.connect import ConnectError, configuration
-from apiserver.discovery import base_path
+from apiserver.discovery import base_path, minor_version
 from kubeapi import decode
 from kubeapi.gather import ADMISSION_KINDS, KINDS
 from kubeapi.problem import Problem
 from kubeapi.versions import served
 from muster.render.file_notes import RefusedRequest, RequestRefused
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior, behavior_of
 
 PAGE = 500
 NEEDED = ("Node", "Pod")
@@ -32,11 +33,20 @@ class ForbiddenError(ClusterError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Read:
-    """Lists of the API server, the resources that could not be read, and the kinds of which all objects are in the lists."""
+    """Lists of the API server, the resources that could not be read, and the kinds of which all objects are in the lists.
+
+    *minor* is the minor version of the server; 0 if it is not known.
+    """
 
     lists: tuple[bytes, ...]
     problems: tuple[Problem, ...]
     kinds: frozenset[str] = frozenset()
+    minor: int = 0
+
+    @property
+    def behavior(self) -> SchedulerBehavior | None:
+        """Return the behavior of the kube-scheduler of this version; None if it is not known."""
+        return behavior_of(self.minor) if self.minor else None
 
 
 def connect(kubeconfig: str | None, context: str | None, *, instead: str) -> Api:
@@ -65,7 +75,15 @@ def list_cluster(kubeconfig: str | None, context: str | None, *, further: Iterab
 
     """
     resources = (*map(served.resource, (*KINDS, *ADMISSION_KINDS)), *further)
-    return list_resources(connect(kubeconfig, context, instead=instead), resources)
+    api = connect(kubeconfig, context, instead=instead)
+    return dataclasses.replace(list_resources(api, resources), minor=_minor(api))
+
+
+def _minor(api: Api) -> int:
+    try:
+        return minor_version(api)
+    except (ValueError, ReplyError, *TRANSPORT):
+        return 0
 
 
 def list_resources(api: Api, resources: Iterable[served.Resource], *, needed: Container[str] = NEEDED) -> Read:

@@ -18,7 +18,7 @@ from muster.commands.snapshot.fields import FIELDS, UNLIKE
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
-from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+from scheduler_core.loading.configuration.scheduler_configuration import read_by_any_version
 
 Content = dict[str, Any]
 
@@ -75,7 +75,7 @@ def _looked_up(others: Iterable[GatheredObjects]) -> dict[str, Objects]:
 def _is_valid(gathered: GatheredObjects, problems: list[Problem]) -> bool:
     """Return whether a scheduler configuration has no errors; they are added to *problems*."""
     try:
-        refusals = read_configuration(gathered.content()).refusals
+        refusals = read_by_any_version(gathered.content()).refusals
     except Unusable as error:
         refusals = [left_out(CONFIGURATION, ("", ""), str(error))]
     problems += refusals

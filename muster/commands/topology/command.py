@@ -10,11 +10,13 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import live_input, options
-from scheduler_core.model.placement_options import DEVICE_TOPOLOGY
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
+from scheduler_core.model.placement_options import DEVICE_TOPOLOGY, KUBERNETES
 
 if TYPE_CHECKING:
     from kubeapi.problem import Problem
     from muster.commands.simulate.completed_input import ClusterInput
+    from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
     from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
     from scheduler_core.model.nodes import NodeTable
 
@@ -37,6 +39,7 @@ _COLUMNS = 4
     "--resource", "resources", multiple=True, metavar="NAME", help="Show this resource (repeatable).  [default: cpu, memory and devices]"
 )
 @options.click_option(DEVICE_TOPOLOGY)
+@options.click_option(KUBERNETES)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every domain and every node.")
 @options.no_color
@@ -49,6 +52,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     context: str | None,
     resources: tuple[str, ...],
     device_topology: tuple[str, ...],
+    kubernetes: SchedulerBehavior | None,
     form: str,
     verbose: bool,
     no_color: bool,
@@ -83,7 +87,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         inputs = known or cluster_input.read_files(objects, progress)
         progress.show("reading nodes and pods")
-        snapshot = load(inputs.objects, device_topology=device_topology)
+        snapshot = load(inputs.objects, device_topology=device_topology, behavior=kubernetes or inputs.behavior or KUBERNETES_1_37)
         for each in inputs.stored:
             each.check()
     finally:

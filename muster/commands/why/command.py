@@ -10,7 +10,7 @@ from muster import extras, standard_output
 from muster.commands import options
 from muster.commands.options import click_option
 from muster.commands.simulate.simulation_options import GATES, SCHEDULER_CONFIG
-from scheduler_core.model.placement_options import DEVICE_TOPOLOGY, STRATEGY
+from scheduler_core.model.placement_options import DEVICE_TOPOLOGY, KUBERNETES, STRATEGY
 
 if TYPE_CHECKING:
     from apiserver.api import Api
@@ -54,6 +54,7 @@ ROLES = "deploy/why/rbac.yaml"
 @click_option(DEVICE_TOPOLOGY, has_variable=True, shows_variable=True)
 @click_option(SCHEDULER_CONFIG, has_variable=True, shows_variable=True)
 @click_option(GATES)
+@click_option(KUBERNETES)
 @options.no_color
 def why(
     *,
@@ -161,7 +162,7 @@ def _simulated(
     except live_cluster.ClusterError as error:
         return None, None, str(error)
     own = own_objects.Own.from_names([Name(subjects[0].kind, subjects[0].namespace, subjects[0].name)], ())
-    inputs = ClusterInput([*read.lists], [*read.problems], own=own)
+    inputs = ClusterInput([*read.lists], [*read.problems], own=own, behavior=read.behavior)
     answer, snapshot = simulation.run(inputs, dataclasses.replace(request, only_own=True), progress)
     part, kinship = (own_objects.restricted(answer, snapshot, own) if own is not None else answer), Kinship.from_snapshot(snapshot)
     not_read = tuple(filter(own_objects.is_unread, part.unread))

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from muster.commands.why.stated_reason import StatedReason, stated_reason
 from muster.commands.why.subject import Subject
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
@@ -83,6 +84,7 @@ def as_json(why: Why) -> str:
             for subject in why.subjects
             for each in subject.conditions
         ],
+        "reason": _reason(stated_reason(why.subjects)),
         "explain": why.explained,
         "simulation": None if why.simulated is None else answer_json.as_json(why.simulated),
         "problems": [each for each in (why.unexplained, why.unread) if each],
@@ -95,7 +97,7 @@ def as_text(why: Why, *, colour: bool) -> str:
     lines = [printable(why.verdict), ""]
     conditions = [f"  {subject.label}: {_condition(each)}" for subject in why.subjects for each in subject.conditions]
     if conditions:
-        lines += ["Conditions:", *map(printable, conditions), ""]
+        lines += ["Conditions:", *map(printable, conditions), *map(printable, _reference(why)), ""]
     if why.explained is not None:
         lines += ["Last decision of the sidecar:", *map(printable, _explained(why.explained)), ""]
     elif why.unexplained:
@@ -103,6 +105,19 @@ def as_text(why: Why, *, colour: bool) -> str:
     if why.simulated is not None and why.kinship is not None and (why.simulated.decisions or why.simulated.pending):
         lines += ["Simulation on the cluster as it is now:", "", answer_text.render(why.simulated, why.kinship, colour=colour).rstrip("\n")]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _reference(why: Why) -> Iterator[str]:
+    """Yield where the reason is if the object's own conditions do not state it."""
+    stated, first = stated_reason(why.subjects), why.subjects[0]
+    if stated is not None and stated.subject is not first and any(each.status == "False" for each in first.conditions):
+        yield f"  The reason is that of {stated.subject.label}: {stated.condition.message or stated.condition.reason}"
+
+
+def _reason(stated: StatedReason | None) -> dict[str, object] | None:
+    if stated is None:
+        return None
+    return {"object": _named(stated.subject), "reason": stated.condition.reason, "message": stated.condition.message}
 
 
 def _condition(condition: Any) -> str:

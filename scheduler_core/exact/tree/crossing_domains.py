@@ -193,7 +193,7 @@ class CrossingDomains:
         if not request.pinned:
             return list(domains)
         try:
-            value = candidate_placements.pinned_value(self._state.nodes, key, request.pinned)
+            value = candidate_placements.pinned_domain(self._state, request)
         except candidate_placements.PinError:
             return []
         return [domain for domain in domains if domain.value == value]

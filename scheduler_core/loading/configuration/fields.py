@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kubeapi.field_path import FieldPath, Key
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_38, SchedulerBehavior
 from scheduler_core.cel.times import parse_duration
 from scheduler_core.cel.values import Fault
 from validators import field
@@ -24,7 +25,10 @@ POINTS: Final = (
     *("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit", "preBind", "bind"),
     *("postBind", "placementGenerate", "placementScore", "podGroupPostFilter"),
 )
-"""Extension points, as fields of ``plugins``."""
+"""Extension points of all versions, as fields of ``plugins``."""
+FEASIBILITY: Final = "placementFeasible"
+"""Extension point of some versions."""
+_LATER: Final = "a field of later versions"
 _RESOURCES: Schema = [{"name": _TEXT, "weight": _INT64}]
 _SHAPE: Schema = [{"utilization": _INT32, "score": _INT32}]
 _REQUIREMENTS: Schema = [{"key": _TEXT, "operator": _TEXT, "values": [_TEXT]}]
@@ -74,22 +78,40 @@ _EXTENDER: Schema = {
     "tlsConfig": _TLS,
     "managedResources": [{"name": _TEXT, "ignoredByScheduler": _FLAG}],
 }
-PROFILE: Final[Mapping[str, Schema]] = {
-    "schedulerName": _TEXT,
-    "percentageOfNodesToScore": _INT32,
-    "plugins": dict.fromkeys((*POINTS, "multiPoint"), _PLUGIN_SET),
-    "pluginConfig": [{"name": _TEXT, "args": _ANY}],
-}
-CONFIGURATION: Final[Mapping[str, Schema]] = {
-    **dict.fromkeys(("apiVersion", "kind"), _TEXT),
-    **dict.fromkeys(("parallelism", "percentageOfNodesToScore"), _INT32),
-    **dict.fromkeys(("podInitialBackoffSeconds", "podMaxBackoffSeconds"), _INT64),
-    **dict.fromkeys(("enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"), _FLAG),
-    "leaderElection": _LEADER_ELECTION,
-    "clientConnection": _CLIENT,
-    "profiles": [PROFILE],
-    "extenders": [_EXTENDER],
-}
+
+
+def profile_fields(behavior: SchedulerBehavior) -> Mapping[str, Schema]:
+    """Return the fields of a profile."""
+    return {
+        "schedulerName": _TEXT,
+        "percentageOfNodesToScore": _INT32,
+        "percentageOfPlacementsToScore": _INT32 if behavior.limits_placements else _LATER,
+        "plugins": {
+            **dict.fromkeys((*POINTS, "multiPoint"), _PLUGIN_SET),
+            FEASIBILITY: _PLUGIN_SET if behavior.has_feasibility_point else _LATER,
+        },
+        "pluginConfig": [{"name": _TEXT, "args": _ANY}],
+    }
+
+
+def configuration_fields(behavior: SchedulerBehavior) -> Mapping[str, Schema]:
+    """Return the fields of a configuration."""
+    return {
+        **dict.fromkeys(("apiVersion", "kind"), _TEXT),
+        **dict.fromkeys(("parallelism", "percentageOfNodesToScore"), _INT32),
+        "percentageOfPlacementsToScore": _INT32 if behavior.limits_placements else _LATER,
+        **dict.fromkeys(("podInitialBackoffSeconds", "podMaxBackoffSeconds"), _INT64),
+        **dict.fromkeys(("enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"), _FLAG),
+        "leaderElection": _LEADER_ELECTION,
+        "clientConnection": _CLIENT,
+        "profiles": [profile_fields(behavior)],
+        "extenders": [_EXTENDER],
+    }
+
+
+def points_of(behavior: SchedulerBehavior) -> tuple[str, ...]:
+    """Return the extension points."""
+    return (*POINTS, FEASIBILITY) if behavior.has_feasibility_point else POINTS
 
 
 def checked(value: Any, schema: Schema, path: FieldPath, errors: list[FieldError]) -> Any:
@@ -106,7 +128,13 @@ def checked(value: Any, schema: Schema, path: FieldPath, errors: list[FieldError
     if not isinstance(schema, Mapping):
         return value
     errors += [field.forbidden(path / str(key), "unknown field") for key in value if key not in schema]
-    found = {key: checked(value[key], inner, path / key, errors) for key, inner in schema.items() if value.get(key) is not None}
+    later = [key for key, inner in schema.items() if inner == _LATER and key in value]
+    errors += [field.forbidden(path / key, f"unknown field before Kubernetes {KUBERNETES_1_38.version}") for key in later]
+    found = {
+        key: checked(value[key], inner, path / key, errors)
+        for key, inner in schema.items()
+        if inner != _LATER and value.get(key) is not None
+    }
     return {key: each for key, each in found.items() if each is not None}
 
 

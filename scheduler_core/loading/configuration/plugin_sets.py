@@ -1,18 +1,19 @@
 """Enabled plugins of each extension point: kube-scheduler's defaults merged with a profile's sets, ``multiPoint`` expanded.
 
-As in kube-scheduler 1.37.1 (apis/config/v1 default_plugins.go; framework/runtime, expandMultiPointPlugins): a set of an extension point
+As in kube-scheduler (apis/config/v1 default_plugins.go; framework/runtime, expandMultiPointPlugins): a set of an extension point
 replaces what multiPoint enables there, a plugin that is disabled at a point is not enabled there by multiPoint, and ``*`` disables all.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kubeapi.field_path import FieldPath
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.causes.input_problems import ArgumentsNotModelled, PluginNotModelled, PluginStaysEnabled, SettingNotModelled
-from scheduler_core.loading.configuration.fields import POINTS
+from scheduler_core.loading.configuration.fields import FEASIBILITY, POINTS, points_of
 from validators import field
 from validators.field import FieldError
 
@@ -41,11 +42,11 @@ PLUGINS: Mapping[str, tuple[str, ...]] = {
     "ImageLocality": ("score",),
     "DefaultBinder": ("bind",),
     "NodeDeclaredFeatures": _FILTERS,
-    "GangScheduling": ("preEnqueue", "permit"),
+    "GangScheduling": ("preEnqueue",),
     "TopologyPlacementGenerator": ("placementGenerate",),
     "PodGroupPodsCount": ("placementScore",),
 }
-"""Default plugins in their order, each with the extension points that it implements."""
+"""Default plugins in their order, each with the extension points that it implements in all versions."""
 WEIGHTS: Mapping[str, int] = {"TaintToleration": 3, **dict.fromkeys(("NodeAffinity", "PodTopologySpread", "InterPodAffinity"), 2)} | {
     "DynamicResources": 2
 }
@@ -63,6 +64,17 @@ _STAY_ENABLED = {
 """Extension points whose set is modelled, with the plugins that stay enabled there."""
 
 
+def plugins_of(behavior: SchedulerBehavior) -> Mapping[str, tuple[str, ...]]:
+    """Return the default plugins in their order, each with the extension points that it implements."""
+    gang = FEASIBILITY if behavior.has_feasibility_point else "permit"
+    reserve = ("reserve",) if behavior.reserves_for_preemption else ()
+    return {
+        **PLUGINS,
+        "GangScheduling": (*PLUGINS["GangScheduling"], gang),
+        "DefaultPreemption": (*PLUGINS["DefaultPreemption"], *reserve),
+    }
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class EnabledPlugins:
     """Plugins of one profile, by extension point, in order; and the weights of scores, 0 of a disabled score."""
@@ -72,30 +84,33 @@ class EnabledPlugins:
     placement_scores: Mapping[str, int]
 
 
-def expand(sets: Mapping[str, Any], path: FieldPath, errors: list[FieldError], notes: list[Note]) -> EnabledPlugins:
+def expand(
+    sets: Mapping[str, Any], path: FieldPath, behavior: SchedulerBehavior, errors: list[FieldError], notes: list[Note]
+) -> EnabledPlugins:
     """Return the enabled plugins of a profile whose ``plugins`` are *sets*, at *path*."""
+    plugins = plugins_of(behavior)
     for point, each in sets.items():
-        errors += _invalid_sets(each, point, path / point)
+        errors += _invalid_sets(each, point, plugins.get, path / point)
     multi = _merged(_enabled(sets.get("multiPoint", {})), _disabled(sets.get("multiPoint", {})))
-    at = {point: _expanded(point, sets.get(point, {}), multi) for point in POINTS}
-    for point, most, text in (("queueSort", 1, "only one queue sort plugin can be enabled"), ("placementGenerate", 1, _ONE_GENERATOR)):
-        if len(at[point]) > most:
-            errors.append(field.invalid(path / point, list(at[point]), text))
+    at = {point: _expanded(point, sets.get(point, {}), multi, plugins) for point in points_of(behavior)}
+    only_one = {"queueSort": "only one queue sort plugin can be enabled"}
+    if not behavior.combines_generators:
+        only_one["placementGenerate"] = "at most one placement generate plugin is allowed"
+    errors += [field.invalid(path / point, list(at[point]), text) for point, text in only_one.items() if len(at[point]) > 1]
     if all(name in PLUGINS for name, _ in multi):
         # Other plugins in multiPoint can extend any point.
         errors += [
             field.required(path / point, f"at least one {point} plugin is needed") for point in ("queueSort", "bind") if not at[point]
         ]
-    notes += _notes(sets, at, path)
+    notes += _notes(sets, at, plugins, path)
     scores, placing = (_weights(point, sets, multi, at[point]) for point in ("score", "placementScore"))
     return EnabledPlugins(at, scores, placing)
 
 
-_ONE_GENERATOR = "at most one placement generate plugin is allowed"
-
-
-def without_defaults(sets: Mapping[str, Any]) -> list[str]:
-    """Return the plugins that are enabled only at podGroupPostFilter: kube-scheduler 1.37.1 has no default arguments for them."""
+def without_defaults(sets: Mapping[str, Any], behavior: SchedulerBehavior) -> list[str]:
+    """Return the plugins for which kube-scheduler has no default arguments: those that are enabled only at podGroupPostFilter."""
+    if behavior.defaults_all_arguments:
+        return []
     multi = _merged(_enabled(sets.get("multiPoint", {})), _disabled(sets.get("multiPoint", {})))
     elsewhere = {name for point in POINTS if point != "podGroupPostFilter" for name, _ in _enabled(sets.get(point, {}))}
     return [name for name, _ in _enabled(sets.get("podGroupPostFilter", {})) if name not in elsewhere.union(name for name, _ in multi)]
@@ -117,11 +132,13 @@ def _merged(enabled: list[tuple[str, int]], disabled: frozenset[str]) -> list[tu
     return [*defaults, *((name, weight) for name, weight in enabled if name not in kept)]
 
 
-def _expanded(point: str, own: Mapping[str, Any], multi: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+def _expanded(
+    point: str, own: Mapping[str, Any], multi: Iterable[tuple[str, int]], plugins: Mapping[str, tuple[str, ...]]
+) -> tuple[str, ...]:
     listed = [name for name, _ in _enabled(own)]
     if "*" in _disabled(own):
         return tuple(listed)
-    found = [name for name, _ in multi if point in PLUGINS.get(name, ()) and name not in _disabled(own)]
+    found = [name for name, _ in multi if point in plugins.get(name, ()) and name not in _disabled(own)]
     overridden = [name for name in listed if name in found]
     return tuple(dict.fromkeys((*overridden, *found, *listed)))
 
@@ -132,7 +149,9 @@ def _weights(point: str, sets: Mapping[str, Any], multi: Iterable[tuple[str, int
     return {name: (first[name] or 1) if name in enabled else 0 for name, points in PLUGINS.items() if point in points}
 
 
-def _invalid_sets(plugin_set: Mapping[str, Any], point: str, path: FieldPath) -> Iterable[FieldError]:
+def _invalid_sets(
+    plugin_set: Mapping[str, Any], point: str, points_of_plugin: Callable[[str], tuple[str, ...] | None], path: FieldPath
+) -> Iterable[FieldError]:
     seen: set[str] = set()
     for index, (name, weight) in enumerate(_enabled(plugin_set)):
         at = path / "enabled" / index
@@ -142,21 +161,23 @@ def _invalid_sets(plugin_set: Mapping[str, Any], point: str, path: FieldPath) ->
             yield field.duplicate(at, name, "the plugin is already registered")
         elif not name:
             yield field.required(at / "name", "the name of a plugin")
-        elif point != "multiPoint" and name in PLUGINS and point not in PLUGINS[name]:
+        elif point != "multiPoint" and point not in (points_of_plugin(name) or (point,)):
             yield field.invalid(at / "name", name, f"the plugin does not extend {point}")
         if weight < 0:
             yield field.invalid(at / "weight", weight, "must not be negative: such a weight is not modelled")
         seen.add(name)
 
 
-def _notes(sets: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], path: FieldPath) -> Iterable[Note]:
+def _notes(
+    sets: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], plugins: Mapping[str, tuple[str, ...]], path: FieldPath
+) -> Iterable[Note]:
     for point, each in sets.items():
         for index, (name, _) in enumerate(_enabled(each)):
             if name and name not in PLUGINS:
                 yield PluginNotModelled(str(path / point / "enabled" / index), name)
-    for point in POINTS:
+    for point in at:
         always = _STAY_ENABLED.get(point)
-        for name, points in PLUGINS.items():
+        for name, points in plugins.items():
             if (
                 point not in points
                 or name in at[point]

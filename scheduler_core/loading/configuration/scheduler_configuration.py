@@ -11,9 +11,10 @@ from kubeapi.field_path import FieldPath
 from kubeapi.pods import DEFAULT_SCHEDULER
 from kubeapi.problem import ObjectLeftOut, Problem
 from kubeapi.resource_names import is_extended
+from scheduler_core.behavior.scheduler_behavior import BEHAVIORS, KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.input_problems import PartlyScored, SettingNotModelled, UnmodelledSetting
 from scheduler_core.loading.configuration import plugin_args, plugin_sets
-from scheduler_core.loading.configuration.fields import ARGS, CONFIGURATION, GROUP_VERSION, KIND, checked
+from scheduler_core.loading.configuration.fields import ARGS, GROUP_VERSION, KIND, checked, configuration_fields
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS, EnabledPlugins, Note
 from scheduler_core.model.names import Name
 from scheduler_core.model.scheduler_profile import SCORED_WHOLE, SchedulerProfile, SchedulerProfiles
@@ -23,7 +24,7 @@ from validators.field import FieldError
 NAME = Name(KIND, "", "")
 """Name of a configuration in problems: there is one."""
 _ROOT = FieldPath()
-_PERCENTAGE = "percentageOfNodesToScore"
+_PERCENTAGE, _OF_PLACEMENTS = "percentageOfNodesToScore", "percentageOfPlacementsToScore"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ def part_scored(profile: SchedulerProfile, nodes: int | None = None, field: str 
     return PartlyScored(SCORED_WHOLE, nodes, most, field) if most < nodes else None
 
 
-def read_configuration(written: Mapping[str, Any]) -> SchedulerConfiguration:
-    """Return the configuration of the object *written*."""
+def read_configuration(written: Mapping[str, Any], behavior: SchedulerBehavior = KUBERNETES_1_37) -> SchedulerConfiguration:
+    """Return the configuration of the object *written*, as a kube-scheduler with *behavior* reads it."""
     errors: list[FieldError] = []
     notes: list[Note] = []
     for key, want in (("apiVersion", GROUP_VERSION), ("kind", KIND)):
@@ -72,7 +73,7 @@ def read_configuration(written: Mapping[str, Any]) -> SchedulerConfiguration:
             errors.append(field.not_supported(_ROOT / key, written.get(key) or "", (want,)))
     if errors:
         return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), ())
-    values = checked(written, CONFIGURATION, _ROOT, errors)
+    values = checked(written, configuration_fields(behavior), _ROOT, errors)
     if errors:
         return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), ())
     errors += _check(values)
@@ -83,14 +84,21 @@ def read_configuration(written: Mapping[str, Any]) -> SchedulerConfiguration:
     for index, each in enumerate(listed):
         path, given = _ROOT / "profiles" / index, each or {}
         name = given.get("schedulerName", DEFAULT_SCHEDULER if len(listed) == 1 else "")
+        errors += _check_percentages(given, path)
         if not name:
             errors.append(field.required(path / "schedulerName"))
         elif name in by_name:
             errors.append(field.duplicate(path / "schedulerName", name))
-        by_name[name] = _profile(given, path, errors, notes, values.get(_PERCENTAGE))
+        inherited = {key: values[key] for key in (_PERCENTAGE, _OF_PLACEMENTS) if key in values}
+        by_name[name] = _profile({**inherited, **given}, path, behavior, errors, notes)
     errors += _check_queue_sort(listed)
     percentages = tuple((path / _PERCENTAGE, percentage) for path, percentage in _percentages(values, listed) if percentage < 100)
     return SchedulerConfiguration(SchedulerProfiles(by_name), tuple(errors), tuple(dict.fromkeys(notes)), percentages)
+
+
+def read_by_any_version(written: Mapping[str, Any]) -> SchedulerConfiguration:
+    """Return the configuration as the newest version that accepts it reads it; if none does, as the newest with the fewest errors."""
+    return min((read_configuration(written, each) for each in reversed(BEHAVIORS.values())), key=lambda found: len(found.errors))
 
 
 def _percentages(values: Mapping[str, Any], profiles: Sequence[Mapping[str, Any] | None]) -> Iterator[tuple[FieldPath, int]]:
@@ -102,17 +110,17 @@ def _percentages(values: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]
 
 
 def _profile(
-    given: Mapping[str, Any], path: FieldPath, errors: list[FieldError], notes: list[Note], percentage: int | None
+    given: Mapping[str, Any], path: FieldPath, behavior: SchedulerBehavior, errors: list[FieldError], notes: list[Note]
 ) -> SchedulerProfile:
-    errors += _check_percentage(given.get(_PERCENTAGE), path)
-    enabled = plugin_sets.expand(given.get("plugins", {}), path / "plugins", errors, notes)
+    enabled = plugin_sets.expand(given.get("plugins", {}), path / "plugins", behavior, errors, notes)
     configured = {each.get("name") for each in given.get("pluginConfig", ()) if each}
-    for name in plugin_sets.without_defaults(given.get("plugins", {})):
+    for name in plugin_sets.without_defaults(given.get("plugins", {}), behavior):
         if name in ARGS and name not in configured:
             text = f"needs pluginConfig of {name}: it has no default arguments if it is enabled only here"
             errors.append(field.invalid(path / "plugins" / "podGroupPostFilter" / "enabled", name, text))
     fields = plugin_args.read_args(given.get("pluginConfig", ()), path / "pluginConfig", errors, notes)
-    return SchedulerProfile(**_enabled(enabled), **fields, percentage_of_nodes=given.get(_PERCENTAGE, percentage))
+    percentages = {"percentage_of_nodes": given.get(_PERCENTAGE), "percentage_of_placements": given.get(_OF_PLACEMENTS, 0)}
+    return SchedulerProfile(**_enabled(enabled), **fields, **percentages)
 
 
 def _enabled(enabled: EnabledPlugins) -> dict[str, Any]:
@@ -129,7 +137,7 @@ def _enabled(enabled: EnabledPlugins) -> dict[str, Any]:
 def _check(values: Mapping[str, Any]) -> Iterator[FieldError]:
     if (parallelism := values.get("parallelism", 16)) <= 0:
         yield field.invalid(_ROOT / "parallelism", parallelism, "should be an integer value greater than zero")
-    yield from _check_percentage(values.get(_PERCENTAGE), _ROOT)
+    yield from _check_percentages(values, _ROOT)
     first, most = values.get("podInitialBackoffSeconds", 1), values.get("podMaxBackoffSeconds", 10)
     if first <= 0:
         yield field.invalid(_ROOT / "podInitialBackoffSeconds", first, "must be greater than 0")
@@ -142,9 +150,10 @@ def _check(values: Mapping[str, Any]) -> Iterator[FieldError]:
     yield from _check_extenders(values.get("extenders", ()))
 
 
-def _check_percentage(percentage: int | None, path: FieldPath) -> Iterator[FieldError]:
-    if percentage is not None and not 0 <= percentage <= 100:
-        yield field.invalid(path / _PERCENTAGE, percentage, "not in valid range [0-100]")
+def _check_percentages(values: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
+    for key in (_PERCENTAGE, _OF_PLACEMENTS):
+        if not 0 <= values.get(key, 0) <= 100:
+            yield field.invalid(path / key, values[key], "not in valid range [0-100]")
 
 
 def _check_extenders(extenders: Sequence[Mapping[str, Any]]) -> Iterator[FieldError]:

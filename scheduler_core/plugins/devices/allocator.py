@@ -176,7 +176,7 @@ class Allocator:
                 state, name = "being updated" if pool.incomplete else "invalid", "/".join(pool.name)
                 own = wanted.alternative.name or wanted.request.name
                 message = f"asks for all devices, but resource pool {name} is currently {state}"
-                raise AllocationError(f", request {own}: {message}", wanted.claim, DeviceAdvice.PUBLISH_POOL)
+                raise AllocationError(f", request {own}: {message}", wanted.claim, DeviceAdvice.PUBLISH_POOL, of_pool=True)
             for device in pool.devices:
                 if self._is_one_of_all(wanted, device) and self._chosen.fits(wanted, device, unused=True):
                     yield pool, device

@@ -66,7 +66,7 @@ class _Plan:
 class AssumedClaims:
     """Claims of assumed pods.
 
-    If *exact*, as kube-scheduler 1.37.1: claims are not shared between the PodGroups of a root, the devices of new and reused claims of a
+    If *exact*, as kube-scheduler: claims are not shared between the PodGroups of a root, the devices of new and reused claims of a
     pod can be exchanged, and an error on one node ends the attempt to place a pod.
 
     Attributes:
@@ -105,7 +105,8 @@ class AssumedClaims:
     @property
     def error(self) -> Failed | None:
         """Error that ends the attempt, on the nodes that were filtered last; None if there is none."""
-        return self.failed[0] if self._exact and self.failed else None
+        skips = self._nodes.behavior.skips_incomplete_pools
+        return next((each for each in self.failed if not (each.of_pool and skips)), None) if self._exact else None
 
     def score(self, pod: PodRecord, node: int) -> int:
         """Return the preference of the alternatives that *pod* gets on *node*: more for earlier ones."""

@@ -26,17 +26,18 @@ from scheduler_core.plugins.devices.selection import AllocationError, Selection
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Failed:
-    """Error that ends the attempt to place a pod; fields as in ``AllocationError``."""
+    """Error that ends the attempt to place a pod, or excludes the node; fields as in ``AllocationError``."""
 
     error: str | SearchUnfinished
     claim: int | None = None
     advice: DeviceAdvice | None = None
     everywhere: bool = False
+    of_pool: bool = False
 
     @classmethod
     def from_error(cls, error: AllocationError) -> Failed:
         """Return *error* as a value."""
-        return cls(error.error, error.claim, error.advice, error.everywhere)
+        return cls(error.error, error.claim, error.advice, error.everywhere, error.of_pool)
 
     @property
     def key(self) -> str:

@@ -20,17 +20,24 @@ class AllocationError(Exception):
         claim: index of the claim that the text is about, and whose name is to be put before it; None if there is none.
         advice: what to change; None if it is not known.
         everywhere: True if no other device or node can be used.
+        of_pool: True if a pool that the node reaches cannot be used: some versions of kube-scheduler only exclude the node.
 
     """
 
     def __init__(
-        self, error: str | SearchUnfinished, claim: int | None = None, advice: DeviceAdvice | None = None, *, everywhere: bool = False
+        self,
+        error: str | SearchUnfinished,
+        claim: int | None = None,
+        advice: DeviceAdvice | None = None,
+        *,
+        everywhere: bool = False,
+        of_pool: bool = False,
     ) -> None:
         super().__init__(error)
         self.error = error
         self.claim = claim
         self.advice = advice
-        self.everywhere = everywhere
+        self.everywhere, self.of_pool = everywhere, of_pool
 
 
 class SelectionError(AllocationError):

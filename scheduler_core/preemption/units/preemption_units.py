@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Bools, Ints, Nodes
@@ -29,9 +30,9 @@ class Unit:
     owner: Name
     """The group with disruption mode ``all``, or the pod itself."""
     type: str
-    """Type for the order of importance: CompositePodGroup, PodGroup or Pod.  A single pod of a PodGroup counts as PodGroup."""
+    """Type for the order of importance: CompositePodGroup, PodGroup or Pod."""
     priority: int
-    """Priority of the root of its tree, as far as its parents exist; of the pod if it has no group."""
+    """Priority of the root of its tree, as far as its parents exist, or of its first pod, as in kube-scheduler; of a pod without a group."""
     pods: tuple[PodRecord, ...]
     """By key."""
 
@@ -74,6 +75,7 @@ class Units:
     The index of a pod is its position in ``pods``; units are numbered by their first pods.
 
     Attributes:
+        behavior: kube-scheduler that is mirrored.
         pods: pods with a node, by key.
         nodes: shape (pods,): their nodes.
         unit_of: shape (pods,): their units.
@@ -85,7 +87,15 @@ class Units:
 
     """
 
-    def __init__(self, pods: Iterable[PodRecord], groups: Iterable[Group], priorities: Mapping[tuple[str, str, str], int]) -> None:
+    def __init__(
+        self,
+        pods: Iterable[PodRecord],
+        groups: Iterable[Group],
+        priorities: Mapping[tuple[str, str, str], int],
+        behavior: SchedulerBehavior = KUBERNETES_1_37,
+    ) -> None:
+        """Form the units as kube-scheduler with *behavior* does; *priorities* are those of the groups, by kind, namespace and name."""
+        self.behavior = behavior
         self.pods = tuple(sorted((pod for pod in pods if pod.node >= 0), key=lambda pod: pod.key))
         self._groups: dict[tuple[str, str, str], Group] = {}
         for group in groups:
@@ -103,7 +113,7 @@ class Units:
     @classmethod
     def from_snapshot(cls, snapshot: ClusterSnapshot) -> Units:
         """Return the units of *snapshot*."""
-        return cls(snapshot.pods, snapshot.groups, snapshot.priorities)
+        return cls(snapshot.pods, snapshot.groups, snapshot.priorities, snapshot.behavior)
 
     def __len__(self) -> int:
         return len(self.priority)
@@ -170,7 +180,16 @@ class Units:
         """Shape (units,): position in the order of importance."""
         order, starts = self.by_unit
         earliest = np.minimum.reduceat(self.starts[order], starts) if len(self) else self.starts
-        return positions(self.priority, self.rank, self.size, earliest)
+        return positions(self.priority, self.rank, self.size, earliest, self._ties())
+
+    def _ties(self) -> Ints | None:
+        """Return what decides between units that are equal otherwise, shape (units,): the order of the uids of their first pods."""
+        if not self.behavior.breaks_ties_by_uid:
+            return None
+        order, starts = self.by_unit
+        uids = [self.pods[index].uid for index in order[starts].tolist()]
+        rank = {uid: place for place, uid in enumerate(sorted(set(uids)))}
+        return np.array([rank[uid] for uid in uids], dtype=np.int64)
 
     @functools.cached_property
     def _levels(self) -> Ints:
@@ -186,8 +205,10 @@ class Units:
             number = owned.setdefault(inherited.owner, len(priority)) if inherited.owner else len(priority)
             unit_of.append(number)
             if number == len(priority):
-                priority.append(pod.priority if inherited.priority is None else inherited.priority)
-                rank.append(RANKS[inherited.owner.kind if inherited.owner else "PodGroup" if pod.group else "Pod"])
+                own = inherited.priority is None or not self.behavior.ranks_by_root
+                priority.append(pod.priority if own else inherited.priority or 0)
+                member = "PodGroup" if pod.group and self.behavior.ranks_members_as_groups else "Pod"
+                rank.append(RANKS[inherited.owner.kind if inherited.owner else member])
         self._owners = {number: owner for owner, number in owned.items()}
         self.unit_of: Ints = np.array(unit_of, dtype=np.int64)
         self.priority: Ints = np.array(priority, dtype=np.int64)

@@ -1,7 +1,7 @@
 """Importance of preemption units: the more important unit is reprieved first.
 
-The order is that of kube-scheduler 1.37.1 (KEP-6012, Integration with workload-aware preemption): priority, then type, then size, then
-age.  kube-scheduler leaves further ties undefined; here the first name is more important.
+The order is that of kube-scheduler (KEP-6012, Integration with workload-aware preemption): priority, then type, then size, then age.
+kube-scheduler 1.37 leaves further ties undefined; here the first name is more important.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def instant(written: str) -> int:
     return max(-NOW, min((since.days * 86400 + since.seconds) * _SECOND + fraction, NOW - 1))
 
 
-def positions(priority: Ints, rank: Ints, size: Ints, start: Ints) -> Ints:
+def positions(priority: Ints, rank: Ints, size: Ints, start: Ints, ties: Ints | None = None) -> Ints:
     """Return the position of each unit in the order of importance; 0 is the most important.
 
     Args:
@@ -48,12 +48,13 @@ def positions(priority: Ints, rank: Ints, size: Ints, start: Ints) -> Ints:
         rank: shape (units,), values of RANKS.
         size: shape (units,): number of pods.
         start: shape (units,): earliest start of a pod, as ``instant``.
+        ties: shape (units,): of units that are equal otherwise, the one with the lower number is more important; None for no such order.
 
     Returns:
         Shape (units,), a permutation.  Of units that are equal otherwise, the first in the arrays is more important.
 
     """
-    order = np.lexsort((np.arange(len(priority)), start, -size, -rank, -priority))
+    order = np.lexsort((np.arange(len(priority)), *(() if ties is None else (ties,)), start, -size, -rank, -priority))
     result = np.empty(len(order), dtype=np.int64)
     result[order] = np.arange(len(order))
     return result

@@ -141,9 +141,9 @@ def reprieve(
         # Greedy can propose pods of a failed child together with those of a sibling.  They do not fit together, whatever is evicted.
         # kube-scheduler tests all of them for each unit, so it reprieves none.
         everyone = tuple(units.unit(number) for number in by_importance(potential.units.tolist(), units))
-        return ChosenUnits(everyone, sum(_violations(units, potential, budgets).values()))
+        return ChosenUnits(everyone, sum(budgets.violations_by_unit(units, potential).values()))
     tried = related | set(units.unit_of[potential.pods[np.isin(units.nodes[potential.pods], capacity.nodes)]].tolist())
-    violations = _violations(units, potential, budgets)
+    violations = budgets.violations_by_unit(units, potential)
     victims = []
     for number in sorted(by_importance(tried, units), key=lambda each: each not in violations):
         unit = units.unit(number)
@@ -154,11 +154,3 @@ def reprieve(
         victims.append(number)
     chosen = tuple(units.unit(number) for number in by_importance(victims, units))
     return ChosenUnits(chosen, sum(violations.get(number, 0) for number in victims))
-
-
-def _violations(units: Units, potential: PotentialVictims, budgets: DisruptionBudgets) -> dict[int, int]:
-    """Return the number of pods that would break a budget, by unit, if not zero.  Reprieved units are charged to budgets too."""
-    protected = budgets.protected_pods(units, potential)
-    order = by_importance(protected, units)
-    counts = budgets.violations(protected[number] for number in order)
-    return {number: count for number, count in zip(order, counts, strict=True) if count}

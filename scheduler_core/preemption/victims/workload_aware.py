@@ -1,8 +1,8 @@
-"""WorkloadAwarePreemption of kube-scheduler 1.37.1 (KEP-6012, Integration with workload-aware preemption; KEP-4671, Delayed Preemption).
+"""WorkloadAwarePreemption of kube-scheduler (KEP-6012, Integration with workload-aware preemption; KEP-4671, Delayed Preemption).
 
 All units with a lower priority are removed from the cluster, and the root is placed once.  Then units are reprieved while the proposed
 pods still fit on their nodes, units that would break a disruption budget first.  If the root does not fit, nothing is evicted.  The
-victims follow from one placement, so they are not always the fewest.
+victims follow from one placement, so they are not always the fewest.  From 1.38 on, that placement prefers cheap nodes (``node_ranks``).
 """
 
 from __future__ import annotations
@@ -66,12 +66,15 @@ def select_victims(
         being_evicted: keys of pods whose eviction has begun although the snapshot does not show it.
 
     """
-    if not root.preempts:
-        return Preemption(Status.UNSCHEDULABLE, PreemptionResult.NEVER)
+    never: Preemption[ProposalT] = Preemption(Status.UNSCHEDULABLE, PreemptionResult.NEVER)
+    if not root.preempts and not units.behavior.looks_for_victims_first:
+        return never
     potential = units.potential_victims(root.priority)
     nominated = {pod.key: pod.nominated for leaf in root.leaves() for pod in leaf.waiting if pod.nominated >= 0}
     if preemption_in_progress(nominated.values(), units, potential, being_evicted):
         return Preemption(Status.SUCCESS, PreemptionResult.ONGOING, nominations=nominated)
+    if not root.preempts:
+        return never
     if not len(potential.units):
         return Preemption(Status.UNRESOLVABLE, PreemptionResult.NO_VICTIMS)
     mark = ledger.mark()

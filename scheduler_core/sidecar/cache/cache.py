@@ -15,6 +15,7 @@ from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.groups import Group
 from kubeapi.problem import Problem
 from kubeapi.versions.served import hub_of
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.cluster.device_store import DeviceChange
 from scheduler_core.cluster.group_store import Key
@@ -63,13 +64,20 @@ class Cache:
 
     """
 
-    def __init__(self, membership: tuple[str, ...] = (), versions: Mapping[str, str] | None = None, reads: Reads = NOTHING) -> None:
+    def __init__(
+        self,
+        membership: tuple[str, ...] = (),
+        versions: Mapping[str, str] | None = None,
+        reads: Reads = NOTHING,
+        behavior: SchedulerBehavior = KUBERNETES_1_37,
+    ) -> None:
         """Create an empty cache.
 
         Args:
             membership: labels that name the PodGroup of a pod if its spec names none; the first label that the pod has is used.
             versions: apiVersion of the items of a list, by kind, if it is not the hub version of the kind.
             reads: purposes for which kinds are needed.
+            behavior: kube-scheduler that is mirrored.
 
         """
         self._api_versions = {**{kind: hub_of(kind).name for kind in KINDS}, **(versions or {})}
@@ -80,7 +88,7 @@ class Cache:
         self.group_cache = GroupCache()
         self._volumes = VolumeCache()
         self.devices = DeviceCache(self.group_cache.entries, SharedDeviceClaims(pods := PodCache()))
-        self.usage = NodeUsage(self.group_cache, self._volumes, pods, self.devices, reads.device_topology)
+        self.usage = NodeUsage(self.group_cache, self._volumes, pods, self.devices, reads.device_topology, behavior)
         self._reader = PodReader(membership, self.devices)
         self.reporter = ChangeReporter(self.usage, self.group_cache, self._volumes.selected)
         self.needed = NeededKinds(reads, self._volumes, self.group_cache, pods, self.reporter.kind)

@@ -11,6 +11,7 @@ import numpy as np
 
 from kubeapi.gather import Name
 from kubeapi.nodes import ContainerImage
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cluster.node_store import NodeChange, NodeStore
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.loading.read_nodes import NodeRead, images_among
@@ -36,8 +37,9 @@ class NodeCache(NodeStore):
 
     """
 
-    def __init__(self, attach: AttachLimits) -> None:
+    def __init__(self, attach: AttachLimits, behavior: SchedulerBehavior = KUBERNETES_1_37) -> None:
         super().__init__()
+        self._behavior = behavior
         self.attach = attach
         self.image_counts: Counter[str] = Counter()
         self.scored_resources: frozenset[str] = frozenset()
@@ -59,6 +61,7 @@ class NodeCache(NodeStore):
             device_resources=self.device_resources,
             scored=self.scored_resources,
             most=MAX_UNKNOWN_RESOURCES,
+            behavior=self._behavior,
         )
         return build_node_table(inputs)
 

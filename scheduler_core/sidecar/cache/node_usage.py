@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Container, Iterable, Iterator
 
 from kubeapi.meta import replaced
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cluster.node_store import NodeChange
 from scheduler_core.loading.pod_drafts import requested_rows
 from scheduler_core.loading.pod_forms import PodForm
@@ -47,9 +48,15 @@ class NodeUsage:
     """
 
     def __init__(
-        self, groups: GroupCache, volumes: VolumeCache, pods: PodCache, devices: DeviceCache, device_topology: Iterable[str] = ()
+        self,
+        groups: GroupCache,
+        volumes: VolumeCache,
+        pods: PodCache,
+        devices: DeviceCache,
+        device_topology: Iterable[str] = (),
+        behavior: SchedulerBehavior = KUBERNETES_1_37,
     ) -> None:
-        self.nodes, self.pods = NodeCache(volumes.attach), pods
+        self.nodes, self.pods = NodeCache(volumes.attach, behavior), pods
         self.affinity = PodAffinityCache()
         self.storage, self.devices = LiveStorage(volumes), LiveDevices(devices, self._is_running)
         self.levels = LiveLevels(self.devices, device_topology)

@@ -16,15 +16,16 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kubeapi.groups import INITIALLY_SCHEDULED, Group
 from kubeapi.meta import Condition as GroupCondition
-from kubeapi.versions.releases import FIRST_WITH_COMPOSITE_CONDITIONS, TODAY
+from scheduler_core.behavior.scheduler_behavior import BEHAVIORS, KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.pre_enqueue import GroupViolations, InvalidTree
 from scheduler_core.model.conditions import WAITING
 from scheduler_core.model.names import Name
-from scheduler_core.queueing import tree_violations
+from scheduler_core.queueing import tree_validation, tree_violations
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.settings import Settings
 from scheduler_core.sidecar.writes import Condition, RecordEvent, Ref, SetCondition, Write
+from scheduler_core.wording.kube_scheduler import attempt_words
 from scheduler_core.wording.pre_enqueue_words import INVALID, pre_enqueue_words
 from scheduler_core.wording.truncation import LONGEST, listed_within
 from validators.gates import Gates
@@ -34,10 +35,7 @@ VALID = "muster.dev/Valid"
 SETTLE_SECONDS = Settings.settle_seconds
 MAX_SETTLE_FACTOR = 5
 """An invalid tree that keeps changing is reported after this multiple of the settle time."""
-_INVALID = {"PodGroup": "Invalid", "CompositePodGroup": "Invalid"}
-_INVALID_LATER = {"PodGroup": "PodGroupError", "CompositePodGroup": "CompositePodGroupError"}
-"""Reasons from ``FIRST_WITH_COMPOSITE_CONDITIONS`` on."""
-_OUR_REASONS = frozenset({*_INVALID.values(), *_INVALID_LATER.values()})
+_OUR_REASONS = frozenset(behavior.invalid_reason(kind) for behavior in BEHAVIORS.values() for kind in INITIALLY_SCHEDULED)
 _NOT_PLACED = frozenset({"Unschedulable", "SchedulerError"})
 
 
@@ -61,10 +59,9 @@ class ValidityResult:
 class Validity:
     """Reconciler of the conditions of invalid trees."""
 
-    def __init__(self, gates: Gates, *, kubernetes: int = TODAY, settle: float = SETTLE_SECONDS) -> None:
-        self._gates, self._settle = gates, settle
-        self._reasons = _INVALID if kubernetes < FIRST_WITH_COMPOSITE_CONDITIONS else _INVALID_LATER
-        self._only_writer_for_composites = kubernetes < FIRST_WITH_COMPOSITE_CONDITIONS
+    def __init__(self, gates: Gates, *, behavior: SchedulerBehavior = KUBERNETES_1_37, settle: float = SETTLE_SECONDS) -> None:
+        """Validate as in a cluster with *gates* and a kube-scheduler with *behavior*."""
+        self._gates, self._settle, self._behavior = gates, settle, behavior
         self._invalid: dict[Name, _InvalidTree] = {}
         self._pending = PendingWrites()
 
@@ -84,7 +81,7 @@ class Validity:
                 if tree.name in self._invalid:
                     invalid_trees[tree.name] = self._invalid[tree.name]
                 continue
-            messages = _messages(tree, tree_violations.find_violations(tree, trees, self._gates))
+            messages = _messages(tree, tree_violations.find_violations(tree, trees, self._gates)) or self._refusal(tree, trees)
             if messages:
                 invalid = invalid_trees[tree.name] = self._update_tree(tree.name, messages, now)
                 due = self._due(invalid)
@@ -96,6 +93,15 @@ class Validity:
         if self._pending.next_retry is not None:
             times.append(self._pending.next_retry)
         return ValidityResult(tuple(writes), min(times, default=None))
+
+    def _refusal(self, tree: Tree, trees: Trees) -> dict[Name, str]:
+        """Return the message for each group of a tree that only kube-scheduler refuses, because of its groups; else nothing."""
+        if not self._behavior.validates_trees or tree.cyclic or tree.top.orphan:
+            return {}
+        refused = tree_validation.find_refusal(tree, trees)
+        if refused is None or refused.object.kind == "Pod":
+            return {}
+        return dict.fromkeys((name_of(node.group) for node in tree.nodes), INVALID + attempt_words(refused, self._behavior))
 
     def _update_tree(self, name: Name, messages: Mapping[Name, str], now: float) -> _InvalidTree:
         before = self._invalid.get(name)
@@ -127,12 +133,12 @@ class Validity:
         if message:
             wanted[VALID if not_ours else kind] = message
         if not not_ours:
-            yield from _change(ref, own, kind, self._reasons[group.kind], wanted[kind])
-        yield from _change(ref, ours, VALID, self._reasons[group.kind], wanted[VALID])
+            yield from _change(ref, own, kind, self._behavior.invalid_reason(group.kind), wanted[kind])
+        yield from _change(ref, ours, VALID, self._behavior.invalid_reason(group.kind), wanted[VALID])
 
     def _may_replace(self, group: Group, own: GroupCondition) -> bool:
         """Return whether *own* is a report that only we write: what a group waits for, or that a composite is unschedulable."""
-        ours = self._only_writer_for_composites and group.kind == "CompositePodGroup"
+        ours = not self._behavior.writes_composites and group.kind == "CompositePodGroup"
         return own.status != "True" and (own.reason == WAITING or (ours and own.reason in _NOT_PLACED))
 
 

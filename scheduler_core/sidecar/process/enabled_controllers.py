@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.diagnosis import fragmentation
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.queueing.trees import Tree, Trees, name_of
@@ -26,10 +27,10 @@ _PROTECTED = frozenset({*_GROUPS, "Pod"})
 Reconciled = tuple[tuple[Write, ...], float | None]
 
 
-def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: int) -> Iterator[Controller]:
-    """Return the controllers of *settings*; *minor* is the API server's minor version."""
+def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetrics, behavior: SchedulerBehavior) -> Iterator[Controller]:
+    """Return the controllers of *settings*; *behavior* is that of the cluster's kube-scheduler."""
     if Mode.VALIDATE in settings.modes:
-        yield Controller(_VALIDATED, MIN_INTERVAL_SECONDS, lambda: _validity(settings, cache, metrics, minor))
+        yield Controller(_VALIDATED, MIN_INTERVAL_SECONDS, lambda: _validity(settings, cache, metrics, behavior))
     if Mode.PROTECT in settings.modes:
         yield Controller(_PROTECTED, MIN_INTERVAL_SECONDS, lambda: _finalizers(cache))
     if Mode.PREEMPT in settings.modes:
@@ -37,8 +38,8 @@ def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetric
     yield Controller(frozenset({"Node", "Pod"}), FRAGMENTATION_SECONDS, lambda: _fragmentation(cache, metrics))
 
 
-def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: int) -> Reconcile:
-    validity = Validity(settings.gates, kubernetes=minor, settle=settings.settle_seconds)
+def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, behavior: SchedulerBehavior) -> Reconcile:
+    validity = Validity(settings.gates, behavior=behavior, settle=settings.settle_seconds)
 
     def postponed(tree: Tree) -> bool:
         names = (name_of(node.group) for node in tree.nodes)

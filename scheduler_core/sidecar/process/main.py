@@ -24,6 +24,7 @@ from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import minor_version
 from apiserver.election import Election
 from apiserver.lease import Lease
+from scheduler_core.behavior.scheduler_behavior import behavior_of
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
@@ -66,6 +67,7 @@ class Sidecar:
         # A new leader reads all kinds at once.
         configuration.connection_pool_maxsize = settings.writers + 12 + len(WATCHED)
         self._settings, self._log = settings, log
+        behavior = settings.kubernetes or behavior_of(minor)
         self._mailbox = Mailbox()
         api = Api(configuration, manager := field_manager(settings.scheduler_name))
         self._informers = Informers(
@@ -74,18 +76,18 @@ class Sidecar:
             lambda kind, reason: log("warning", "watch", {"kind": kind, "reason": reason}),
             silence=settings.silence_seconds,
         )
-        self._metrics = SidecarMetrics(settings.scheduler_name, settings.identity, places=settings.places)
+        self._metrics = SidecarMetrics(settings.scheduler_name, settings.identity, places=settings.places, behavior=behavior)
         self._lease = self._candidate(api)
         paths = Paths(self._informers.paths)
         self._permissions = self._permission_check(api, paths)
         self._dispatcher = self._new_dispatcher(api, paths)
         scheduling = options(settings)
-        cache = Cache(LABELS if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places))
+        cache = Cache(LABELS if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places), behavior=behavior)
         self._term_check = VersionCheck(cache, self._informers)
         members = MembersCheck(VersionCheck(cache, self._informers, MEMBERS))
         scheduling = dataclasses.replace(scheduling, is_current=members.is_current)
         self._scheduler = scheduler = Scheduler(cache, scheduling) if settings.places else None
-        controllers = ControllerRunner(tuple(enabled_controllers(settings, cache, self._metrics, minor)))
+        controllers = ControllerRunner(tuple(enabled_controllers(settings, cache, self._metrics, behavior)))
         self._left_over = self._search(api, manager, cache)
         # Other modes than place do not select nodes for claims, so they search for none.
         self.loop = Loop(

@@ -1,6 +1,6 @@
 """Prometheus metrics of the sidecar.
 
-Edge: prometheus_client.  Names, labels, label values and buckets are those of kube-scheduler 1.37 where it has them, with the prefix
+Edge: prometheus_client.  Names, labels, label values and buckets are those of the cluster's kube-scheduler where it has them, with the prefix
 ``muster_`` for ``scheduler_``.  ``placement_total`` is the name of ``generated_placements_total`` in KEP-5732.  Objects of the cluster
 cannot add time series, except those of the largest gangs, which are few and are replaced at each update.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import prometheus_client
 from prometheus_client.metrics import MetricWrapperBase
 
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
@@ -34,6 +35,9 @@ _SCHEDULED, _UNSCHEDULABLE, _PREEMPTING, _ERROR = "scheduled", "unschedulable", 
 _RESULTS = {Status.SUCCESS: _SCHEDULED, Status.UNSCHEDULABLE: _UNSCHEDULABLE, Status.UNRESOLVABLE: _UNSCHEDULABLE}
 """kube-scheduler's result of each status; any other status is an error."""
 _RESULT_LABELS = ("result", "profile")
+_KINDS = ("pod", "podgroup")
+_KINDS_APART = (*_KINDS, "compositepodgroup")
+"""kube-scheduler's kinds of entities, from 1.38 on with trees apart."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,9 +52,22 @@ class Described:
 class SidecarMetrics:
     """Metrics of one process."""
 
-    def __init__(self, profile: str = Settings.scheduler_name, identity: str = Settings.identity, *, places: bool = True) -> None:
-        """Create the metrics; *profile* is the scheduler name, as in kube-scheduler's label, *identity* the name of this replica."""
-        self._profile = profile
+    def __init__(
+        self,
+        profile: str = Settings.scheduler_name,
+        identity: str = Settings.identity,
+        *,
+        places: bool = True,
+        behavior: SchedulerBehavior = KUBERNETES_1_37,
+    ) -> None:
+        """Create the metrics, with the labels of a kube-scheduler with *behavior*.
+
+        *profile* is the scheduler name, as in kube-scheduler's label, *identity* the name of this replica.
+        """
+        self._profile, self._behavior = profile, behavior
+        self._kinds = _KINDS_APART if behavior.counts_composites_apart else _KINDS
+        self._of_group = ("entity",) if behavior.counts_composites_apart else ()
+        """Labels with the kind of a root, or of the group whose placements are evaluated."""
         self._replica = (profile if places else "", identity)
         self._counters = Counters()
         self.registry = prometheus_client.CollectorRegistry()
@@ -90,30 +107,31 @@ class SidecarMetrics:
         self.attempts = self._counter(
             "podgroup_schedule_attempts",
             "Number of attempts to schedule pod group, by the result. A tree of groups counts once.",
-            _RESULT_LABELS,
+            (*_RESULT_LABELS, *self._of_group),
         )
         self.attempt_seconds = self._histogram(
             "podgroup_scheduling_attempt_duration_seconds",
             "Pod group scheduling attempt latency in seconds, from the snapshot to the writes.",
-            _RESULT_LABELS,
+            (*_RESULT_LABELS, *self._of_group),
         )
         self.algorithm_seconds = self._histogram(
             "podgroup_scheduling_algorithm_duration_seconds",
             "Pod group scheduling algorithm latency in seconds: its share of the cycle.",
+            ("profile", *self._of_group) if self._of_group else (),
         )
 
     def _add_queue_metrics(self) -> None:
         self.queued = self._gauge(
             "queued_entities",
-            "Number of queued scheduling entities ('pod' or 'podgroup'; a tree of groups is one) by the queue type: 'active': ready to be "
+            f"Number of queued scheduling entities ({_listed(self._kinds)}; a tree of groups is one) by the queue type: 'active': ready to be "
             "attempted; 'backoff': waiting for the end of the backoff; 'unschedulable': the attempt failed, or victims are being evicted; "
             "'gated': waiting for members, a parent or the removal of scheduling gates.",
-            ("queue", "type"),
+            ("queue", self._behavior.entity_label),
         )
         self.under_way = self._gauge(
             "under_way_entities",
             "Entities with binds in flight ('binding'; in no queue) or with evictions in flight ('preempting'; also in 'unschedulable').",
-            ("work", "type"),
+            ("work", self._behavior.entity_label),
         )
 
     def _add_placement_metrics(self) -> None:
@@ -121,21 +139,22 @@ class SidecarMetrics:
             "placement", "Number of candidate placements of groups: generated_placements_total under its name in KEP-5732."
         )
         self.generated = self._counter(
-            "generated_placements", "Number of candidate placements generated when scheduling pod groups.", ("profile",)
+            "generated_placements", "Number of candidate placements generated when scheduling pod groups.", ("profile", *self._of_group)
         )
         self.evaluations = self._counter(
             "placement_evaluations",
             "Number of candidate placements evaluated when scheduling pod groups, by result ('feasible' or 'infeasible').",
-            _RESULT_LABELS,
+            (*_RESULT_LABELS, *self._of_group),
         )
         self.evaluation_seconds = self._histogram(
             "placement_evaluation_duration_seconds",
             "Latency in seconds of evaluating a single candidate placement when scheduling pod groups, by result: "
             "its share of the cycle, because placements are evaluated together.",
-            _RESULT_LABELS,
+            (*_RESULT_LABELS, *self._of_group),
         )
 
     def _add_preemption_metrics(self) -> None:
+        preemptor = ("preemptor",) if self._of_group else ()
         self.pod_victims = self._histogram(
             "preemption_victims",
             "Number of selected preemption victims for preemption initiated by a single pod, counted when evictions are sent.",
@@ -145,13 +164,14 @@ class SidecarMetrics:
         self.victims = self._histogram(
             "workload_preemption_victims",
             "Number of pod preemption victims caused by workload preemption, counted when evictions are sent.",
-            buckets=_GROUP_VICTIMS,
+            preemptor,
+            _GROUP_VICTIMS,
         )
         self.preemptions = self._counter(
             "workload_preemption_attempts",
             "Total preemption attempts initiated by workload (including pod groups) in the cluster till now, by the result: "
             "'Success': evictions are sent; 'Unschedulable': no victims help, or their eviction is refused.",
-            ("result",),
+            (*preemptor, "result"),
         )
 
     def _add_process_metrics(self) -> None:
@@ -189,16 +209,20 @@ class SidecarMetrics:
     def placements_evaluated(self, counters: Counters, seconds: float) -> None:
         """Record the placements evaluated up to now, and *seconds* for those since the last call."""
         generated = counters.generated - self._counters.generated
-        for result, count in (
-            ("feasible", counters.feasible - self._counters.feasible),
-            ("infeasible", counters.infeasible - self._counters.infeasible),
-        ):
-            if count:
-                self.evaluations.labels(result, self._profile).inc(count)
-                _observe(self.evaluation_seconds.labels(result, self._profile), seconds / generated, count)
+        for composite in (False, True):
+            numbers = _counted(counters, self._counters, composite=composite)
+            kind = self._kind("CompositePodGroup" if composite else "PodGroup")
+            for result, count in numbers.items():
+                if count:
+                    self.evaluations.labels(result, self._profile, *kind).inc(count)
+                    _observe(self.evaluation_seconds.labels(result, self._profile, *kind), seconds / generated, count)
+            self.generated.labels(self._profile, *kind).inc(sum(numbers.values()))
         self.placements.inc(generated)
-        self.generated.labels(self._profile).inc(generated)
         self._counters = dataclasses.replace(counters)
+
+    def _kind(self, kind: str) -> tuple[str, ...]:
+        """Return the values of the labels for a group of *kind*; none if groups have no such label."""
+        return (_label_of(kind, self._kinds),) if self._of_group else ()
 
     def fragmentation(self, fragments: Iterable[Fragment]) -> None:
         """Replace the sizes of the largest gangs."""
@@ -209,8 +233,12 @@ class SidecarMetrics:
     def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
         """Record that all *decisions* together took *seconds*."""
         for each in decisions:
-            histogram = self.pod_algorithm_seconds if _is_pod(each.root) else self.algorithm_seconds
+            histogram = self.pod_algorithm_seconds if _is_pod(each.root) else self._algorithm_of(each.root)
             histogram.observe(seconds / len(decisions))
+
+    def _algorithm_of(self, root: Name) -> prometheus_client.Histogram:
+        kind = self._kind(root.kind)
+        return self.algorithm_seconds.labels(self._profile, *kind) if kind else self.algorithm_seconds
 
     def attempted(self, decision: Decision, seconds: float, *, planned: bool = False) -> None:
         """Count an attempt that took *seconds*; *planned*: it has a preemption plan."""
@@ -227,25 +255,28 @@ class SidecarMetrics:
         # Nominations without victims use the capacity of earlier victims that still exist.
         if result == _UNSCHEDULABLE and (planned or (decision.nominations and not decision.victims)):
             result = _PREEMPTING
-        self.attempts.labels(result, self._profile).inc()
-        self.attempt_seconds.labels(result, self._profile).observe(seconds)
+        kind = self._kind(decision.root.kind)
+        self.attempts.labels(result, self._profile, *kind).inc()
+        self.attempt_seconds.labels(result, self._profile, *kind).observe(seconds)
 
     def preempted(self, root: Name, victims: int) -> None:
         """Count a preemption attempt for *root* with this number of victims; 0: it failed."""
         if _is_pod(root):
             self.pod_preemptions.inc()
         else:
-            self.preemptions.labels((Status.SUCCESS if victims else Status.UNSCHEDULABLE).value).inc()
+            self.preemptions.labels(*self._kind(root.kind), (Status.SUCCESS if victims else Status.UNSCHEDULABLE).value).inc()
         if victims:
-            (self.pod_victims if _is_pod(root) else self.victims).observe(victims)
+            kind = () if _is_pod(root) else self._kind(root.kind)
+            of_groups = self.victims.labels(*kind) if kind else self.victims
+            (self.pod_victims if _is_pod(root) else of_groups).observe(victims)
 
     def waiting(self, roots: Mapping[tuple[type[State], str], int]) -> None:
         """Set the number of roots in each queue, by state and kind of root."""
         for named, gauge in ((QUEUES, self.queued), (UNDER_WAY, self.under_way)):
-            sums = {(name, kind): 0 for name in named.values() for kind in ("pod", "podgroup")}
+            sums = {(name, kind): 0 for name in named.values() for kind in self._kinds}
             for (state, kind), count in roots.items():
                 if state in named:
-                    sums[named[state], "pod" if kind == "Pod" else "podgroup"] += count
+                    sums[named[state], _label_of(kind, self._kinds)] += count
             for labels, count in sums.items():
                 gauge.labels(*labels).set(count)
 
@@ -263,6 +294,26 @@ def _described(metric: MetricWrapperBase) -> Described:
     (family,) = metric.describe()
     suffix = "_total" if family.type == "counter" else ""
     return Described(f"{family.name}{suffix}", tuple(metric._labelnames), family.documentation)  # noqa: SLF001 - there is no public attribute
+
+
+def _label_of(kind: str, kinds: Sequence[str]) -> str:
+    """Return the one of *kinds* that a root or group of *kind* counts as."""
+    return label if (label := kind.lower()) in kinds else "podgroup"
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    return f"{', '.join(map(repr, kinds[:-1]))} or {kinds[-1]!r}"
+
+
+def _counted(counters: Counters, before: Counters, *, composite: bool) -> dict[str, int]:
+    """Return the placements by result that were evaluated since *before*: those of CompositePodGroups, or all others."""
+    feasible, infeasible = (now - then for now, then in zip(counters.of_composites, before.of_composites, strict=True))
+    if composite:
+        return {"feasible": feasible, "infeasible": infeasible}
+    return {
+        "feasible": counters.feasible - before.feasible - feasible,
+        "infeasible": counters.infeasible - before.infeasible - infeasible,
+    }
 
 
 def _is_pod(root: Name) -> bool:

@@ -116,6 +116,48 @@ def test_conditions_the_last_decision_and_remedies_are_joined(name: str) -> None
     assert lines[-1] == "0 of 1 root placed: 0 pods placed, 2 pending"
 
 
+def test_the_reason_that_a_pod_does_not_state_is_that_of_its_group(server: Server) -> None:
+    # kube-scheduler 1.38 writes the reason only to the group.
+    hidden = 'parent pod group "workers" is unschedulable'
+    server.answers[f"/api/v1/{TEAM}/pods/w0"] = conditioned(PODS[0], "PodScheduled", "Unschedulable", hidden)
+    lines = why("pod/w0", "--explain=off").stdout.splitlines()
+
+    assert lines[3].endswith(hidden)
+    assert lines[6] == f"  The reason is that of PodGroup team/workers: {MESSAGE}"
+    found = json.loads(why("pod/w0", "--explain=off", "--format=json").stdout)["reason"]
+    group = {"kind": "PodGroup", "namespace": "team", "name": "workers"}
+    assert found == {"object": group, "reason": "Unschedulable", "message": MESSAGE}
+
+
+def test_the_reason_of_a_group_can_be_that_of_the_root(server: Server) -> None:
+    hidden = 'ancestor composite pod group "train" is unschedulable'
+    workers = conditioned(in_team(leaf("workers", 2, parent="train")), "PodGroupInitiallyScheduled", "Unschedulable", hidden)
+    server.answers[f"{GROUP}/v1beta1/{TEAM}/podgroups/workers"] = workers
+
+    assert "  The reason is that of CompositePodGroup team/train: the tree" in why("workers", "--explain=off").stdout.splitlines()
+
+
+def test_a_condition_that_states_its_reason_is_not_referred_to(server: Server) -> None:
+    assert "The reason is that of" not in why("workers", "--explain=off").stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "decided"), [("37", (), "1.37"), ("38+", (), "1.38"), ("38", ("--kubernetes", "1.37"), "1.37")]
+)
+def test_the_version_is_that_of_the_server(server: Server, version: str, options: tuple[str, ...], decided: str) -> None:
+    server.answers["/version"] = {"major": "1", "minor": version}
+    arguments = ("workers", "--explain=off", "--strategy=greedy", "--format=json", *options)
+    (decision,) = json.loads(why(*arguments).stdout)["simulation"]["decisions"]
+    # Until 1.37 messages begin with a prefix.
+    starts = {each["message"].startswith("pod group is unschedulable") for each in _conditions(decision)}
+
+    assert starts == {decided == "1.37"}
+
+
+def _conditions(decision: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for group in decision["groups"] for each in group["conditions"]]
+
+
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full is Linux's")
 @pytest.mark.parametrize("format_name", ["text", "json"])
 def test_a_full_disk_is_one_line_and_exit_2(server: Server, format_name: str) -> None:
@@ -147,7 +189,7 @@ def test_a_simulation_has_causes_in_the_published_form(server: Server) -> None:
 
 def test_json(server: Server) -> None:
     answer = json.loads(why("workers", "--format=json").stdout)
-    assert list(answer) == ["version", "object", "verdict", "node", "conditions", "explain", "simulation", "problems"]
+    assert list(answer) == ["version", "object", "verdict", "node", "conditions", "reason", "explain", "simulation", "problems"]
     assert (answer["object"], answer["explain"], answer["node"]) == (
         {"kind": "PodGroup", "namespace": "team", "name": "workers"},
         DECISION,

@@ -107,7 +107,7 @@ def test_a_run_stops_at_the_first_pod_that_decides_it(minimum, scheduled, left, 
             want = judge(minimum, scheduled, remaining, composite=False)
         if number and want.hopeless:
             break
-    result = _feasibility_after(here, minimum, scheduled, left, failed)
+    result = _feasibility_after(here, minimum, scheduled, left, failed, failed)
 
     assert isinstance(want, Feasibility)
     assert (want.status, attempt_words(want)) == (result.status, attempt_words(result))

@@ -14,6 +14,7 @@ from scheduler_core.causes.attempts import PluginReason
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
+from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Restored, Unserved
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, Reads
@@ -133,13 +134,6 @@ class Informers:
         self.waits, self.failed = waits, failed
 
 
-@dataclasses.dataclass(frozen=True)
-class Looked:
-    generated: int = 0
-    feasible: int = 0
-    infeasible: int = 0
-
-
 class Turning:
     """A loop, its parts, and what it logged."""
 
@@ -150,7 +144,7 @@ class Turning:
             Scheduler(self.store, SchedulerOptions(scheduler_name="default-scheduler", settle_seconds=0.0)) if real else scheduler
         )
         if isinstance(self.scheduler, Planner):
-            self.scheduler.counters = Looked()
+            self.scheduler.counters = Counters()
         self.keeping = keeping or Keeping()
         self.publisher, self.inbox, self.telemetry = Publisher(), Mailbox(), SidecarMetrics()
         self.informers = Informers(*late)

@@ -19,6 +19,7 @@ from apiserver.election import Election
 from apiserver.lease import Lease
 from kubeapi.groups import INITIALLY_SCHEDULED
 from kubeapi.versions.served import resource
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.client.access_review import Permission
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
@@ -86,7 +87,7 @@ class Traced(World):
 
     def start(self) -> None:
         super().start()
-        self.controllers = [each.begin() for each in enabled_controllers(self.settings, self.store, SidecarMetrics(), 37)]
+        self.controllers = [each.begin() for each in enabled_controllers(self.settings, self.store, SidecarMetrics(), KUBERNETES_1_37)]
 
     def step(self) -> bool:
         for reconcile in self.controllers:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.needed_kinds import Reads
 from scheduler_core.sidecar.controllers.runner import MAX_DELAY_SECONDS, MIN_INTERVAL_SECONDS, PAUSE_FACTOR, ControllerRunner
@@ -36,7 +37,7 @@ def keeping(*objects, modes=frozenset(Mode), clock=None):
     for kind in KINDS:
         store.replace(kind, [raw(each) for each in objects if each["kind"] == kind])
     telemetry = SidecarMetrics()
-    controllers = enabled_controllers(Settings(modes=modes), store, telemetry, 37)
+    controllers = enabled_controllers(Settings(modes=modes), store, telemetry, KUBERNETES_1_37)
     return store, ControllerRunner(tuple(controllers), clock or Clock()), telemetry
 
 
@@ -74,7 +75,9 @@ def test_each_mode_writes_its_own(modes, want):
 @pytest.mark.parametrize("kind", ["Workload", "PriorityClass"])
 def test_trees_are_validated_only_while_the_kinds_are_listed_that_decide(kind):
     store = Cache(reads=Reads(validates=True))
-    found = ControllerRunner(tuple(enabled_controllers(Settings(modes=frozenset({Mode.VALIDATE})), store, SidecarMetrics(), 37)), Clock())
+    found = ControllerRunner(
+        tuple(enabled_controllers(Settings(modes=frozenset({Mode.VALIDATE})), store, SidecarMetrics(), KUBERNETES_1_37)), Clock()
+    )
     for each in KINDS:
         if each != kind:
             store.replace(each, [raw(group) for group in circle() if group["kind"] == each])

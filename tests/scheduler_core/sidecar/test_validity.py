@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_38, behavior_of
 from scheduler_core.cluster.load import load
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.controllers.pending_writes import RETRY_SECONDS
@@ -67,7 +68,7 @@ def test_every_group_of_an_invalid_tree_is_reported():
 
 
 def test_a_server_of_138_has_reasons_of_its_own():
-    found = conditions(judged(circle(), Validity(Gates(), kubernetes=38)))
+    found = conditions(judged(circle(), Validity(Gates(), behavior=KUBERNETES_1_38)))
 
     assert "PodGroupError" == found["leaf", "PodGroupInitiallyScheduled"].reason
     assert "CompositePodGroupError" == found["a", "CompositePodGroupInitiallyScheduled"].reason
@@ -225,7 +226,7 @@ def not_placed(status="False", reason="Unschedulable"):
     ],
 )
 def test_that_a_composite_could_not_be_placed_gives_way_to_why_it_is_not_tried(standing, kubernetes, told_in):
-    found = conditions(judged(circle(a=[standing]), Validity(Gates(), kubernetes=kubernetes)))
+    found = conditions(judged(circle(a=[standing]), Validity(Gates(), behavior=behavior_of(kubernetes))))
 
     assert {told_in} == {kind for name, kind in found if name == "a"}
 
@@ -238,7 +239,7 @@ def test_that_a_valid_composite_could_not_be_placed_is_left_alone():
 def test_a_report_of_what_a_group_waits_for_gives_way_to_the_error_of_its_tree(name):
     kind = "PodGroupInitiallyScheduled" if name == "leaf" else "CompositePodGroupInitiallyScheduled"
     waiting = condition(kind, "False", "Waiting", "1 of 2 pods")
-    found = conditions(judged(circle(**{name: [waiting]}), Validity(Gates(), kubernetes=38)))
+    found = conditions(judged(circle(**{name: [waiting]}), Validity(Gates(), behavior=KUBERNETES_1_38)))
 
     assert {(name, kind)} == {each for each in found if each[0] == name}
 
