@@ -12,5 +12,6 @@ control_plane  version, feature gates and served APIs of kube-apiserver and kube
 latencies      99th percentile of the duration of reviews, from metrics
 leaves         certificates of replicas and Secrets, and the CAs on which the trust in them depends
 rights         permissions that the components need, and those that roles grant
+upgrade        answers of a newer version of Kubernetes about the stored objects of a cluster
 checks         the checks, one file each
 """

@@ -10,7 +10,7 @@ from muster.doctor.control_plane import observed_api_server
 from muster.doctor.world import Item, World
 from validators.field import FieldError
 from validators.gates import NEEDS, Gates
-from validators.migrate.stored_objects import StoredObjects
+from validators.migrate.stored_objects import ObjectsToUpgrade
 from validators.rules.base import Operation
 
 KINDS = ("Workload", "CompositePodGroup", "PodGroup", "Job", "CronJob")
@@ -67,11 +67,11 @@ def _refused(world: World, errors_of: Callable[[Item], Errors]) -> Iterator[Refu
                 yield Refusal(item, errors)
 
 
-def _stored(world: World) -> StoredObjects:
+def _stored(world: World) -> ObjectsToUpgrade:
     server = observed_api_server(world)
     known = server.gates if server is not None else None
     off = frozenset(name for name in NEEDS if known is not None and not known.get(name, False))
-    return StoredObjects((each.content for kind in KINDS for each in world.of_kind(kind)), world.upgrade_to, Gates(off))
+    return ObjectsToUpgrade((each.content for kind in KINDS for each in world.of_kind(kind)), world.upgrade_to, Gates(off))
 
 
 def _present(world: World) -> int:

@@ -296,10 +296,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "muster.commands": (
         frozenset({"device_selectors", "known_objects", "options", "page_origin", "pod_creation", "progress", "scheduler_config"}),
         frozenset({"certs", "compile", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
-        frozenset({"migrate", "sidecar", "simulate"}),
+        frozenset({"sidecar", "simulate"}),
         frozenset({"snapshot"}),
         frozenset({"live_input", "why"}),
-        frozenset({"doctor", "fit", "lint", "topology"}),
+        frozenset({"doctor", "fit", "lint", "migrate", "topology"}),
         frozenset({"demo", "lsp", "tree"}),
     ),
 }

@@ -19,7 +19,12 @@ Json = dict[str, Any]
 CASES: list[Json] = json.loads((Path(__file__).parent.parent / "cases" / "placement-1.38.json").read_text(encoding="utf-8"))
 INVALID = frozenset(
     {
-        *("hierarchy-depth-5", "hierarchy-depth-5-topology-at-root", "validate-pod-priority-differs", "validate-child-group-priority-differs"),
+        *(
+            "hierarchy-depth-5",
+            "hierarchy-depth-5-topology-at-root",
+            "validate-pod-priority-differs",
+            "validate-child-group-priority-differs",
+        ),
         *("k138-all-parent-single-child", "k138-other-workload", "k138-composite-at-level-4", "k138-scheduler-names-of-two-groups"),
     }
 )

@@ -11,6 +11,8 @@ group_names     names of created PodGroups: valid, and always the same for the s
 insert          insertion of new objects after their Workload, in the language and layout of the surrounding text
 object_changes  one object of a migration, with its changes and losses
 outcome         results of a migration
+recreate        objects that a newer version refuses to update, and the steps that replace them before the upgrade
 report          report of a migration, as text and as JSON (version 1; keys are added, never changed or removed)
+stored_objects  stored objects of a cluster, and what a newer version of Kubernetes answers about them
 text_edits      text of one chunk of a file, with its lines and comments, and edits by offset
 """

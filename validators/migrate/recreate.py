@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from validators.field import FieldError
-from validators.migrate.stored_objects import Content, Name, StoredObjects, name_of, references_of, section
+from validators.migrate.stored_objects import Content, Name, ObjectsToUpgrade, name_of, references_of, section
 from validators.rules.base import Operation
 
 KINDS = ("Workload", "CompositePodGroup", "PodGroup")
@@ -72,7 +72,7 @@ def recreations(objects: Iterable[Content], minor: int) -> list[Recreation]:
     *objects* are stored objects of KINDS.  An object is stuck if the newer version refuses an update that changes nothing, or if its
     scheduler places no group of the tree.
     """
-    stored = StoredObjects(objects, minor)
+    stored = ObjectsToUpgrade(objects, minor)
     stuck = {name: errors for name, each in stored.objects.items() if (errors := stored.stuck_errors(each))}
     trees: dict[tuple[str, str], list[Name]] = {}
     for name in sorted(stuck, key=lambda name: (KINDS.index(name[0]), name)):
@@ -80,13 +80,13 @@ def recreations(objects: Iterable[Content], minor: int) -> list[Recreation]:
     return [_recreation(stored, {name: stuck[name] for name in trees[key]}) for key in sorted(trees)]
 
 
-def _recreation(stored: StoredObjects, stuck: Mapping[Name, tuple[FieldError, ...]]) -> Recreation:
+def _recreation(stored: ObjectsToUpgrade, stuck: Mapping[Name, tuple[FieldError, ...]]) -> Recreation:
     errors = tuple((stored.objects[name], each) for name, each in stuck.items())
     mended: dict[Name, Content] = {}
     for name in stuck:
         parent = stored.parent(stored.objects[name])
         mended[name] = _mended(stored.objects[name], parent and mended.get(name_of(parent), parent))
-    after = StoredObjects([*(stored.objects | mended).values()], stored.minor)
+    after = ObjectsToUpgrade([*(stored.objects | mended).values()], stored.minor)
     if unmended := tuple(
         (each, left) for each in mended.values() if (left := (*after.errors(each, Operation.CREATE), *after.tree_errors(each)))
     ):
@@ -94,7 +94,7 @@ def _recreation(stored: StoredObjects, stuck: Mapping[Name, tuple[FieldError, ..
     return Recreation(errors, tuple(_steps(stored, mended)), waiting=tuple(_waiting(stored, mended)))
 
 
-def _steps(stored: StoredObjects, mended: Mapping[Name, Content]) -> Iterator[Step]:
+def _steps(stored: ObjectsToUpgrade, mended: Mapping[Name, Content]) -> Iterator[Step]:
     for name in reversed([*mended]):
         before = stored.objects[name]
         if section(before, "metadata").get("finalizers"):
@@ -108,7 +108,7 @@ def _steps(stored: StoredObjects, mended: Mapping[Name, Content]) -> Iterator[St
                 yield Step(Action.SET_OWNER, content, owner)
 
 
-def _waiting(stored: StoredObjects, mended: Container[Name]) -> Iterator[Content]:
+def _waiting(stored: ObjectsToUpgrade, mended: Container[Name]) -> Iterator[Content]:
     for name, content in stored.objects.items():
         above: Content | None = content
         while above is not None and name_of(above) not in mended:

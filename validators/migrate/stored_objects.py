@@ -18,7 +18,7 @@ Name = tuple[str, str, str]
 """Kind, namespace and name."""
 
 
-class StoredObjects:
+class ObjectsToUpgrade:
     """Stored objects, with the newer version's answers about them."""
 
     def __init__(self, objects: Iterable[Content], minor: int, gates: Gates | None = None) -> None:

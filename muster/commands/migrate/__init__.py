@@ -3,4 +3,5 @@
 command   options and exit status
 output    files in place, one stream, or a diff
 line_diff differences of two texts, in time in proportion to their length
+upgrade_steps  steps before an upgrade of a cluster, as a shell script and as JSON
 """

@@ -124,11 +124,10 @@ class UpgradeSteps:
     def _set_owner(self, step: Step, namespace: str, target: Sequence[str]) -> str:
         kind, _, owner = name_of(step.owner or {})
         resource = served.resource(kind)
-        before = _reference(step.content, kind, owner)
+        before = {key: value for key, value in _reference(step.content, kind, owner).items() if key != "uid"}
         uid = self._kubectl(namespace, "get", f"{resource.resource}.{resource.group}", owner, "--output=jsonpath={.metadata.uid}")
-        references = {"metadata": {"ownerReferences": [{**before, "uid": "UID"}]}}
-        head, tail = json.dumps(references).split("UID")
         # The uid is known only once the owner was created: the shell puts it in.
+        head, tail = f'{{"metadata": {{"ownerReferences": [{json.dumps(before)[:-1]}, "uid": "', '"}]}}'
         return f'{self._kubectl(namespace, "patch", *target)} --patch={shlex.quote(head)}"$({uid})"{shlex.quote(tail)}'
 
     def _kubectl(self, namespace: str, *words: str) -> str:

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from validators.migrate.recreate import Action, recreations
-from validators.migrate.stored_objects import StoredObjects, name_of
+from validators.migrate.stored_objects import ObjectsToUpgrade, name_of
 from validators.rules.base import Operation
 
 NEWER = 38
@@ -97,8 +97,8 @@ def test_whatever_is_created_is_legal_in_both_versions(parent, mode, child, chil
     for found in recreations([old], NEWER):
         assert found.steps
         (created,) = (step.content for step in found.steps if step.action is Action.CREATE)
-        assert () == StoredObjects([created], NEWER).errors(created, Operation.CREATE)
-        assert () == StoredObjects([created], NEWER).errors(created, Operation.CREATE, NEWER - 1)
+        assert () == ObjectsToUpgrade([created], NEWER).errors(created, Operation.CREATE)
+        assert () == ObjectsToUpgrade([created], NEWER).errors(created, Operation.CREATE, NEWER - 1)
         assert [] == recreations([created], NEWER)
 
 
