@@ -5,7 +5,7 @@ A test passes what it is about; everything else has a plain default.  Modules wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Manifest = dict[str, Any]
@@ -128,3 +128,28 @@ def group(
     if parent or kind == "CompositePodGroup":
         content["workloadRef"] = {"workloadName": "w", "templateName": name}
     return manifest(f"{SCHEDULING}/{version}", kind, name, {**content, **spec}, **(metadata or {}))
+
+
+def disruption_budget(name: str, app: str = "", allowed: int = 0, **status: Any) -> Manifest:
+    """Return a PodDisruptionBudget for the pods with the label *app*, or for all pods, that allows *allowed* disruptions."""
+    selector = {"matchLabels": {"app": app}} if app else {}
+    return manifest("policy/v1", "PodDisruptionBudget", name, {"selector": selector}) | {
+        "status": {"disruptionsAllowed": allowed, **status}
+    }
+
+
+def volume_claim(name: str, size: str, storage_class: str, *, metadata: Mapping[str, Any] | None = None, **spec: Any) -> Manifest:
+    """Return a PersistentVolumeClaim of *size* and a storage class; *metadata* and *spec* are further fields."""
+    content = {"storageClassName": storage_class, "resources": {"requests": {"storage": size}}, "accessModes": ["ReadWriteOnce"]}
+    return manifest("v1", "PersistentVolumeClaim", name, {**content, **spec}, **(metadata or {}))
+
+
+def persistent_volume(
+    name: str, size: str, storage_class: str, *, nodes: Sequence[str] = (), metadata: Mapping[str, Any] | None = None, **spec: Any
+) -> Manifest:
+    """Return a PersistentVolume of *size* and a storage class, on *nodes* only if there are any; the rest are further fields."""
+    content: Manifest = {"storageClassName": storage_class, "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"]}
+    if nodes:
+        term = {"matchExpressions": [{"key": HOST, "operator": "In", "values": [*nodes]}]}
+        content["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    return manifest("v1", "PersistentVolume", name, {**content, **spec}, namespace="", **(metadata or {}))

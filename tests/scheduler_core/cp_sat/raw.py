@@ -128,14 +128,7 @@ def fillers(machines: Iterable[Machine], resources: list[str], priority: int, ch
 
 def budget(app: str, allowed: int) -> dict[str, Any]:
     """Return a disruption budget for the fillers of *app*."""
-    selector = {"selector": {"matchLabels": {"app": app}}}
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": _meta(f"budget-{app}", 0),
-        "spec": selector,
-        "status": {"disruptionsAllowed": allowed},
-    }
+    return builders.disruption_budget(f"budget-{app}", app, allowed) | {"metadata": _meta(f"budget-{app}", 0)}
 
 
 def _pieces(rest: Amounts, count: int) -> Iterator[Amounts]:

@@ -19,25 +19,19 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing import scheduling_queue
 from scheduler_core.wording.decision_words import cause_words
+from tests import builders
+from tests.scheduler_core.builders import taint
 
 Object = dict[str, Any]
 GPU = "nvidia.com/gpu"
 RACK = "topology.example/rack"
 HOST = "kubernetes.io/hostname"
-GROUP = {"apiVersion": "scheduling.k8s.io/v1alpha3"}
 
 
 def node(name: str, cpu: str = "4", *, rack: str = "", taints: tuple[str, ...] = (), cordoned: bool = False, **capacity: str) -> Object:
     """Return a node; *taints* as kubectl writes them, all other keywords are labels or resources."""
-    labels = {HOST: name, **({RACK: rack} if rack else {})}
-    spec: Object = {"unschedulable": cordoned, "taints": [taint(each) for each in taints]}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": labels},
-        "spec": spec,
-        "status": {"allocatable": {"cpu": cpu, "memory": "16Gi", "pods": "110", **capacity}},
-    }
+    labels, marks = {RACK: rack} if rack else {}, [taint(each) for each in taints]
+    return builders.node(name, cpu, resources=capacity, labels=labels, unschedulable=cordoned, taints=marks)
 
 
 def labelled(made: Object, **labels: str) -> Object:
@@ -45,22 +39,11 @@ def labelled(made: Object, **labels: str) -> Object:
     return made
 
 
-def taint(text: str) -> Object:
-    pair, _, effect = text.partition(":")
-    key, _, value = pair.partition("=")
-    return {"key": key, "value": value, "effect": effect}
-
-
 def pod(name: str, group: str = "", cpu: str = "1", *, on: str = "", requests: Object | None = None, **spec: Any) -> Object:
     """Return a pending pod, or with *on* a running one; its number in the group is its age."""
-    container = {"name": "main", "resources": {"requests": {"cpu": cpu, **(requests or {})}}, "ports": spec.pop("ports", [])}
-    spec |= {"containers": [container]}
-    if group:
-        spec["schedulingGroup"] = {"podGroupName": group}
-    if on:
-        spec["nodeName"] = on
-    metadata = {"name": name, "namespace": "default", "labels": {"app": group}, "creationTimestamp": "2026-09-01T00:00:00Z"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running" if on else "Pending"}}
+    metadata = {"labels": {"app": group}, "creationTimestamp": "2026-09-01T00:00:00Z"}
+    container = {"ports": spec.pop("ports", [])}
+    return builders.pod(name, group, cpu, on=on, resources=requests, container=container, metadata=metadata, **spec)
 
 
 def pods(group: str, count: int, cpu: str = "1", **spec: Any) -> list[Object]:
@@ -69,18 +52,8 @@ def pods(group: str, count: int, cpu: str = "1", **spec: Any) -> list[Object]:
 
 def group(name: str, gang: int = 0, *, key: str = "", parent: str = "", kind: str = "PodGroup", age: int = 0) -> Object:
     """Return a PodGroup or a CompositePodGroup, basic if *gang* is 0."""
-    policy: Object = {"gang": {"minCount" if kind == "PodGroup" else "minGroupCount": gang}} if gang else {"basic": {}}
-    spec: Object = {"schedulingPolicy": policy, "workloadRef": {"workloadName": "w", "templateName": name}}
-    if key:
-        spec["schedulingConstraints"] = {"topology": [{"key": key}]}
-    if parent:
-        spec["parentCompositePodGroupName"] = parent
-    return {
-        **GROUP,
-        "kind": kind,
-        "metadata": {"name": name, "namespace": "default", "creationTimestamp": f"2026-09-01T00:00:{age:02}Z"},
-        "spec": spec,
-    }
+    metadata, workload = {"creationTimestamp": f"2026-09-01T00:00:{age:02}Z"}, {"workloadName": "w", "templateName": name}
+    return builders.group(kind, name, gang, key, parent, metadata=metadata, workloadRef=workload)
 
 
 def composite(name: str, gang: int = 0, *, key: str = "", parent: str = "", age: int = 0) -> Object:

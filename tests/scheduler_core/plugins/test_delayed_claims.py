@@ -15,6 +15,7 @@ from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.status import Status
+from tests import builders
 from tests.scheduler_core.builders import Json, composite, decided, leaf, message_of, node, placed, pod, reasons_of
 
 CONFLICT = "node(s) didn't find available persistent volumes to bind"
@@ -24,18 +25,13 @@ NODES = [node("n1", zone="a"), node("n2", zone="b"), node("n3")]
 
 
 def claim(name: str = "c", size: str = "5Gi", storage_class: str = "local", annotations: Json | None = None, **spec: Any) -> Json:
-    metadata = {"name": name, "namespace": "default", "annotations": annotations or {}}
-    whole = {"storageClassName": storage_class, "resources": {"requests": {"storage": size}}, "accessModes": ["ReadWriteOnce"], **spec}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": whole}
+    return builders.volume_claim(name, size, storage_class, metadata={"annotations": annotations or {}}, **spec)
 
 
 def volume(name: str, where: str = "", size: str = "10Gi", labels: Json | None = None, phase: str = "", **spec: Any) -> Json:
-    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [where]}
-    affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}} if where else {}
-    whole = {"storageClassName": "local", "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], **affinity, **spec}
-    metadata = {"name": name, "labels": labels or {}, **({"deletionTimestamp": "2026-08-01T00:00:00Z"} if phase == "deleting" else {})}
-    status = {"phase": phase} if phase not in ("", "deleting") else {}
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": whole, "status": status}
+    metadata = {"labels": labels or {}, **({"deletionTimestamp": "2026-08-01T00:00:00Z"} if phase == "deleting" else {})}
+    made = builders.persistent_volume(name, size, "local", nodes=[where] if where else [], metadata=metadata, **spec)
+    return made | {"status": {"phase": phase} if phase not in ("", "deleting") else {}}
 
 
 def storage_class(name: str = "local", provisioner: str = "kubernetes.io/no-provisioner", *zones: str) -> Json:

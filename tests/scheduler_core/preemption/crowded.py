@@ -6,52 +6,35 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests import builders
 from tests.scheduler_core.oracle.model import Objects
 
 PRIORITY = 100
 """Priority of the pending tree."""
+FIRST = "2026-08-01T00:00:00Z"
 
 
 def node(name: str, cpu: int, **labels: str) -> dict[str, Any]:
-    allocatable = {"cpu": str(cpu), "memory": "64Gi", "pods": "110"}
-    return {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "labels": labels}, "status": {"allocatable": allocatable}}
+    return builders.node(name, cpu, "64Gi", labels=labels)
 
 
 def pod(name: str, cpu: int = 1, of: str = "", *, on: str = "", priority: int = PRIORITY, second: int = 0, **more: Any) -> dict[str, Any]:
-    requests = {"cpu": str(cpu), **({"memory": more["memory"]} if more.get("memory") else {})}
-    spec: dict[str, Any] = {"containers": [{"name": "c", "resources": {"requests": requests}}], "priority": priority}
-    spec |= {"schedulingGroup": {"podGroupName": of}} if of else {}
-    spec |= {"nodeName": on} if on else {}
-    metadata = {"name": name, "namespace": "default", "uid": name, "creationTimestamp": "2026-08-01T00:00:00Z"}
-    metadata |= {"labels": {"app": more["app"]}} if more.get("app") else {}
-    status = {"phase": "Running", "startTime": f"2026-08-01T00:00:{second:02}Z"} if on else {"phase": "Pending"}
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status}
+    metadata = {"uid": name, "creationTimestamp": FIRST, **({"labels": {"app": more["app"]}} if more.get("app") else {})}
+    status = {"startTime": f"2026-08-01T00:00:{second:02}Z"} if on else {}
+    return builders.pod(name, of, cpu, more.get("memory", ""), on=on, metadata=metadata, status=status, priority=priority)
 
 
 def group(
     name: str, minimum: int, *, key: str = "", parent: str = "", everything: bool = False, priority: int = PRIORITY
 ) -> dict[str, Any]:
     """Return a gang; *minimum* counts children if the name begins with ``tree``."""
-    composite = name.startswith("tree")
-    spec: dict[str, Any] = {"schedulingPolicy": {"gang": {"minGroupCount" if composite else "minCount": minimum}}, "priority": priority}
-    spec |= {"disruptionMode": {"all" if everything else "single": {}}, "workloadRef": {"workloadName": "w", "templateName": "t"}}
-    spec |= {"schedulingConstraints": {"topology": [{"key": key}]}} if key else {}
-    spec |= {"parentCompositePodGroupName": parent} if parent else {}
-    metadata = {"name": name, "namespace": "default", "creationTimestamp": "2026-08-01T00:00:00Z"}
-    kind = "CompositePodGroup" if composite else "PodGroup"
-    return {"kind": kind, "apiVersion": "scheduling.k8s.io/v1alpha3", "metadata": metadata, "spec": spec}
+    kind = "CompositePodGroup" if name.startswith("tree") else "PodGroup"
+    spec = {"disruptionMode": {"all" if everything else "single": {}}, "workloadRef": {"workloadName": "w", "templateName": "t"}}
+    return builders.group(kind, name, minimum, key, parent, metadata={"creationTimestamp": FIRST}, priority=priority, **spec)
 
 
 def budget(name: str, app: str, allowed: int) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": "default"}
-    status = {"disruptionsAllowed": allowed}
-    return {
-        "kind": "PodDisruptionBudget",
-        "apiVersion": "policy/v1",
-        "metadata": metadata,
-        "spec": {"selector": {"matchLabels": {"app": app}}},
-        "status": status,
-    }
+    return builders.disruption_budget(name, app, allowed)
 
 
 @st.composite

@@ -10,6 +10,7 @@ import pytest
 from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.cluster_changes import ClusterChanges
+from tests import builders
 from tests.scheduler_core.builders import composite, leaf, node, pod
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import Server
@@ -46,9 +47,8 @@ def priority_class(value):
 
 
 def budget(allowed, **more):
-    metadata = {"name": "b", "namespace": "default", **more}
-    status = {"disruptionsAllowed": allowed}
-    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": {"selector": {}}, "status": status}
+    made = builders.disruption_budget("b", allowed=allowed)
+    return made | {"metadata": made["metadata"] | more}
 
 
 def workload(minimum):

@@ -20,6 +20,7 @@ from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption
 from scheduler_core.sidecar.writes import Evict, EvictionMethod, RecordEvent, SetCondition, WriteOutcome
 from scheduler_core.wording.changes import remedy_text
 from scheduler_core.wording.decision_words import causes_words
+from tests import builders
 from tests.scheduler_core.builders import Json, conditions_of, message_of, pod, reasons_of
 from tests.scheduler_core.sidecar.test_scheduler import Crowded, G, of
 
@@ -27,13 +28,7 @@ RETRY = "retried when a PodDisruptionBudget changes, at the latest after 300 s"
 
 
 def budget(allowed: int, name: str = "keep", app: str = "low", **status: Any) -> Json:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"selector": {"matchLabels": {"app": app}}},
-        "status": {"disruptionsAllowed": allowed, **status},
-    }
+    return builders.disruption_budget(name, app, allowed, **status)
 
 
 def low(count: int = 4, **labels: str) -> list[Json]:

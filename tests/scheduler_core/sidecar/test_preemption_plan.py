@@ -12,6 +12,7 @@ from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import Evict, EvictionMethod, Nominate, RecordEvent, Ref, SetCondition
+from tests import builders
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods
 from tests.scheduler_core.sidecar.histories import Json, Watched
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, G, of, said, told
@@ -117,15 +118,7 @@ def test_evictions_are_sorted_by_name_and_name_the_preemptor_and_the_reason(by):
 
 
 def budget(allowed: int) -> Json:
-    spec = {"selector": {"matchLabels": {"app": "a"}}}
-    metadata = {"name": "b", "namespace": "default"}
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": metadata,
-        "spec": spec,
-        "status": {"disruptionsAllowed": allowed},
-    }
+    return builders.disruption_budget("b", "a", allowed)
 
 
 def priority_class(value: int) -> Json:

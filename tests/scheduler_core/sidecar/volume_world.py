@@ -7,6 +7,7 @@ from typing import Any
 
 from scheduler_core.sidecar.client.requests import SELECTED_NODE, field_manager
 from scheduler_core.sidecar.writes import ClearSelectedNode, ReserveVolume, SelectNode, Write, WriteOutcome
+from tests import builders
 from tests.scheduler_core.sidecar.histories import Json
 from tests.scheduler_core.sidecar.world import World
 
@@ -32,21 +33,11 @@ def storage_classes() -> list[Json]:
 
 
 def claim(name: str, storage: str, size: str = "1Gi") -> Json:
-    spec = {"storageClassName": storage, "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "v1", "kind": CLAIM, "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
+    return builders.volume_claim(name, size, storage) | {"status": {"phase": "Pending"}}
 
 
 def volume(name: str, storage: str, node: str, size: str = "1Gi") -> Json:
-    terms = [{"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [node]}]}]
-    spec = {
-        "storageClassName": storage,
-        "accessModes": ["ReadWriteOnce"],
-        "capacity": {"storage": size},
-        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
-        "local": {"path": "/"},
-    }
-    return {"apiVersion": "v1", "kind": VOLUME, "metadata": {"name": name}, "spec": spec, "status": {"phase": "Available"}}
+    return builders.persistent_volume(name, size, storage, nodes=[node], local={"path": "/"}) | {"status": {"phase": "Available"}}
 
 
 def with_claims(pods: list[Json], storage: str) -> list[Json]:

@@ -12,6 +12,7 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.remedies.remedies import advise
+from scheduler_core.wording.changes import remedy_text
 from tests import builders
 
 ZONE, RACK = "zone", "rack"
@@ -67,3 +68,12 @@ def not_placed(objects: Objects, options: CycleOptions = COMPLETE) -> list[Decis
 def remedies(objects: Objects, snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, **more: int) -> tuple[Remedy, ...]:
     """Return only the remedies; see ``advise``."""
     return advise(objects, snapshot, decision, options, **more).remedies
+
+
+def helped(objects, options=COMPLETE):
+    """Return the remedies of the only root that is not placed; each is applied and verified."""
+    (decision,) = not_placed(objects, options)
+    result = remedies(objects, load(objects), decision, options)
+    for each in result:
+        assert decided(after(objects, each.steps), options)[decision.root].status is each.then is Status.SUCCESS, remedy_text(each)
+    return [remedy_text(each) for each in result]

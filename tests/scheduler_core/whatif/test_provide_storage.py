@@ -22,7 +22,7 @@ from tests.scheduler_core.plugins.test_volumes import csi_node
 from tests.scheduler_core.test_attach_limits_agreement import with_limits
 from tests.scheduler_core.test_delayed_claims_agreement import clusters
 from tests.scheduler_core.test_volumes_agreement import with_claims
-from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, gang, node, not_placed, pod, remedies, waiting
+from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, gang, helped, node, not_placed, pod, remedies, waiting
 
 GREEDY = CycleOptions()
 LOCAL, DYNAMIC = storage_class(), storage_class("dyn", "csi.example")
@@ -128,15 +128,6 @@ SITUATIONS = {
         "topology constraint of PodGroup default/g widened from rack to zone (zone)",
     ),
 }
-
-
-def helped(objects, options):
-    """Return the remedies of the only root that is not placed; each is applied and verified."""
-    (decision,) = not_placed(objects, options)
-    result = remedies(objects, load(objects), decision, options)
-    for each in result:
-        assert decided(after(objects, each.steps), options)[decision.root].status is each.then is Status.SUCCESS, remedy_text(each)
-    return [remedy_text(each) for each in result]
 
 
 @pytest.mark.parametrize("options", [COMPLETE, GREEDY], ids=["complete", "greedy"])

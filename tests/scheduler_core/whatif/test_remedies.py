@@ -18,22 +18,13 @@ from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.cp_sat.corpus import Make
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, template, wanting
-from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, pod, remedies, tree, waiting
+from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, helped, node, not_placed, pod, remedies, tree, waiting
 from tests.scheduler_core.whatif.contested import contested, cordoned
 
 TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
 OLD = {"key": "old", "effect": "NoExecute"}
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]
-
-
-def helped(objects, options=COMPLETE):
-    """Return the remedies of the only root that is not placed; each is applied and verified."""
-    (decision,) = not_placed(objects, options)
-    result = remedies(objects, load(objects), decision, options)
-    for each in result:
-        assert decided(after(objects, each.steps), options)[decision.root].status is each.then is Status.SUCCESS, remedy_text(each)
-    return [remedy_text(each) for each in result]
 
 
 SITUATIONS = {

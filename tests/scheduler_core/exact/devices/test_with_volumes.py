@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
+from tests import builders
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, decided, leaf, node, placed
 from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, request, template, wanting
@@ -24,16 +25,12 @@ CLASS |= {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "W
 
 
 def volume(number: int, size: int, nodes: frozenset[int]) -> Json:
-    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [f"n{each}" for each in sorted(nodes)]}
-    spec = {"capacity": {"storage": f"{size}Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local"}
-    spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
-    metadata = {"name": f"v{number}"}
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec, "status": {"phase": "Available"}}
+    hosts = [f"n{each}" for each in sorted(nodes)]
+    return builders.persistent_volume(f"v{number}", f"{size}Gi", "local", nodes=hosts) | {"status": {"phase": "Available"}}
 
 
 def claim(number: int, size: int) -> Json:
-    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local", "resources": {"requests": {"storage": f"{size}Gi"}}}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"c{number}", "namespace": "default"}, "spec": spec}
+    return builders.volume_claim(f"c{number}", f"{size}Gi", "local")
 
 
 def objects(nodes: Sequence[Sequence[int]], volumes: Sequence[Volume], pods: Sequence[Pod]) -> list[Json]:
