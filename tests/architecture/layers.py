@@ -197,6 +197,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"finding", "components"}),
         frozenset({"budgets", "entries"}),
         frozenset({"control_plane", "leaves", "rights"}),
+        frozenset({"upgrade"}),
         frozenset({"checks"}),
     ),
     "certs": (
@@ -299,7 +300,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"sidecar", "simulate"}),
         frozenset({"snapshot"}),
         frozenset({"live_input", "why"}),
-        frozenset({"doctor", "fit", "lint", "migrate", "topology"}),
+        frozenset({"migrate"}),
+        frozenset({"doctor", "fit", "lint", "topology"}),
         frozenset({"demo", "lsp", "tree"}),
     ),
 }

@@ -120,7 +120,7 @@ IMPURE_CALLS = frozenset({"open", "print", "input", "datetime.now", "datetime.ut
 
 VALUES: dict[str, tuple[str, ...]] = {
     "causes": ("scheduler_core.model.", "kubeapi."),
-    "wording": ("scheduler_core.model.", "scheduler_core.causes.", "kubeapi."),
+    "wording": ("scheduler_core.behavior.", "scheduler_core.model.", "scheduler_core.causes.", "kubeapi."),
 }
 """Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts and packages that it may import."""
 FACTS = ("scheduler_core.causes.*", "expansion.notes", "muster.render.file_notes")

@@ -29,13 +29,14 @@ def stored_objects(kubeconfig: str | None, context: str | None) -> tuple[list[Co
         ClusterError: the cluster cannot be read.
     """
     api = live_cluster.connect(kubeconfig, context, instead="PATH")
-    read = live_cluster.list_resources(api, map(served.resource, KINDS), needed=())
     objects: list[Content] = []
-    for page in read.lists:
-        content = decode.parse(page)
-        head = {"apiVersion": content["apiVersion"], "kind": str(content["kind"]).removesuffix("List")}
-        objects += ({**head, **each} for each in content["items"])
-    return objects, [*read.problems]
+    problems: list[Problem] = []
+    for kind in KINDS:
+        read = live_cluster.list_resources(api, [served.resource(kind)], needed=())
+        problems += read.problems
+        for content in map(decode.parse, read.lists):
+            objects += ({"apiVersion": content["apiVersion"], "kind": kind, **each} for each in content["items"])
+    return objects, problems
 
 
 class UpgradeSteps:
