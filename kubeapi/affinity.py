@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubeapi.meta import Int32, Struct
 from kubeapi.redaction import Names
 from kubeapi.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
@@ -52,3 +54,15 @@ class Affinity(Struct, frozen=True, gc=False):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
+
+
+def terms_between_pods(affinity: Affinity | None) -> Iterator[tuple[str, PodAffinityTerm]]:
+    """Yield the terms of affinity and anti-affinity of a pod, required and preferred, with their field paths."""
+    sides = (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)) if affinity is not None else ()
+    for name, side in sides:
+        required = side.required_during_scheduling_ignored_during_execution if side is not None else None
+        for index, term in enumerate(required or ()):
+            yield f"spec.affinity.{name}.requiredDuringSchedulingIgnoredDuringExecution[{index}]", term
+        preferred = side.preferred_during_scheduling_ignored_during_execution if side is not None else None
+        for index, each in enumerate(preferred or ()):
+            yield f"spec.affinity.{name}.preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm", each.pod_affinity_term

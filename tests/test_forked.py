@@ -51,7 +51,7 @@ def test_the_exit_code_and_what_is_written_are_those_of_the_command(tmp_path):
     ended = forked(["sidecar", "--mode", "dance"], log)
 
     assert 2 == ended.wait(WAIT_SECONDS)
-    assert log.read_text().startswith("muster sidecar: --mode: there is no mode 'dance'")
+    assert log.read_text().startswith("muster sidecar: Invalid value for '--mode': there is no mode 'dance'")
 
 
 def test_a_command_that_is_run_to_its_end_has_its_streams_folder_and_environment(tmp_path):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kubeapi.affinity import terms_between_pods
 from kubeapi.groups import Group
 from kubeapi.problem import Problem
 from scheduler_core.causes.input_problems import KeyInOtherCase, ValueInOtherCase
 from scheduler_core.model.names import Name
-from scheduler_core.model.namespace_selectors import terms_between_pods
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 

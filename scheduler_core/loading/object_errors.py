@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubeapi import content
-from kubeapi.affinity import Affinity
+from kubeapi.affinity import Affinity, terms_between_pods
 from kubeapi.nodes import Taint
 from kubeapi.pods import PodSpec
 from kubeapi.selectors import LabelSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.input_problems import Effect, InvalidField, UnknownValue
-from scheduler_core.model.namespace_selectors import terms_between_pods
 
 FieldProblem = InvalidField | UnknownValue
 """Error in a field, with its consequence."""

@@ -1,10 +1,8 @@
-"""Affinity terms between pods by field path, and their namespace selectors."""
+"""Namespace selectors of the terms between pods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from kubeapi.affinity import Affinity, PodAffinityTerm
+from kubeapi.affinity import Affinity, terms_between_pods
 from kubeapi.selectors import LabelSelector
 from scheduler_core.model.selectors import Clauses, compiled
 
@@ -22,18 +20,6 @@ def needing_labels(affinity: Affinity | None) -> tuple[str, ...]:
         for path, term in terms_between_pods(affinity)
         if term.namespace_selector is not None and by_name(term.namespace_selector) is None
     )
-
-
-def terms_between_pods(affinity: Affinity | None) -> Iterator[tuple[str, PodAffinityTerm]]:
-    """Yield the terms of affinity and anti-affinity of a pod, required and preferred, with their field paths."""
-    sides = (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)) if affinity is not None else ()
-    for name, side in sides:
-        required = side.required_during_scheduling_ignored_during_execution if side is not None else None
-        for index, term in enumerate(required or ()):
-            yield f"spec.affinity.{name}.requiredDuringSchedulingIgnoredDuringExecution[{index}]", term
-        preferred = side.preferred_during_scheduling_ignored_during_execution if side is not None else None
-        for index, each in enumerate(preferred or ()):
-            yield f"spec.affinity.{name}.preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm", each.pod_affinity_term
 
 
 def by_name(selector: LabelSelector) -> Clauses | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from kubeapi.affinity import PodAffinity, PodAffinityTerm
+from kubeapi.affinity import PodAffinity, PodAffinityTerm, terms_between_pods
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
-from scheduler_core.model.namespace_selectors import NAMESPACE_NAME, by_name, terms_between_pods
+from scheduler_core.model.namespace_selectors import NAMESPACE_NAME, by_name
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.selectors import admits, compiled
 from scheduler_core.plugins.spread_constraints import SpreadTerm, is_hard, is_soft, spread_term

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kubeapi.field_path import FieldPath
+from scheduler_core.behavior.scheduler_behavior import behavior_of
 from scheduler_core.cluster.load import load
 from scheduler_core.loading.configuration.fields import POINTS
 from scheduler_core.loading.configuration.plugin_sets import expand
@@ -51,7 +52,7 @@ def test_kube_scheduler_refuses_the_same_configurations_and_enables_the_same_plu
         if plugins is None:
             continue
         accepted += 1
-        enabled = expand(config["profiles"][0].get("plugins", {}), FieldPath(), [], [])
+        enabled = expand(config["profiles"][0].get("plugins", {}), FieldPath(), behavior_of(plane.programs.minor()), [], [])
         theirs = {point: plugins[point[0].upper() + point[1:]]["Enabled"] or [] for point in POINTS}
         assert {point: tuple(each["Name"] for each in listed) for point, listed in theirs.items()} == dict(enabled.at), config
         for point, weights in (("score", enabled.scores), ("placementScore", enabled.placement_scores)):

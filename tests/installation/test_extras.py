@@ -36,7 +36,7 @@ EXTRA_OF = {
     "demo": "all",
 }
 """Commands that need an extra, each with its extra; ``snapshot`` needs it only for a live cluster."""
-EXTRA_OF_LIVE = {"doctor": "sidecar", "fit": "cluster", "lint": "cluster", "topology": "cluster"}
+EXTRA_OF_LIVE = {"doctor": "sidecar", "fit": "cluster", "lint": "cluster", "migrate": "cluster", "topology": "cluster"}
 """Commands that need a further extra for a live cluster; ``doctor`` also for a sidecar in files."""
 
 WHERE_INSTALLED = dict.fromkeys(("lint", "lsp", "tree"), frozenset({"cel_expr_python", "re2"})) | {"why": frozenset({"jinja2"})}

@@ -79,8 +79,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     if own is not None:
         decisions = tuple(own_objects.without_self_eviction(each, own) for each in decisions)
     in_order = sorted({*all_problems, *result.problems}, key=shown_order)
-    seconds = time.monotonic() - began if request.timings else None
-    answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
+    answer = Answer.from_decisions(decisions, result.pending, in_order, time.monotonic() - began if request.timings else None)
     searched = without_search(result.decisions, request.cycle, request.remedies, only)
     limits = [Problem(searched, place="Remedies")] if searched is not None else []
     notes = (*(_part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()), *limits)
@@ -91,8 +90,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         unread = own_objects.unread(answer, part, inputs.unread)
         answer = dataclasses.replace(answer, own=own_objects.share(answer, part, inputs.own), path_roots=mine, unread=unread)
     if request.fragmentation:
-        cycle = request.cycle
-        answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
+        snapshot_of_gates = apply_feature_gates(snapshot, cycle.gates, cycle.ignore)
+        answer = dataclasses.replace(answer, fragments=fragments(snapshot_of_gates, cycle.ignore))
     return answer, snapshot
 
 

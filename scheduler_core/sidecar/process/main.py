@@ -70,12 +70,11 @@ class Sidecar:
         behavior = settings.kubernetes or behavior_of(minor)
         self._mailbox = Mailbox()
         api = Api(configuration, manager := field_manager(settings.scheduler_name))
-        self._informers = Informers(
-            api,
-            self._mailbox,
-            lambda kind, reason: log("warning", "watch", {"kind": kind, "reason": reason}),
-            silence=settings.silence_seconds,
-        )
+
+        def report(kind: str, reason: str) -> None:
+            log("warning", "watch", {"kind": kind, "reason": reason})
+
+        self._informers = Informers(api, self._mailbox, report, silence=settings.silence_seconds)
         self._metrics = SidecarMetrics(settings.scheduler_name, settings.identity, places=settings.places, behavior=behavior)
         self._lease = self._candidate(api)
         paths = Paths(self._informers.paths)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from kubeapi.nodes import Taint
 from kubeapi.workloads import TopologyConstraint
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import Column
-from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.node_unschedulable import CORDON
 from scheduler_core.plugins.taint_toleration import HARD, Tolerations
@@ -27,6 +27,8 @@ _TAINTS = 4
 """Maximum number of taints to try, those on the most nodes first."""
 _SETS = 2
 """Maximum number of sets of taints to tolerate together, those of the most nodes first."""
+_TAINTS_TOGETHER = 8
+"""Maximum number of taints in such a set: more tolerations are no small change of a pod."""
 _LEVELS = frozenset({"zone", "region", "rack", "block", "row", "room", "building", "datacenter", "spine", "leaf", "superblock", "host"})
 """Usual names of topology levels, for keys that no group uses."""
 
@@ -47,10 +49,12 @@ def relaxations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecified
 def joint_tolerations(snapshot: ClusterSnapshot, subject: Subject, nodes: Iterable[int]) -> list[Edit]:
     """Return edits of all affected pods of the root that tolerate all taints of a node, for the different taints of *nodes*.
 
-    Nodes with taints that describe the state of a machine are left out, but for the taint of a cordon.
+    Nodes with many taints are left out, and those with taints that describe the state of a machine, but for the taint of a cordon.
     """
-    sets = Counter[tuple[Taint, ...]](snapshot.nodes.taints[node] for node in nodes)
-    kept_off = {taint: _kept_off(subject, taint) for taints in sets for taint in taints if taint.effect in HARD and taint.key != CORDON.key}
+    sets = Counter(tuple(taint for taint in snapshot.nodes.taints[node] if taint.effect in HARD) for node in nodes)
+    sets = Counter({taints: number for taints, number in sets.items() if len(taints) <= _TAINTS_TOGETHER})
+    tolerations = _tolerations_by_shape(subject)
+    kept_off = {taint: _kept_off(subject, tolerations, taint) for taints in sets for taint in taints if taint.key != CORDON.key}
     untolerated = Counter[tuple[Taint, ...]]()
     for taints, number in sets.items():
         untolerated[tuple(taint for taint in taints if kept_off.get(taint))] += number
@@ -126,15 +130,20 @@ def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecifie
                 key = (taint.key, taint.value, taint.effect)
                 counts[key] = counts.get(key, 0) + 1
                 taints[key] = taint
+    tolerations = _tolerations_by_shape(subject)
     for key, taint in taints.items():
-        kept_off[key] = _kept_off(subject, taint)
+        kept_off[key] = _kept_off(subject, tolerations, taint)
     tried = sorted((key for key in taints if kept_off[key]), key=lambda key: (-counts[key], key))[:_TAINTS]
     return [pod_edits.tolerating(kept_off[key], taints[key], subject.root) for key in tried]
 
 
-def _kept_off(subject: Subject, taint: Taint) -> list[str]:
+def _tolerations_by_shape(subject: Subject) -> dict[PodShape, Tolerations]:
+    return {shape: Tolerations(shape.tolerations) for shape in {pod.shape for pod in subject.waiting}}
+
+
+def _kept_off(subject: Subject, tolerations: Mapping[PodShape, Tolerations], taint: Taint) -> list[str]:
     """Return the pods that do not tolerate *taint*."""
-    tolerate = {shape: Tolerations(shape.tolerations).cover(taint) for shape in {pod.shape for pod in subject.waiting}}
+    tolerate = {shape: each.cover(taint) for shape, each in tolerations.items()}
     return [pod.key for pod in subject.waiting if not tolerate[pod.shape]]
 
 
