@@ -45,6 +45,7 @@ PROVOKED_ELSEWHERE = {
     "control plane": frozenset(
         {"api-not-served", "gate-off", "gates-differ", "kubernetes-differs", "review-seconds-long", "scheduler-too-old"}
     ),
+    "upgrade": frozenset({"upgrade-blocks-creation", "upgrade-blocks-placement", "upgrade-blocks-updates", "upgrade-gates"}),
 }
 """Checks that other files than test_doctor.py provoke."""
 

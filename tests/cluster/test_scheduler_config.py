@@ -58,7 +58,7 @@ def test_kube_scheduler_refuses_the_same_configurations_and_enables_the_same_plu
         for point, weights in (("score", enabled.scores), ("placementScore", enabled.placement_scores)):
             assert {each["Name"]: each["Weight"] for each in theirs[point]} == {key: value for key, value in weights.items() if value}
     record_property("result", f"{accepted} accepted")
-    assert accepted > 5
+    assert accepted > 3
 
 
 def best_nodes(objects: list[Json], name: str, config: Json) -> set[str]:

@@ -12,6 +12,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.page_shell import Shell
 from tests.cluster.programs import KUBERNETES, Programs
 from tests.cluster.waiting import until
+from tests.muster.doctor.worlds import scheduler
 
 NEWER = "1.38.0-beta.0"
 STUCK = {"upgrade-blocks-updates", "upgrade-blocks-placement"}
@@ -69,7 +70,12 @@ def findings(shell):
 
 def test_after_the_printed_steps_nothing_would_be_refused(plane, api, shell, namespace):
     store_tree(api, namespace)
-    assert STUCK <= findings(shell)
+    other = {"name": "other", "schedulingPolicy": {"basic": {}}, "disruptionMode": {"all": {}}}
+    metadata = {"name": "other", "namespace": namespace}
+    api.create({**workload(namespace), "metadata": metadata, "spec": {"podGroupTemplates": [other]}})
+    until(lambda: api.exists("Namespace", "kube-system"))
+    api.create(scheduler())
+    assert STUCK | {"upgrade-blocks-creation", "upgrade-gates"} == findings(shell)
     before = {
         kind: api.get(kind, name, namespace)["metadata"]["uid"] for kind, name in (("Workload", "train"), ("CompositePodGroup", "root-0"))
     }

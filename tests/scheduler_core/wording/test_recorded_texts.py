@@ -30,14 +30,14 @@ RECORDED = (
     "719fb17c34b954f53df21889",
 )
 DECISIONS = (
-    "be152a5910bd18cba24e11ad",
-    "1d6bf53506886967a14826f6",
-    "63d4aafeb167efa194e91f3e",
-    "bea6ffe66e84930c6da2abc2",
-    "a7f8b35940d8c9d62bfb86bc",
-    "c4b71efda82139a2afa415b2",
-    "2bbda0325096eb24270cef6a",
-    "4101f0546305c140f8721db0",
+    "8e1e52fb5f3f8f9205acc10d",
+    "c56902817b12f321877786d7",
+    "612629c48c3816e365eef87f",
+    "fc3f335e2274a8ab16cf5b67",
+    "e8fa2cf016f0ff5f9c9d6e23",
+    "5578e67c97976d5d8ea28d75",
+    "34bd2fd7b903d43a84e1d068",
+    "6e0e6434fd275c2730580f18",
 )
 
 
