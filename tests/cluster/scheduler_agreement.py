@@ -11,11 +11,13 @@ from typing import Any
 
 from muster.render import answer_json
 from muster.render.answer import Answer
+from scheduler_core.behavior.scheduler_behavior import behavior_of
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from tests.cluster.api import Api
 from tests.cluster.groups import SCHEDULED, condition_of
+from tests.cluster.programs import find
 from tests.cluster.random_clusters import RandomCluster
 from tests.cluster.resources import RESOURCES, Manifest
 from tests.cluster.test_scheduler_config import best_nodes
@@ -278,8 +280,10 @@ def _victims(api: Api, namespace: str, count: int) -> tuple[str, ...]:
 
 
 def simulated(objects: Sequence[Manifest], cluster: RandomCluster, configuration: Manifest) -> Result:
-    """The result of `simulate --strategy greedy`."""
-    outcome = run_cycle(load(objects, read_configuration(configuration).profiles), CycleOptions(strategy="greedy"))
+    """Return the result of `simulate --strategy greedy`, with the behavior of the version of the programs."""
+    behavior = behavior_of(find().minor())
+    profiles = read_configuration(configuration, behavior).profiles
+    outcome = run_cycle(load(objects, profiles, behavior=behavior), CycleOptions(strategy="greedy"))
     answer: dict[str, Any] = json.loads(
         answer_json.render(Answer.from_decisions(outcome.decisions, outcome.pending, outcome.problems, None))
     )
