@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.loading.configuration.fields import POINTS
-from scheduler_core.loading.configuration.plugin_sets import PLUGINS
+from scheduler_core.loading.configuration.plugin_sets import plugins_of
 
 Json = dict[str, Any]
 GPU = "example.com/gpu"
+_PLUGINS = plugins_of(KUBERNETES_1_37)
+"""The same for all versions, so that they are told the same configurations."""
 _RESOURCES = ("cpu", "memory", GPU, "ephemeral-storage", "unknown")
 
 
@@ -61,7 +64,7 @@ _SCORES = ("NodeResourcesFit", "NodeResourcesBalancedAllocation", "TaintTolerati
 
 
 def _plugin_set(chance: random.Random, point: str) -> Json:
-    names = [name for name, points in PLUGINS.items() if point == "multiPoint" or point in points or chance.random() < 0.01]
+    names = [name for name, points in _PLUGINS.items() if point == "multiPoint" or point in points or chance.random() < 0.01]
     found: Json = {}
     if names and chance.random() < 0.6:
         found["enabled"] = [{"name": each} for each in chance.sample(names, min(len(names), chance.randint(1, 3)))]
