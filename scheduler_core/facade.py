@@ -216,7 +216,7 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
         evict=evict,
         order=tuple(order),
         scheduler_name=scheduler_name,
-        gates=Gates.from_switches((gates or {}).items()),
+        gates=Gates.from_switches((gates or {}).items(), behavior.minor),
         budget=DEFAULT if budget is None else budget,
     )
     given = [*objects]

@@ -227,6 +227,16 @@ def test_gangs_on_request(options, mine, want):
     assert want in first_line(mine, NODES, *options)
 
 
+WITHOUT_GROUPS = (
+    "GenericWorkload",
+    "TopologyAwareWorkloadScheduling",
+    "CompositePodGroup",
+    "DRAWorkloadResourceClaims",
+    "WorkloadWithJob",
+)
+"""Gates to switch off for an API server without groups; 1.37 has one more."""
+
+
 @pytest.mark.parametrize(
     ("options", "off", "named"),
     [
@@ -248,6 +258,27 @@ def test_a_gang_on_request_needs_its_gate(options, off, named):
     answer = CliRunner().invoke(cli.main, ["fit", saved("mine.json", [job(1)]), "--gates", gates, *options])
     assert (2, "") == (answer.exit_code, answer.stdout)
     assert named in answer.stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+@pytest.mark.parametrize(
+    ("version", "gates", "want"),
+    [
+        (
+            "1.38",
+            {"PodGroupPreemptionPolicy": True},
+            "option gates: there is no feature gate 'PodGroupPreemptionPolicy' in Kubernetes 1.38",
+        ),
+        ("1.37", dict.fromkeys(WITHOUT_GROUPS, False), "option gates: no API server starts with PodGroupPreemptionPolicy on"),
+        ("1.38", dict.fromkeys(WITHOUT_GROUPS, False), ""),
+        ("1.37", {"PodGroupPreemptionPolicy": False}, ""),
+    ],
+)
+def test_the_gates_are_those_of_the_version(command, version, gates, want):
+    switches = ",".join(f"{name}={str(on).lower()}" for name, on in gates.items())
+    arguments = [command, saved("mine.json", [job(1), *NODES]), "--kubernetes", version, "--gates", switches]
+    answer = CliRunner().invoke(cli.main, arguments)
+    assert (2 if want else 0, want in answer.stderr) == (answer.exit_code, True)
 
 
 def test_a_gang_that_does_not_fit_in_one_domain():

@@ -130,6 +130,9 @@ def test_placed_is_about_the_end() -> None:
     [
         pytest.param({"strategy": "best"}, "strategy must be one of greedy, complete, is 'best'", id="strategy"),
         pytest.param({"gates": {"Nonsense": True}}, "there is no feature gate 'Nonsense'", id="gate"),
+        pytest.param(
+            {"gates": {"PodGroupPreemptionPolicy": True}, "kubernetes": "1.38"}, "in Kubernetes 1.38", id="gate of another version"
+        ),
         pytest.param({"gates": {"GenericWorkload": False, "CompositePodGroup": True}}, "no API server starts with", id="gates"),
         pytest.param({"order": ["nothing"]}, "nothing", id="order"),
     ],

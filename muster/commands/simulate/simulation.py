@@ -16,7 +16,7 @@ from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.problem_words import shown_order
-from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
@@ -29,6 +29,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.queue_order import OrderError
 from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
 from scheduler_core.wording.pre_enqueue_words import order_words
+from validators.gates import GateError
 
 _MOST_CYCLES = 64
 _EXAMINED = 2_000_000
@@ -49,8 +50,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
 
     Raises:
         WhatIfError: a node to drain or to copy does not exist.
-        RefusedRequestError: the order names something that is not a root, or the scheduler configuration has no profile for the
-            requested scheduler.
+        RefusedRequestError: the order names something that is not a root, the scheduler configuration has no profile for the
+            requested scheduler, or no API server of the version starts with the feature gates.
 
     """
     began = time.monotonic()
@@ -60,7 +61,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
         all_problems += unsorted
     profiles = request.configuration.profiles if request.configuration is not None else None
-    snapshot = load(objects, profiles, request.device_topology, request.behavior or inputs.behavior or KUBERNETES_1_37)
+    request, behavior = _of_version(request, request.behavior or inputs.behavior or KUBERNETES_1_37)
+    snapshot = load(objects, profiles, request.device_topology, behavior)
     if request.configuration is not None:
         all_problems += request.configuration.problems(len(snapshot.nodes))
     _demand_profile(snapshot, request.cycle.scheduler_name)
@@ -90,9 +92,17 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         unread = own_objects.unread(answer, part, inputs.unread)
         answer = dataclasses.replace(answer, own=own_objects.share(answer, part, inputs.own), path_roots=mine, unread=unread)
     if request.fragmentation:
-        snapshot_of_gates = apply_feature_gates(snapshot, cycle.gates, cycle.ignore)
-        answer = dataclasses.replace(answer, fragments=fragments(snapshot_of_gates, cycle.ignore))
+        answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
+
+
+def _of_version(request: SimulationRequest, behavior: SchedulerBehavior) -> tuple[SimulationRequest, SchedulerBehavior]:
+    """Return the request with the feature gates of the version, and the version."""
+    try:
+        gates = request.cycle.gates.of_version(behavior.minor)
+    except GateError as error:
+        raise RefusedRequestError(f"option gates: {error}") from None
+    return dataclasses.replace(request, cycle=dataclasses.replace(request.cycle, gates=gates)), behavior
 
 
 def _demand_profile(snapshot: ClusterSnapshot, name: str | None) -> None:

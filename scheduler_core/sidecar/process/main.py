@@ -47,6 +47,7 @@ from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOpti
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.wording.problem_words import problem_words
+from validators.gates import GateError
 
 CONTROLLER = "muster.dev/sidecar"
 FOREVER = 3600.0
@@ -234,11 +235,20 @@ def run(
         minor = _wait_for_minor_version(Api(configuration), stopping, log)
         if minor is not None:
             log("info", "connected", {"server": configuration.host, "kubernetes": f"1.{minor}"})
+            warn_of_gates(settings, minor, log)
             sidecar = Sidecar(configuration, settings, minor, log)
             answers.switch_to(sidecar.answers(as_json))
             _work(sidecar, stopping, log)
     if failed:
         raise SystemExit(1)
+
+
+def warn_of_gates(settings: Settings, minor: int, log: Log) -> None:
+    """Log a warning if no API server of the version starts with the feature gates that are set."""
+    try:
+        settings.gates.of_version((settings.kubernetes or behavior_of(minor)).minor)
+    except GateError as error:
+        log("warning", "gates", {"message": str(error)})
 
 
 def _configuration_messages(settings: Settings) -> Iterator[tuple[str, str]]:

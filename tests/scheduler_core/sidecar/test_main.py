@@ -10,11 +10,28 @@ import pytest
 from kubernetes import client
 
 from scheduler_core.sidecar.process.loop import Loop
-from scheduler_core.sidecar.process.main import run
+from scheduler_core.sidecar.process.main import run, warn_of_gates
 from scheduler_core.sidecar.settings import Mode, Settings
 from tests.apiserver.fake import serving
+from validators.gates import Gates
+from validators.rule_options import gate_switches
 
 ANYWHERE = ("127.0.0.1", 0)
+
+
+@pytest.mark.parametrize(
+    ("minor", "written", "message"),
+    [
+        (38, "PodGroupPreemptionPolicy=true", "there is no feature gate 'PodGroupPreemptionPolicy' in Kubernetes 1.38"),
+        (37, "PodGroupPreemptionPolicy=true", ""),
+        (38, "", ""),
+    ],
+)
+def test_gates_that_the_version_of_the_server_does_not_have_are_logged(minor, written, message):
+    lines: list[tuple[str, str, Mapping[str, Any]]] = []
+    warn_of_gates(Settings(gates=Gates.from_switches(gate_switches([written]))), minor, lambda *line: lines.append(line))
+    assert ([("warning", "gates")] if message else []) == [line[:2] for line in lines]
+    assert all(message in line[2]["message"] for line in lines)
 
 
 def nothing_served(_method: str, path: str, _body: bytes) -> tuple[int, dict[str, str], Any]:
