@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from kubeapi.versions import releases
+from kubeapi.versions.removed_gates import REMOVED
 
 GENERIC_WORKLOAD = "GenericWorkload"
 TOPOLOGY = "TopologyAwareWorkloadScheduling"
@@ -29,7 +30,7 @@ NEEDS = {
     DESIRED_COUNT: (GENERIC_WORKLOAD,),
 }
 """The gates that each gate needs: if one of them is off, the API server does not start."""
-LAST_VERSIONS = {PREEMPTION_POLICY: 37}
+LAST_VERSIONS = {name: since - 1 for since, removed in sorted(REMOVED.items()) for name in NEEDS if name in removed}
 """The last minor version of Kubernetes that has a gate, where it was removed: later, what it guarded is always on."""
 
 

@@ -67,7 +67,7 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
         world = World(now=now, items=objects.items, live=True, unread=frozenset(objects.unread))
         _keep_secrets(objects, world)
         if sources.upgrade_to:
-            _keep_stored(objects)
+            keep_stored(objects)
         world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects), upgrade_to=sources.upgrade_to)
         measured = [*given_latencies(sources.metrics)] if sources.metrics else [*_scraped(objects.api, world)]
         return dataclasses.replace(
@@ -103,12 +103,17 @@ def _keep_objects(objects: LiveObjects) -> None:
     objects.keep(f"/api/v1/namespaces/{SYSTEM}/pods")
 
 
-def _keep_stored(objects: LiveObjects) -> None:
+def keep_stored(objects: LiveObjects) -> None:
     """Keep the objects that a newer version can refuse, of the version that the API server prefers among those that can be read."""
     for kind in upgrade.KINDS:
-        rows = [row for row in versions.current(kind) if versions.resource(kind).resource in served(objects.api, row.name)]
+        resource = versions.resource(kind).resource
+        try:
+            rows = [row for row in versions.current(kind) if resource in served(objects.api, row.name)]
+        except ReplyError as error:
+            objects.problems.append(Problem(RequestRefused(RefusedRequest.DISCOVERY, str(error)), place=resource))
+            continue
         if rows:
-            objects.keep(f"/apis/{rows[0].name}/{versions.resource(kind).resource}")
+            objects.keep(f"/apis/{rows[0].name}/{resource}")
 
 
 def _keep_secrets(objects: LiveObjects, world: World) -> None:

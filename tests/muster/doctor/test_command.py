@@ -12,11 +12,12 @@ import yaml
 from click.testing import CliRunner, Result
 
 from muster import cli
-from muster.commands.doctor import live_installation
+from muster.commands.doctor import live_installation, live_objects
 from muster.commands.doctor.diagnosis_report import report_of
 from muster.doctor.control_plane import flag_command
 from muster.doctor.finding import Check, error
 from muster.doctor.world import Item
+from tests.apiserver.fake import serving
 from tests.muster.doctor import worlds
 from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
 
@@ -272,3 +273,14 @@ def test_commands_reach_the_cluster(command: str) -> None:
     ((_, unchanged),) = report.reaching([], []).defects
     ((_, changed),) = report.reaching(["--kubeconfig=c", "--context=k"], ["h:1"]).defects
     assert (unchanged.command, changed.command) == (command, COMMANDS[command])
+
+
+def test_apis_that_may_not_be_discovered_are_reported_before_an_upgrade() -> None:
+    def answer(_method: str, path: str, _body: bytes) -> tuple[int, dict[str, str], object]:
+        return (403, {}, {"message": "forbidden"}) if path.startswith("/apis/batch") else (404, {}, {})
+
+    with serving(answer) as (_, reached):
+        objects = live_objects.LiveObjects(reached)
+        live_installation.keep_stored(objects)
+
+    assert [each.place for each in objects.problems] == ["jobs", "cronjobs"]
