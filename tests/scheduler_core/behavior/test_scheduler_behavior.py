@@ -1,0 +1,170 @@
+"""Differences between the versions of kube-scheduler that the recorded answers do not reach: one small cluster or call for each."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from kubeapi.field_path import FieldPath
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, KUBERNETES_1_38, SchedulerBehavior, behavior_of
+from scheduler_core.causes.attempts import PreemptionResult
+from scheduler_core.causes.searches import PlacementsSampled
+from scheduler_core.cluster.load import load
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.configuration.plugin_sets import expand, without_defaults
+from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+from scheduler_core.model.decision import Decision
+from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from tests.builders import Manifest, composite_pod_group, manifest, node, pod, pod_group, volume_claim
+from tests.scheduler_core.plugins.device_objects import device_class, device_slice, request, template
+from validators.gates import PREEMPTION_POLICY, Gates
+
+BOTH = (KUBERNETES_1_37, KUBERNETES_1_38)
+
+
+def decided(objects: list[Manifest], behavior: SchedulerBehavior, gates: Gates | None = None) -> Decision:
+    """Return the last decision of kube-scheduler."""
+    options = CycleOptions(strategy="greedy", gates=gates or Gates())
+    return run_cycle(load(objects, behavior=behavior), options).decisions[-1]
+
+
+def both(objects: list[Manifest]) -> tuple[Decision, Decision]:
+    older, newer = (decided(objects, behavior) for behavior in BOTH)
+    return older, newer
+
+
+def racks(**nodes: str) -> list[Manifest]:
+    return [node(name, labels={"rack": rack}) for name, rack in nodes.items()]
+
+
+def placed(decision: Decision) -> dict[str, str]:
+    return {each.rpartition("/")[2]: on for each, on in decision.assignments.items()}
+
+
+def test_the_placement_of_the_nominated_node_is_evaluated_first():
+    nominated = pod("p", "g", status={"nominatedNodeName": "b1"})
+    running = pod("r", cpu="2", on="a1")
+    older, newer = both([*racks(a1="a", b1="b"), pod_group("g", 1, "rack"), running, nominated])
+    assert ({"p": "a1"}, {"p": "b1"}) == (placed(older), placed(newer))
+
+
+def test_a_note_says_that_a_part_of_the_feasible_placements_is_compared():
+    objects = [*racks(**{f"n{number}": f"r{number % 2}" for number in range(60)}), pod_group("g", 1, "rack"), pod("p", "g")]
+    assert [0, 1] == [sum(isinstance(cause, PlacementsSampled) for cause in each.causes) for each in both(objects)]
+
+
+def provisioned(capacity: str, size: str) -> list[Manifest]:
+    """A pod with a claim of *size*, whose volume is provisioned where there is *capacity*."""
+    driver = manifest("storage.k8s.io/v1", "CSIDriver", "d", {"storageCapacity": True}, namespace="")
+    storage_class = manifest("storage.k8s.io/v1", "StorageClass", "c", namespace="")
+    storage_class |= {"provisioner": "d", "volumeBindingMode": "WaitForFirstConsumer"}
+    offered = manifest("storage.k8s.io/v1", "CSIStorageCapacity", "s")
+    offered |= {"storageClassName": "c", "capacity": capacity, "nodeTopology": {}}
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "claim"}}
+    return [node("n"), driver, storage_class, offered, volume_claim("claim", size, "c"), pod("p", volumes=[volume])]
+
+
+def test_capacities_of_storage_are_compared_exactly():
+    assert [{"p": "n"}, {}] == [placed(each) for each in both(provisioned("1500m", "2"))]
+    assert [{"p": "n"}, {"p": "n"}] == [placed(each) for each in both(provisioned("2", "2"))]
+
+
+def test_all_devices_of_an_incomplete_pool_exclude_its_nodes_only():
+    everything = template("all", request(allocationMode="All"))
+    claim = {"resourceClaims": [{"name": "g", "resourceClaimTemplateName": "all"}]}
+    slices = [device_slice("n1", "a", count=2), device_slice("n2", "b")]
+    older, newer = both([node("n1"), node("n2"), device_class(), *slices, everything, pod("p", **claim)])
+    assert ({}, {"p": "n2"}) == (placed(older), placed(newer))
+
+
+def low(name: str, uid: str, on: str, cpu: str = "4") -> Manifest:
+    return pod(name, cpu=cpu, on=on, priority=0, metadata={"uid": uid}, status={"startTime": "2026-01-01T00:00:00Z"})
+
+
+def test_of_equal_victims_the_one_with_the_lower_uid_stays():
+    group = pod_group("g", 1, priority=10)
+    members = [group, pod("p", "g", cpu="4", priority=10)]
+    for uids, want in ((("1", "2"), "b"), (("2", "1"), "a")):
+        running = [low("a", uids[0], "n"), low("b", uids[1], "n")]
+        newer = decided([node("n", cpu="8"), *running, *members], KUBERNETES_1_38)
+        assert [want] == [each.rpartition("/")[2] for each in newer.victims]
+
+
+def test_victims_are_evicted_for_the_groups_that_succeed_only():
+    """The second group has nodes for two of its three pods, so it fails and the root does not need it."""
+    root = composite_pod_group("root", 1, priority=10)
+    first = pod_group("a", 1, parent="root", priority=10)
+    second = pod_group("b", 3, parent="root", priority=10)
+    pods = [pod("a-0", "a", cpu="4", priority=10), *(pod(f"b-{number}", "b", cpu="4", priority=10) for number in range(3))]
+    nodes = [node(f"n{number}") for number in range(3)]
+    running = [low(f"low-{number}", str(number), f"n{number}") for number in range(3)]
+    older, newer = both([*nodes, *running, root, first, second, *pods])
+    assert (3, 1) == (len(older.victims), len(newer.victims))
+
+
+def test_a_group_that_never_preempts_waits_for_victims_of_an_earlier_preemption():
+    leaving = low("low", "1", "n")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    leaving["status"]["conditions"] = [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
+    group = pod_group("g", 1, priority=10, preemptionPolicy="Never")
+    waiting = pod("p", "g", cpu="4", priority=10, status={"nominatedNodeName": "n"}, preemptionPolicy="Never")
+    older, newer = both([node("n"), leaving, group, waiting])
+    assert (PreemptionResult.NEVER, PreemptionResult.ONGOING) == (older.post_filter, newer.post_filter)
+
+
+def test_the_gate_of_preemption_policies_is_read_by_versions_that_have_it():
+    group = pod_group("g", 1, priority=10, preemptionPolicy="Never")
+    objects = [node("n"), low("low", "1", "n"), group, pod("p", "g", cpu="4", priority=10)]
+    older, newer = (decided(objects, behavior, Gates(frozenset({PREEMPTION_POLICY}))) for behavior in BOTH)
+    assert (["default/low"], []) == ([*older.victims], [*newer.victims])
+
+
+def configured(behavior: SchedulerBehavior, **profile: Any) -> list[str]:
+    """Return the fields with errors of a scheduler configuration with one profile."""
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    return [str(each.path) for each in read_configuration({**head, "profiles": [profile]}, behavior).errors]
+
+
+@pytest.mark.parametrize(
+    ("profile", "errors"),
+    [
+        ({"percentageOfPlacementsToScore": 50}, ["profiles[0].percentageOfPlacementsToScore"]),
+        ({"plugins": {"placementFeasible": {}}}, ["profiles[0].plugins.placementFeasible"]),
+        (
+            {"plugins": {"placementGenerate": {"enabled": [{"name": "other"}]}}},
+            ["profiles[0].plugins.placementGenerate"],
+        ),
+    ],
+    ids=["percentage", "point", "generators"],
+)
+def test_fields_of_later_versions_are_errors_before(profile, errors):
+    older, newer = (configured(behavior, **profile) for behavior in BOTH)
+    assert errors == [each for each in older if each not in newer]
+
+
+def test_plugins_have_the_extension_points_of_the_version():
+    older, newer = (dict(expand({}, FieldPath(), behavior, [], []).at) for behavior in BOTH)
+    assert ("GangScheduling" in older["permit"], "placementFeasible" in older) == (True, False)
+    assert ("GangScheduling" in newer["permit"], "GangScheduling" in newer["placementFeasible"]) == (False, True)
+    assert [False, True] == ["DefaultPreemption" in each["reserve"] for each in (older, newer)]
+
+
+def test_plugins_of_the_last_point_alone_have_default_arguments_in_later_versions():
+    sets = {"multiPoint": {"disabled": [{"name": "*"}]}, "podGroupPostFilter": {"enabled": [{"name": "DefaultPreemption"}]}}
+    assert [["DefaultPreemption"], []] == [without_defaults(sets, behavior) for behavior in BOTH]
+
+
+@pytest.mark.parametrize(("behavior", "label", "kinds"), [(KUBERNETES_1_37, "type", False), (KUBERNETES_1_38, "entity", True)])
+def test_metrics_have_the_labels_of_the_version(behavior, label, kinds):
+    metrics = SidecarMetrics("s", "one", behavior=behavior)
+    (queued,) = (each for each in metrics.registry.collect() if each.name.endswith("queued_entities"))
+    assert ("'compositepodgroup'" in queued.documentation) is kinds
+    assert label in metrics.queued._labelnames
+
+
+def test_every_difference_is_a_difference():
+    facts = [each.name for each in dataclasses.fields(SchedulerBehavior)]
+    assert [] == [name for name in facts if getattr(KUBERNETES_1_37, name) == getattr(KUBERNETES_1_38, name)]
+    assert [KUBERNETES_1_37, KUBERNETES_1_37, KUBERNETES_1_38, KUBERNETES_1_38] == [behavior_of(minor) for minor in (36, 37, 38, 39)]
