@@ -54,7 +54,7 @@ class _Version:
 
     def __init__(self, folder: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", ROOT / "benchmarks" / "decide_roots.py"],
+            [sys.executable, "-P", ROOT / "benchmarks" / "bench_against_worker.py"],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"},
             stdin=subprocess.PIPE,

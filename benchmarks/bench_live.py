@@ -16,7 +16,7 @@ from benchmarks import clusters, load, measure
 from scheduler_core.cluster.load import load as load_objects
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Reads
+from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, Reads
 from scheduler_core.sidecar.client.claim_status import changed_claim
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import AllocateClaim, Bind, ReserveVolume, SetCondition, Write, WriteOutcome

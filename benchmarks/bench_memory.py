@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import load, measure, workloads
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from validators.rules.base import Settings
 from webhooks.admission import review
 from webhooks.admission import verdict as admit

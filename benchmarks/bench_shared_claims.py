@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from benchmarks import clusters, measure
 from benchmarks.clusters import Json
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Reads
+from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, Reads
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Write, WriteOutcome
 

@@ -13,7 +13,7 @@ import threading
 
 import flask
 
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from webhooks.admission import review, verdict
 from webhooks.lookup.source import Fixed
 from webhooks.server import process

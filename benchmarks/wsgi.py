@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from webhooks import log
 from webhooks.admission import verdict
 from webhooks.server.metrics import Telemetry

@@ -6,7 +6,7 @@ inspection              contents of certificate and key files, and reasons why a
 issue                   creation of a CA and a leaf: ECDSA on P-256, host names as subject alternative names only
 pair                    key pairs: host names, and the PEM texts that belong together
 pem_bundle              bundles of CA certificates: PEM texts of several certificates
-published               key pair of the Secret as files for the processes of one replica, and the trust of the API server in it
+replica_files           key pair of the Secret as files for the processes of one replica, and the trust of the API server in it
 replicas                leaves that replicas serve, observed by TLS handshakes
 rotation_run            one rotation on a live cluster, from the state in which it is to its end
 rotation_steps          rotation of CA and leaf as a state machine: the next step, and the changes that it makes

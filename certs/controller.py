@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from apiserver.api import TRANSPORT, ReplyError
-from certs.published import Published
+from certs.replica_files import Published
 from certs.rotation_run import CONFLICT, Installation, Rotation, clock_skew
 from certs.rotation_steps import RotationError, Step
 from certs.store import StoreError

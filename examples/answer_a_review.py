@@ -5,7 +5,7 @@ Run it: ``python examples/answer_a_review.py``
 
 import json
 
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from validators.rules.base import Settings
 from webhooks.admission import review
 from webhooks.admission import verdict as admit

@@ -10,7 +10,7 @@ from expansion.contents import Content, section
 from expansion.notes import GangsKept, NotOneGang
 from expansion.pod_creation import Gang
 from kubeapi.priority import SYSTEM_CLASSES
-from kubeapi.versions.served import hub_of
+from kubeapi.versions.served_versions import hub_of
 
 _GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
 _LEVELS = _GROUPS - {"Workload"}

@@ -25,7 +25,7 @@ pods             pods and pod templates
 priority         priority classes
 problem          problems and notes about objects, and their kinds
 quantity         quantities
-record           base of values with named fields
+base_structs     base of values with named fields
 redaction        marks of fields: what a snapshot of a cluster keeps, and what redaction replaces
 resource_claims  claims to devices, and their templates
 resource_names   names of resources, and amounts of them in their units

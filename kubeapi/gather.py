@@ -17,7 +17,7 @@ from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.names import Name as ObjectName
 from kubeapi.object_heads import HEAD, IDENTIFIED, OBJECT_TYPE, Head, ObjectType
 from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, ProblemKind, SeveralObjects
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """Kinds about volumes."""
@@ -110,7 +110,7 @@ class _Sorter:
         key = api_version, kind
         if key not in self._lists:
             group = api_version.rpartition("/")[0]
-            is_read = (kind in _SORTED and served.serves(group, kind)) or (group, kind) == (_CONFIGURATION_GROUP, CONFIGURATION)
+            is_read = (kind in _SORTED and served_versions.serves(group, kind)) or (group, kind) == (_CONFIGURATION_GROUP, CONFIGURATION)
             self._lists[key] = self.kinds[kind] if is_read else self.others
         return self._lists[key]
 

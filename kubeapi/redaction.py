@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from typing import Annotated
 
-from kubeapi.record import Record
+from kubeapi.base_structs import Record
 
 
 class Mark(enum.Enum):

@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from kubeapi.base_structs import Record
 from kubeapi.meta import S, Struct
-from kubeapi.record import Record
 
 _ZERO_VALUES: Final[Mapping[str, object]] = {"str": "", "Name": "", "Amount": 0}
 """Zero values of required fields that are not structs, by type."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from muster import reference
 from muster.doctor import checks
 from scheduler_core.sidecar import settings as sidecar_settings
@@ -48,18 +48,19 @@ def pages() -> dict[Path, str]:
 def _changes() -> list[tuple[str, str, str]]:
     """Return the changes of Kubernetes: version, the rule that each concerns (empty if none), text; in order of version."""
     of_rules = {each.change for rule in rules.discover().values() for each in rule.changes}
-    rows = [(releases.name(each), "", each.change) for each in releases.changes() if each.change not in of_rules]
+    rows = [(kubernetes_releases.name(each), "", each.change) for each in kubernetes_releases.changes() if each.change not in of_rules]
     for rule in rules.discover().values():
         link = f"[{rule.id}](rules.md#{rule.id})"
-        if rule.since > releases.OLDEST:
-            rows.append((releases.name(rule.since), link, "introduced"))
+        if rule.since > kubernetes_releases.OLDEST:
+            rows.append((kubernetes_releases.name(rule.since), link, "introduced"))
         if rule.upstream_since is not None:
-            rows.append((releases.name(rule.upstream_since), link, "a rule of the API server; before, of profile `kep` only"))
-        if rule.until < releases.NEWEST:
-            rows.append((releases.name(rule.until + 1), link, "withdrawn: a warning of profile `kep`"))
-        rows += [(releases.name(each), link, each.change) for each in rule.changes]
+            rows.append((kubernetes_releases.name(rule.upstream_since), link, "a rule of the API server; before, of profile `kep` only"))
+        if rule.until < kubernetes_releases.NEWEST:
+            rows.append((kubernetes_releases.name(rule.until + 1), link, "withdrawn: a warning of profile `kep`"))
+        rows += [(kubernetes_releases.name(each), link, each.change) for each in rule.changes]
     rows += [
-        (releases.name(last + 1), "", f"the feature gate `{name}` is gone: what it guarded is on") for name, last in LAST_VERSIONS.items()
+        (kubernetes_releases.name(last + 1), "", f"the feature gate `{name}` is gone: what it guarded is on")
+        for name, last in LAST_VERSIONS.items()
     ]
     return sorted(rows)
 

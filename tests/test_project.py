@@ -18,7 +18,7 @@ import click
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from muster import cli
 from tests.architecture.modules import modules_of_project
 
@@ -94,7 +94,7 @@ def test_length_of_a_function_is_counted_without_its_docstring(lines, want):
 @pytest.mark.parametrize("kind", ["Workload", "PodGroup"])
 def test_served_versions_share_a_schema_that_is_installed(kind):
     schemas = importlib.resources.files("validators") / "schemas"
-    (name,) = {served.schema_of(each, kind) for each in served.versions_served(kind, 37)}
+    (name,) = {served_versions.schema_of(each, kind) for each in served_versions.versions_served(kind, 37)}
 
     assert (schemas / f"{name}.json").is_file()
 

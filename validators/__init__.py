@@ -10,13 +10,13 @@ content           formats of names, labels and condition reasons
 document_head     errors of the ``apiVersion`` and ``kind`` of a document
 field             field errors
 gates             feature gates of the API server: names, dependencies, and a set of gates that are on or off
-lookup            lookup of other objects by rules
+object_lookup     lookup of other objects by rules
 options           declaration of an option: command line, environment variable, key of a request, setting, documentation
 pipeline          validation of one object: schema, decoding, defaults, rules
 pod_templates     shape of the pod templates of controllers, by the schema of Pods
 rule_options      options of rules: profile, version, feature gates, severities
 schema            validation of JSON against the schemas of the kinds
-synonyms          fields by the names that other projects, drafts and retired versions give them
+field_synonyms    fields by the names that other projects, drafts and retired versions give them
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from kubeapi.versions.form import Form
+from kubeapi.versions.conversion import Form
 from validators import rules
 from validators.rules.base import About, Operation, Rule, Settings, Severity, no_check
 

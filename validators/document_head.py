@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from validators import field
 from validators.field import FieldError
 from validators.model.objects import KINDS
@@ -29,14 +29,16 @@ def unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
     """Return the error of a kind that Kubernetes 1.*minor* does not serve in that version; None if it serves it."""
     group = api_version.rpartition("/")[0]
     if kind not in KINDS:
-        return dataclasses.replace(field.not_supported(FieldPath("kind"), kind, sorted(served.kinds_of(group))), origin="schema-enum")
-    served_kind = served.find(api_version, kind)
+        return dataclasses.replace(
+            field.not_supported(FieldPath("kind"), kind, sorted(served_versions.kinds_of(group))), origin="schema-enum"
+        )
+    served_kind = served_versions.find(api_version, kind)
     if served_kind is None or served_kind.since > minor:
-        versions = served.versions_served(kind, minor)
+        versions = served_versions.versions_served(kind, minor)
         error = field.not_supported(FieldPath("apiVersion"), api_version, versions)
         return dataclasses.replace(error, detail=error.detail if versions else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
     if served_kind.until < minor:
-        current = f"{group}/{' or '.join(row.version for row in served.current(kind, group, minor))}"
+        current = f"{group}/{' or '.join(row.version for row in served_versions.current(kind, group, minor))}"
         since = f"Kubernetes 1.{served_kind.until + 1}"
         detail = f"{kind} of this version is no longer served since {since}; {current} replaced it: run muster migrate"
         return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")
@@ -45,14 +47,14 @@ def unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
 
 def has_rules(group: str, kind: str) -> bool:
     """Return whether there are rules for this kind of this API group."""
-    return kind in KINDS and served.serves(group, kind)
+    return kind in KINDS and served_versions.serves(group, kind)
 
 
 @functools.lru_cache(maxsize=256)
 def head(api_version: str, kind: str, minor: int) -> tuple[str, str, bool, FieldError | None]:
     """Return the group and the usual spelling of *api_version*, and whether there can be rules; and the error if it is not served."""
     group, _, version = api_version.rpartition("/")
-    api_version = served.named(group, version)  # "/v1" is "v1"
+    api_version = served_versions.named(group, version)  # "/v1" is "v1"
     is_known = _is_known(api_version, kind)
     return group, api_version, is_known, unserved(api_version, kind, minor) if is_known else None
 
@@ -64,5 +66,5 @@ def _is_known(api_version: str, kind: str) -> bool:
     """
     group = api_version.rpartition("/")[0]
     if not has_rules(group, kind):
-        return group in served.WORKLOAD_GROUPS
-    return group not in served.CUSTOM or served.find(api_version, kind) is not None
+        return group in served_versions.WORKLOAD_GROUPS
+    return group not in served_versions.CUSTOM or served_versions.find(api_version, kind) is not None

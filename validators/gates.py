@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from kubeapi.versions.removed_gates import REMOVED
 
 GENERIC_WORKLOAD = "GenericWorkload"
@@ -34,7 +34,7 @@ LAST_VERSIONS = {name: since - 1 for since, removed in sorted(REMOVED.items()) f
 """The last minor version of Kubernetes that has a gate, where it was removed: later, what it guarded is always on."""
 
 
-def names(minor: int = releases.TODAY) -> list[str]:
+def names(minor: int = kubernetes_releases.TODAY) -> list[str]:
     """Return the gates with which an API server of Kubernetes 1.*minor* starts."""
     return [name for name in NEEDS if minor <= LAST_VERSIONS.get(name, minor)]
 
@@ -64,9 +64,9 @@ class Gates:
         if minor is not None:
             return cls._of_version(given, minor)
         try:
-            return cls._of_version(given, releases.TODAY)
+            return cls._of_version(given, kubernetes_releases.TODAY)
         except GateError:
-            for each in releases.names().values():
+            for each in kubernetes_releases.names().values():
                 with contextlib.suppress(GateError):
                     return cls._of_version(given, each)
             raise
@@ -79,7 +79,7 @@ class Gates:
     def _of_version(cls, switches: tuple[tuple[str, bool], ...], minor: int) -> Gates:
         explicit, known = dict(switches), names(minor)
         for name in sorted(explicit.keys() - set(known)):
-            where = f" in Kubernetes {releases.name(minor)}" if name in NEEDS else ""
+            where = f" in Kubernetes {kubernetes_releases.name(minor)}" if name in NEEDS else ""
             raise GateError(f"there is no feature gate {name!r}{where}; must be one of {', '.join(known)}")
         state = dict.fromkeys(NEEDS, True) | explicit
         for name in known:

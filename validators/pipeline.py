@@ -12,21 +12,21 @@ import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubeapi import decode
+from kubeapi.base_structs import Record
 from kubeapi.decode import Json, Source, WrongShapeError
 from kubeapi.field_path import FieldPath, Part
 from kubeapi.meta import ObjectMeta, replaced
-from kubeapi.record import Record
-from kubeapi.versions import served
-from kubeapi.versions.form import HUB, Form
-from validators import applicable_rules, document_head, field, lookup, pod_templates, rules, schema
+from kubeapi.versions import served_versions
+from kubeapi.versions.conversion import HUB, Form
+from validators import applicable_rules, document_head, field, object_lookup, pod_templates, rules, schema
 from validators.defaults import drop, fill
 from validators.field import ErrorType, FieldError
 from validators.hierarchy.tree import GroupTree
-from validators.lookup import Lookup
 from validators.model import objects, traits
 from validators.model.controllers import Controller, RawTemplate, raw_templates
 from validators.model.objects import KINDS, Named, Object
 from validators.model.templates import Templates
+from validators.object_lookup import Lookup
 from validators.rules.base import Context, Operation, Rule, Settings, Severity
 
 _UNREADABLE_VALUES = frozenset({"schema-type", "schema-limit"})
@@ -66,7 +66,7 @@ def validate(
     api_version: str = "",
     subresource: str = "",
     settings: Settings,
-    lookup: Lookup = lookup.NOTHING,
+    lookup: Lookup = object_lookup.NOTHING,
 ) -> tuple[Violation, ...]:
     """Return the violations of a request, in order of field path.
 
@@ -78,7 +78,7 @@ def validate(
     """
     if operation is Operation.DELETE or subresource not in {"", "status"}:
         return ()
-    form = served.form_of(api_version)
+    form = served_versions.form_of(api_version)
     try:
         typed = _decoded(kind, form, new)
         previous = None if old is None else _decoded(kind, form, old)
@@ -168,7 +168,7 @@ def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: 
 
 def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Violation, ...]:
     """Return the violations of an object that cannot be decoded: values of a wrong type, and numbers out of range."""
-    errors = schema.check(served.schema_of(api_version, kind), decode.plain(content))
+    errors = schema.check(served_versions.schema_of(api_version, kind), decode.plain(content))
     errors = [error for error in errors if error.origin in _UNREADABLE_VALUES]
     # The schemas are as strict as the model.  If one is less strict by mistake, the object is still refused.
     unknown = field.type_invalid(FieldPath(), None, "must have the fields of its kind, each with its type")
@@ -177,14 +177,14 @@ def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Violation,
 
 
 def _examine_shape(kind: str, api_version: str, content: Json, settings: Settings) -> Examined:
-    form = served.form_of(api_version)
-    content, errors = schema.check_with_nulls(served.schema_of(api_version, kind), content)
+    form = served_versions.form_of(api_version)
+    content, errors = schema.check_with_nulls(served_versions.schema_of(api_version, kind), content)
     wrong = [error.path for error in errors if error.origin in _UNREADABLE_VALUES]
     try:
         typed = _decoded(kind, form, schema.without_paths(content, wrong))
     except WrongShapeError:
         return Examined(None, _with_severity(errors, settings), form=form)
-    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, form=form)
+    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=object_lookup.NOTHING, form=form)
     applicable = applicable_rules.rules_for_document(kind, form, settings, context.traits, shape=True)
     violations = _run(applicable, context)
     if not violations and not errors:
@@ -204,7 +204,7 @@ def _examine_controller(kind: str, content: Mapping[str, Json], templates: Seque
     named = _named(kind, content)
     pods, errors = pod_templates.decoded(templates)
     controller = Controller(kind, named.metadata, pods)
-    context = Context(controller, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING)
+    context = Context(controller, None, Operation.CREATE, settings=settings, lookup=object_lookup.NOTHING)
     applicable = applicable_rules.rules_for_document(kind, HUB, settings, traits.ANY, shape=True)
     errors += [each.error for each in _run(applicable, context)]
     violations = _with_severity(errors, settings)
@@ -286,6 +286,6 @@ def decode_for_lookup(content: Mapping[str, Json]) -> Object | None:
         examined = _examine_controller(kind, content, templates, Settings(linting=True)) if templates else None
         return examined.object if examined else None
     try:
-        return _decoded(kind, served.form_of(api_version), content)
+        return _decoded(kind, served_versions.form_of(api_version), content)
     except WrongShapeError:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from validators.gates import Gates
 from validators.options import Option, OptionType, items, one_of
 from validators.rules.base import Profile, Severity
@@ -49,10 +49,10 @@ PROFILE = Option(
 )
 KUBERNETES = Option(
     "--kubernetes",
-    one_of(tuple(releases.names()), releases.names().__getitem__),
+    one_of(tuple(kubernetes_releases.names()), kubernetes_releases.names().__getitem__),
     "Version of the API server to mirror.",
-    releases.name(releases.TODAY),
-    purpose=f"version of the API server to mirror: {releases.name(releases.OLDEST)} to {releases.name(releases.NEWEST)}",
+    kubernetes_releases.name(kubernetes_releases.TODAY),
+    purpose=f"version of the API server to mirror: {kubernetes_releases.name(kubernetes_releases.OLDEST)} to {kubernetes_releases.name(kubernetes_releases.NEWEST)}",
 )
 GATES = Option(
     "--gates",

@@ -21,7 +21,7 @@ import jsonschema_rs
 from kubeapi import decode, quantity
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
-from validators import field, synonyms
+from validators import field, field_synonyms
 from validators.field import FieldError, Fix, Repair
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
@@ -110,7 +110,7 @@ def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
         parent = _parent(schema, failure)
         known = sorted(parent["properties"])
         for unknown in sorted(failure.kind.unexpected):
-            similar = synonyms.other_names(unknown, parent, schema) or next(iter(difflib.get_close_matches(unknown, known, n=1)), "")
+            similar = field_synonyms.other_names(unknown, parent, schema) or next(iter(difflib.get_close_matches(unknown, known, n=1)), "")
             error = _with_rule("schema-unknown-field", field.invalid_struct(path / unknown, _unknown_field(unknown, similar)))
             yield dataclasses.replace(error, fix=_renamed(unknown, known, failure), suggestion=similar)
     elif name == "enum":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from validators.options import Option, OptionType, items, one_of
 from webhooks.enforcement import Enforcement, EnforcementPolicy
 
@@ -25,7 +25,7 @@ class Finalizers(enum.StrEnum):
         """Return the same; for AUTO those that the API server of Kubernetes 1.*minor* adds."""
         if self is not Finalizers.AUTO:
             return self
-        return Finalizers.ALL if minor >= releases.FIRST_WITH_COMPOSITE_FINALIZER else Finalizers.PODGROUP
+        return Finalizers.ALL if minor >= kubernetes_releases.FIRST_WITH_COMPOSITE_FINALIZER else Finalizers.PODGROUP
 
 
 def _enforcement(texts: Sequence[str]) -> EnforcementPolicy:

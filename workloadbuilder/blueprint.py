@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from validators import field
 from workloadbuilder import names
 from workloadbuilder.errors import BuildError
@@ -118,7 +118,12 @@ class Blueprint:
                 spec[each] = copied(value)
         kind = "CompositePodGroup" if source.composite else "PodGroup"
         group, _, version = self.workload["apiVersion"].rpartition("/")
-        return {"apiVersion": served.closest(kind, group, version, self.kubernetes), "kind": kind, "metadata": metadata, "spec": spec}
+        return {
+            "apiVersion": served_versions.closest(kind, group, version, self.kubernetes),
+            "kind": kind,
+            "metadata": metadata,
+            "spec": spec,
+        }
 
     def _missing(self, template: str, *, composite: bool) -> field.FieldError:
         have = " ".join(name for name, each in self.templates.items() if each.composite is composite)

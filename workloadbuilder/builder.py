@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.decode import Json
-from kubeapi.versions.releases import TODAY
+from kubeapi.versions.kubernetes_releases import TODAY
 from validators import field
 from validators.field import FieldError
 from workloadbuilder import existing_workload, groups, templates, unchanged, workload_owner

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from validators import field
 from validators.field import FieldError
 from workloadbuilder.blueprint import Blueprint
 from workloadbuilder.errors import BuildError
 
-_API_VERSIONS = tuple(row.name for row in served.current("Workload"))
+_API_VERSIONS = tuple(row.name for row in served_versions.current("Workload"))
 
 
 def read(workload: Json, kubernetes: int, *, stored: bool = False) -> Blueprint:
@@ -32,7 +32,7 @@ def read(workload: Json, kubernetes: int, *, stored: bool = False) -> Blueprint:
     if workload.get("kind") != "Workload":
         raise BuildError([field.not_supported(FieldPath("kind"), workload.get("kind"), ["Workload"])])
     errors = _errors(workload, kubernetes)
-    if errors and not (stored and not _errors(workload, served.served_since("Workload"))):
+    if errors and not (stored and not _errors(workload, served_versions.served_since("Workload"))):
         raise BuildError(errors)
     if not workload["metadata"].get("name"):
         raise BuildError([field.required(FieldPath("metadata", "name"), "groups refer to their Workload by name")])

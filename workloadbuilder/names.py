@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from kubeapi.versions.releases import FIRST_WITH_OWNER_IN_GROUP_NAMES, TODAY
+from kubeapi.versions.kubernetes_releases import FIRST_WITH_OWNER_IN_GROUP_NAMES, TODAY
 from workloadbuilder.workload_item import Owner
 
 LONGEST = 253

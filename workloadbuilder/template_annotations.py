@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from kubeapi import content
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
-from kubeapi.versions.releases import FIRST_WITH_WORKLOAD_NAME, TODAY
+from kubeapi.versions.kubernetes_releases import FIRST_WITH_WORKLOAD_NAME, TODAY
 from validators import field
 from validators.field import FieldError
 from validators.model.job_parts import TEMPLATE, WORKLOAD

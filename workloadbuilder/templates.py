@@ -6,7 +6,7 @@ Fields are those of Kubernetes 1.37; absent values are omitted.  The tree must b
 from __future__ import annotations
 
 from kubeapi.decode import Json
-from kubeapi.versions.table import SCHEDULING
+from kubeapi.versions.api_versions import SCHEDULING
 from workloadbuilder import workload_owner
 from workloadbuilder.resolve import Resolved
 from workloadbuilder.workload_item import PolicyKind, ResourceClaim, SchedulingConfig

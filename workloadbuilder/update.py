@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from kubeapi.versions.releases import FIRST_WITH_MUTABLE_COMPOSITES, TODAY
+from kubeapi.versions.kubernetes_releases import FIRST_WITH_MUTABLE_COMPOSITES, TODAY
 from workloadbuilder import existing_workload, templates
 from workloadbuilder.blueprint import Blueprint, Placed, copied, placed
 from workloadbuilder.check import check_blocks

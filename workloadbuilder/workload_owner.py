@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from kubeapi import content
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from kubeapi.versions.releases import TODAY
-from kubeapi.versions.served import WORKLOAD_VERSIONS, hub_of
+from kubeapi.versions.kubernetes_releases import TODAY
+from kubeapi.versions.served_versions import WORKLOAD_VERSIONS, hub_of
 from validators import field
 from validators.field import FieldError
 from workloadbuilder import names

@@ -9,7 +9,7 @@ from typing import Any
 from expansion.contents import Content, items, section
 from kubeapi import decode
 from kubeapi.field_path import FieldPath
-from validators import lookup, pipeline
+from validators import object_lookup, pipeline
 from validators.built_in import names, security, shapes, volumes, whole_objects
 from validators.field import ErrorType, FieldError
 from validators.rules.base import Operation, Profile, Settings, Severity
@@ -50,9 +50,9 @@ def errors_of_object(manifest: Content, classes: Iterable[Content] = ()) -> list
     # Besides fields that are missing, the API server reports the errors of those that are there.
     if examined.object is not None and all(each.error.type is ErrorType.REQUIRED for each in violations):
         kind, version = str(manifest.get("kind")), str(manifest.get("apiVersion"))
-        known = lookup.NOTHING
+        known = object_lookup.NOTHING
         if kind == "PriorityClass":
-            known = lookup.KnownObjects(filter(None, map(pipeline.decode_for_lookup, classes)), complete=True)
+            known = object_lookup.KnownObjects(filter(None, map(pipeline.decode_for_lookup, classes)), complete=True)
         further = pipeline.validate(kind, manifest, None, Operation.CREATE, api_version=version, settings=_SETTINGS, lookup=known)
         reported = {each.error.path for each in violations}
         violations = (*violations, *(each for each in further if each.error.path not in reported))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubeapi.field_path import FieldPath
-from kubeapi.versions.form import Json
+from kubeapi.versions.conversion import Json
 
 _WRITTEN = {"podGroupTemplates": "podGroups", "schedulingPolicy": "policy"}
 

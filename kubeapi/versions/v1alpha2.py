@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubeapi.field_path import FieldPath
-from kubeapi.versions.form import Json
+from kubeapi.versions.conversion import Json
 
 MODES = {"Pod": "single", "PodGroup": "all"}
 """Disruption modes of this version, and the members of the current union that replaced them."""

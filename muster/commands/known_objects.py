@@ -10,7 +10,7 @@ import click
 from validators import pipeline
 from validators.lint import files
 from validators.lint.documents import Document, Unreadable
-from validators.lookup import KnownObjects
+from validators.object_lookup import KnownObjects
 
 
 def objects(paths: Sequence[str]) -> KnownObjects:

@@ -50,11 +50,11 @@ def read_live(kubeconfig: str | None, context: str | None, progress: Progress) -
     """
     extras.require("cluster")
     from muster.commands.simulate.completed_input import ClusterInput
-    from muster.commands.snapshot import live_cluster, lookup_fields
+    from muster.commands.snapshot import live_cluster, other_projects_fields
 
     progress.show("reading the cluster")
     try:
-        read = live_cluster.list_cluster(kubeconfig, context, further=lookup_fields.RESOURCES, instead="--objects")
+        read = live_cluster.list_cluster(kubeconfig, context, further=other_projects_fields.RESOURCES, instead="--objects")
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
     return ClusterInput([*read.lists], [*read.problems], behavior=read.behavior)

@@ -14,7 +14,7 @@ from webhooks.admission_options import ENFORCEMENT, FINALIZERS, Finalizers
 from webhooks.enforcement import EnforcementPolicy, with_modes
 
 if TYPE_CHECKING:
-    from validators.lookup import Lookup
+    from validators.object_lookup import Lookup
     from webhooks.admission.records import Record
 
 _YAML = (".yaml", ".yml")
@@ -98,10 +98,10 @@ def _records(path: str, progress: Progress) -> Iterator[Record]:
 
 
 def _lookup(paths: Sequence[str]) -> Lookup:
-    from validators import lookup
+    from validators import object_lookup
 
     if not paths:
-        return lookup.NOTHING
+        return object_lookup.NOTHING
     from muster.commands import known_objects
 
     return known_objects.objects(paths)

@@ -11,7 +11,7 @@ import click
 
 from muster import extras
 from muster.commands import options
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from validators.options import OptionError
 from webhooks.settings import OPTIONS, Settings, label
 

@@ -9,8 +9,8 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
-from kubeapi.versions import served
-from kubeapi.versions.table import STABLE, ApiVersion
+from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import STABLE, ApiVersion
 from muster.doctor.components import SIDECAR, components
 from muster.doctor.entries import entries
 from muster.doctor.manifests import mappings_at, text_at, texts_at
@@ -65,8 +65,8 @@ def observed_api_server(world: World) -> ApiServer | None:
         return None
     switches = _switches(program.flags.get("runtime-config", ""))
     resources = {
-        f"{row.name}/{served.resource(each.kind).resource}"
-        for row in served.workload_versions()
+        f"{row.name}/{served_versions.resource(each.kind).resource}"
+        for row in served_versions.workload_versions()
         for each in row.kinds
         if _serves(switches, row) and each.since <= (program.minor or each.since) <= each.until
     }

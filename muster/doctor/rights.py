@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from muster.doctor.components import SERVE, SIDECAR, Component, components
 from muster.doctor.manifests import Manifest, mappings_at, text_at, texts_at
 from muster.doctor.world import Account, ApiServer, Item, World
@@ -95,7 +95,7 @@ def _reads(kinds: Iterable[str], server: ApiServer) -> Iterator[Permission]:
 
     for kind in kinds:
         for verb in ("list", "watch"):
-            yield Permission(served.resource(kind).resource, verb, server.api_group(kind))
+            yield Permission(served_versions.resource(kind).resource, verb, server.api_group(kind))
 
 
 def _is_bound(binding: Item, account: Account) -> bool:

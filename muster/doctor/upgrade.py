@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from muster.doctor.control_plane import observed_api_server
 from muster.doctor.world import Item, World
 from validators.field import FieldError
@@ -77,4 +77,4 @@ def _stored(world: World) -> ObjectsToUpgrade:
 def _present(world: World) -> int:
     server = observed_api_server(world)
     minor = server.minor if server is not None else 0
-    return min(max(minor or releases.TODAY, releases.OLDEST), releases.NEWEST)
+    return min(max(minor or kubernetes_releases.TODAY, kubernetes_releases.OLDEST), kubernetes_releases.NEWEST)

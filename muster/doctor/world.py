@@ -8,7 +8,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from muster.doctor.latencies import Latency
 from muster.doctor.manifests import Manifest, labels_at, text_at
 
@@ -91,8 +91,8 @@ class ApiServer:
 
     def api_group(self, kind: str) -> str:
         """Return the API group in which it serves *kind*; that of the hub if that is not known."""
-        resource, groups = served.resource(kind).resource, served.groups_of(kind)
-        names = {group: {f"{row.name}/{resource}" for row in served.versions_in(group)} for group in groups}
+        resource, groups = served_versions.resource(kind).resource, served_versions.groups_of(kind)
+        names = {group: {f"{row.name}/{resource}" for row in served_versions.versions_in(group)} for group in groups}
         return next((group for group in groups if names[group] & (self.resources or frozenset())), groups[0])
 
 

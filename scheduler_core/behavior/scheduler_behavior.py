@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class SchedulerBehavior:
     @property
     def version(self) -> str:
         """Return the version as users write it: ``1.38``."""
-        return releases.name(self.minor)
+        return kubernetes_releases.name(self.minor)
 
     def invalid_reason(self, kind: str) -> str:
         """Return the reason of the condition of a group of *kind* in an invalid tree."""

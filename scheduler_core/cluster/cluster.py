@@ -15,15 +15,15 @@ from kubeapi.meta import replaced
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import PriorityClass
 from kubeapi.problem import Problem
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from scheduler_core.cluster.group_store import GROUPS, GroupPriorities, GroupStore, Key
 from scheduler_core.cluster.load import load_gathered
-from scheduler_core.cluster.lookups import JoinedLookup, with_nodes
 from scheduler_core.cluster.node_store import NodeStore
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
+from scheduler_core.cluster.rule_lookups import JoinedLookup, with_nodes
+from scheduler_core.loading.build_pod_records import Records
 from scheduler_core.loading.claim_options import report_storage
-from scheduler_core.loading.pod_drafts import Draft, requested_rows
-from scheduler_core.loading.pod_records import Records
+from scheduler_core.loading.parsed_pods import ParsedPod, requested_rows
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import SCHEDULING_KINDS
 from scheduler_core.loading.read_objects import one_each
@@ -158,7 +158,7 @@ def _key_in(content: Mapping[str, Any]) -> Key | None:
 
 @functools.lru_cache(maxsize=1_000)
 def _is_read(api_version: str, kind: str) -> bool:
-    return kind in _READ and served.serves(api_version.rpartition("/")[0], kind)
+    return kind in _READ and served_versions.serves(api_version.rpartition("/")[0], kind)
 
 
 def _key(kind: str, namespace: str, name: str) -> Key:
@@ -187,16 +187,19 @@ def _with_pods(snapshot: ClusterSnapshot, changed: Iterable[str], objects: Objec
     first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
     records = Records(snapshot.nodes, _priorities(snapshot), problems, snapshot.profiles, first)
     volumes = dataclasses.replace(snapshot.volumes, users=snapshot.volumes.users.copied())
-    drafts, reader = read_pods(objects, snapshot.nodes.index, volumes, problems)
-    if exact and (any(draft.reference is not None for draft in drafts) or not all(map(snapshot.nodes.row.has, requested_rows(drafts)))):
+    parsed_pods, reader = read_pods(objects, snapshot.nodes.index, volumes, problems)
+    if exact and (
+        any(parsed_pod.reference is not None for parsed_pod in parsed_pods)
+        or not all(map(snapshot.nodes.row.has, requested_rows(parsed_pods)))
+    ):
         # The group of a v1alpha1 pod is generated from all its pods; a resource that no pod requested before adds a row.
         raise _NotSharedError
     gone = {key: before.pop(key, None) for key in changed}
-    if snapshot.devices is not None and any(draft.entries or draft.containers for draft in drafts):
-        drafts = _resolve_devices(drafts, snapshot, reader)
-    for draft in drafts:
-        record = records.record(draft)
-        known = gone.get(record.key) if draft.reference is not None else None
+    if snapshot.devices is not None and any(parsed_pod.entries or parsed_pod.containers for parsed_pod in parsed_pods):
+        parsed_pods = _resolve_devices(parsed_pods, snapshot, reader)
+    for parsed_pod in parsed_pods:
+        record = records.record(parsed_pod)
+        known = gone.get(record.key) if parsed_pod.reference is not None else None
         before[record.key] = record if known is None else replaced(record, group=known.group)
     return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)), volumes=volumes)
 
@@ -209,11 +212,13 @@ def _check_groups(snapshot: ClusterSnapshot, changed: GroupStore, given: int) ->
         raise _NotSharedError
 
 
-def _resolve_devices(drafts: list[Draft], snapshot: ClusterSnapshot, reader: Reader) -> list[Draft]:
-    """Return *drafts*, read by *reader*, with the requirements of their claims to the devices of *snapshot*."""
+def _resolve_devices(parsed_pods: list[ParsedPod], snapshot: ClusterSnapshot, reader: Reader) -> list[ParsedPod]:
+    """Return *parsed_pods*, read by *reader*, with the requirements of their claims to the devices of *snapshot*."""
     from scheduler_core.loading.pod_devices import PodDevices
 
-    return PodDevices(snapshot.devices or DeviceObjects(), GroupStore.of_objects(snapshot.groups).entries).resolved(drafts, reader.forms)
+    return PodDevices(snapshot.devices or DeviceObjects(), GroupStore.of_objects(snapshot.groups).entries).resolved(
+        parsed_pods, reader.forms
+    )
 
 
 def _with_drivers(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapshot:

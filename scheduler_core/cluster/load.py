@@ -12,10 +12,10 @@ from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, Schedule
 from scheduler_core.cluster.node_table import TableInputs, build_node_table
 from scheduler_core.cluster.stores import Stores, assembled
 from scheduler_core.loading import v1alpha1
+from scheduler_core.loading.build_pod_records import Records
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import NAME, read_configuration
-from scheduler_core.loading.pod_drafts import Draft, requested_rows
-from scheduler_core.loading.pod_records import Records
+from scheduler_core.loading.parsed_pods import ParsedPod, requested_rows
 from scheduler_core.loading.read_nodes import NodeRead
 from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
@@ -53,10 +53,10 @@ def load_gathered(
     stores = Stores.filled(kinds, problems)
     nodes, groups, volumes = stores.nodes.nodes, stores.groups, stores.volumes.objects
     profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems, behavior)
-    drafts, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
-    drafts, devices = _with_devices(stores, drafts, reader)
-    generated = v1alpha1.join(drafts, groups.objects["Workload"].values(), groups.groups, groups.priorities)
-    table = _node_table(nodes, drafts, volumes, devices, profiles.scored_resources, behavior)
+    parsed_pods, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
+    parsed_pods, devices = _with_devices(stores, parsed_pods, reader)
+    generated = v1alpha1.join(parsed_pods, groups.objects["Workload"].values(), groups.groups, groups.priorities)
+    table = _node_table(nodes, parsed_pods, volumes, devices, profiles.scored_resources, behavior)
     if attributes := tuple(device_topology):
         from scheduler_core.loading.device_levels import report_levels
 
@@ -64,46 +64,46 @@ def load_gathered(
     problems += stores.nodes.problems()
     # The table has all that is needed of the nodes; the memory of the nodes as read is free for the records of pods.
     nodes.clear()
-    pods = tuple(Records(table, groups.priorities, problems, profiles).record_all(drafts))
+    pods = tuple(Records(table, groups.priorities, problems, profiles).record_all(parsed_pods))
     return dataclasses.replace(assembled(stores, table, devices, pods, generated, problems), profiles=profiles)
 
 
 def _node_table(
     nodes: Mapping[str, NodeRead],
-    drafts: Sequence[Draft],
+    parsed_pods: Sequence[ParsedPod],
     volumes: VolumeObjects,
     devices: DeviceObjects | None,
     scored: Collection[str],
     behavior: SchedulerBehavior,
 ) -> NodeTable:
-    images = {name for each in {draft.images for draft in drafts} for name in each}
+    images = {name for each in {parsed_pod.images for parsed_pod in parsed_pods} for name in each}
     provided = devices.resources if devices is not None else {}
-    table = build_node_table(TableInputs(nodes, requested_rows(drafts), volumes.attach, images, provided, scored, behavior=behavior))
+    table = build_node_table(TableInputs(nodes, requested_rows(parsed_pods), volumes.attach, images, provided, scored, behavior=behavior))
     free = report_storage(table, volumes)
     if devices is not None:
         from scheduler_core.cluster.releasable_claims import ReleasableClaims
         from scheduler_core.plugins.devices.interchangeable import count_devices
 
-        wanted = [draft.form.devices for draft in drafts if draft.form.devices]
+        wanted = [parsed_pod.form.devices for parsed_pod in parsed_pods if parsed_pod.form.devices]
         claims = ReleasableClaims(devices.claims)
-        for draft in drafts:
-            claims.count(draft, 1)
-        running = {draft.key for draft in drafts if draft.node}
+        for parsed_pod in parsed_pods:
+            claims.count(parsed_pod, 1)
+        running = {parsed_pod.key for parsed_pod in parsed_pods if parsed_pod.node}
         later = {"/".join(name): need for name, _, need in claims.update(running.__contains__) if need is not None}
         count_devices(table, devices, [*wanted, *((need,) for need in later.values())], later)
-    demand = ClaimDemand.of_pods(draft.form.requests() for draft in drafts if draft.form.volumes)
+    demand = ClaimDemand.of_pods(parsed_pod.form.requests() for parsed_pod in parsed_pods if parsed_pod.form.volumes)
     table.count_volumes(volume_numbers(table, free, demand))
     return table
 
 
-def _with_devices(stores: Stores, drafts: list[Draft], reader: Reader) -> tuple[list[Draft], DeviceObjects | None]:
-    """Return *drafts*, read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
-    if stores.devices is None and not any(draft.attached.entries for draft in drafts):
-        return drafts, None
+def _with_devices(stores: Stores, parsed_pods: list[ParsedPod], reader: Reader) -> tuple[list[ParsedPod], DeviceObjects | None]:
+    """Return *parsed_pods*, read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
+    if stores.devices is None and not any(parsed_pod.attached.entries for parsed_pod in parsed_pods):
+        return parsed_pods, None
     from scheduler_core.loading.pod_devices import PodDevices
 
     devices = (stores.devices.objects if stores.devices is not None else None) or DeviceObjects()
-    return PodDevices(devices, stores.groups.entries).resolved(drafts, reader.forms), devices
+    return PodDevices(devices, stores.groups.entries).resolved(parsed_pods, reader.forms), devices
 
 
 def configured_profiles(objects: Objects, nodes: int, problems: list[Problem], behavior: SchedulerBehavior) -> SchedulerProfiles:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from kubeapi.gather import Name
-from scheduler_core.loading.pod_drafts import Draft
+from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.loading.released_claims import allocated_needs, is_releasable, released_need
 from scheduler_core.model.device_claims import DeviceNeed, KnownClaim
 
@@ -26,17 +26,17 @@ class ReleasableClaims:
         self._reserved: dict[Name, set[str]] = {}
         self._changed: set[Name] = set()
 
-    def count(self, draft: Draft, amount: int) -> None:
+    def count(self, parsed_pod: ParsedPod, amount: int) -> None:
         """Count the claims of a pod that is added, or with *amount* -1 removed."""
-        for claim, _ in allocated_needs(draft):
-            name = draft.namespace, claim.key.partition("/")[2]
+        for claim, _ in allocated_needs(parsed_pod):
+            name = parsed_pod.namespace, claim.key.partition("/")[2]
             users = self._users.setdefault(name, Counter())
-            users[draft.key] += amount
-            if users[draft.key]:
-                self._named.setdefault(draft.key, set()).add(name)
+            users[parsed_pod.key] += amount
+            if users[parsed_pod.key]:
+                self._named.setdefault(parsed_pod.key, set()).add(name)
             else:
-                del users[draft.key]
-                self._unnamed(draft.key, name)
+                del users[parsed_pod.key]
+                self._unnamed(parsed_pod.key, name)
             self._changed.add(name)
 
     def claim_changed(self, name: Name) -> None:

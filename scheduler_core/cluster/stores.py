@@ -12,8 +12,8 @@ from kubeapi.groups import Group
 from kubeapi.problem import Problem, in_order
 from scheduler_core.cluster.group_store import GroupPriorities, GroupStore
 from scheduler_core.cluster.label_stores import NamespaceStore, SelectorStore
-from scheduler_core.cluster.lookups import with_nodes
 from scheduler_core.cluster.node_store import NodeStore
+from scheduler_core.cluster.rule_lookups import with_nodes
 from scheduler_core.cluster.store import Store
 from scheduler_core.cluster.volume_store import VolumeStore
 from scheduler_core.loading import label_case, label_suggestions
@@ -23,7 +23,7 @@ from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from validators.lookup import Lookup
+from validators.object_lookup import Lookup
 
 if TYPE_CHECKING:
     from scheduler_core.cluster.device_store import DeviceStore

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection
 
 from kubeapi.meta import replaced
-from scheduler_core.loading.pod_shapes import with_needs
+from scheduler_core.loading.build_pod_shapes import with_needs
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import is_ignored

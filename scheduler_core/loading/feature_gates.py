@@ -21,8 +21,8 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeNeed
 from validators.defaults.drop import drop_disabled_fields
 from validators.gates import CLAIMS, COMPOSITE, GENERIC_WORKLOAD, PREEMPTION_POLICY, Gates
-from validators.lookup import KnownObjects
 from validators.model.objects import Object, namespace_of
+from validators.object_lookup import KnownObjects
 
 _OTHERS = ("PriorityClass", "Node")
 

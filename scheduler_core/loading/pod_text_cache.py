@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, KeysView
 from kubeapi import decode
 from kubeapi.decoders import POD_TEXT
 from kubeapi.meta import replaced
-from scheduler_core.loading.pod_drafts import Draft
+from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.loading.read_objects import name_in
 
 _MOST_TEXTS = 20_000
@@ -52,16 +52,16 @@ class SharedTexts:
 
 
 class PodTextCache:
-    """Drafts of pods by the text of all that equal pods share."""
+    """ParsedPods of pods by the text of all that equal pods share."""
 
     def __init__(self, texts: SharedTexts) -> None:
         self._texts = texts
-        self._drafts: dict[bytes, Draft | None] = {}
+        self._drafts: dict[bytes, ParsedPod | None] = {}
         self._namespaces: set[str] = set()
         self._key = b""
 
-    def draft(self, text: decode.Text) -> tuple[str, Draft | None] | None:
-        """Return key and draft of a pod that equals one before; None if there is none."""
+    def parsed_pod(self, text: decode.Text) -> tuple[str, ParsedPod | None] | None:
+        """Return key and parsed pod of a pod that equals one before; None if there is none."""
         self._key = b""
         try:
             pod = POD_TEXT.decode(text)
@@ -84,7 +84,7 @@ class PodTextCache:
             return key, None
         share, created, started = self._texts.share(), meta.creation_timestamp or "", started or ""
         # By place, because there are hundreds of thousands.
-        return key, Draft(
+        return key, ParsedPod(
             key,
             share(namespace, namespace),
             equal.form,
@@ -99,7 +99,11 @@ class PodTextCache:
             replaced(equal.attached, nominated=nominated) if nominated else equal.attached,
         )
 
-    def remember(self, draft: Draft | None) -> None:
-        """Remember the draft of the pod that was looked for last, unless its name decides on its claims, or it is nominated."""
-        if self._key and len(self._drafts) < _MOST_KINDS and (draft is None or not (draft.claims or draft.entries or draft.nominated)):
-            self._drafts[self._key] = draft
+    def remember(self, parsed_pod: ParsedPod | None) -> None:
+        """Remember the parsed pod of the pod that was looked for last, unless its name decides on its claims, or it is nominated."""
+        if (
+            self._key
+            and len(self._drafts) < _MOST_KINDS
+            and (parsed_pod is None or not (parsed_pod.claims or parsed_pod.entries or parsed_pod.nominated))
+        ):
+            self._drafts[self._key] = parsed_pod

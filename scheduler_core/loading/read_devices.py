@@ -17,14 +17,14 @@ from kubeapi.resource_claims import (
     ResourceClaimStatus,
     ResourceClaimTemplate,
 )
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from scheduler_core.loading import device_amounts
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.taint_rules import TaintRules
 from scheduler_core.model.device_claims import KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice
 
-_SERVED = tuple(each.name for each in served.versions_in("resource.k8s.io"))
+_SERVED = tuple(each.name for each in served_versions.versions_in("resource.k8s.io"))
 """API versions, the current one first."""
 _FLAT = "resource.k8s.io/v1beta1"
 """The version that has no ``exactly`` in requests, and ``basic`` in devices."""
@@ -58,7 +58,7 @@ def known_claim(claim: ResourceClaim, spec: ClaimSpec | str) -> KnownClaim:
 
 def _kind(name: str, group: str) -> str:
     """Return the *name* of a kind or resource; with its API *group* if it is a PodGroup of another one."""
-    return f"{name}.{group}" if name in ("PodGroup", "podgroups") and group and not served.serves(group, "PodGroup") else name
+    return f"{name}.{group}" if name in ("PodGroup", "podgroups") and group and not served_versions.serves(group, "PodGroup") else name
 
 
 def read_device_class(gathered: GatheredObjects) -> tuple[Name, DeviceClass]:

@@ -13,7 +13,7 @@ from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
 from kubeapi.priority import PriorityClass
 from kubeapi.problem import Problem
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from kubeapi.workloads import Workload
 from scheduler_core.causes.input_problems import PriorityClassUnknown
 from scheduler_core.loading import object_errors
@@ -84,7 +84,7 @@ def read_one(gathered: GatheredObjects) -> tuple[Name, PriorityClass | Workload 
 
 def _why(content: Mapping[str, Json]) -> str:
     try:
-        objects.decode_kind(str(content["kind"]), served.form_of(str(content["apiVersion"])).to_hub(content))
+        objects.decode_kind(str(content["kind"]), served_versions.form_of(str(content["apiVersion"])).to_hub(content))
     except decode.WrongShapeError as error:
         return decode.shape_error(str(error))
     return "does not match its kind"

@@ -1,4 +1,4 @@
-"""Pods, unique by name: first drafts, then records once nodes and priority classes are known."""
+"""Pods, unique by name: first parsed pods, then records once nodes and priority classes are known."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kubeapi.problem import Problem
 from scheduler_core.causes.input_problems import NodeUnknown
 from scheduler_core.loading.extended_requests import Containers
 from scheduler_core.loading.inline_disks import disks_of
-from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Attached, Draft, Traits
-from scheduler_core.loading.pod_forms import (
+from scheduler_core.loading.parsed_pod_specs import (
     FormVolumes,
     Images,
-    PodForm,
-    PodForms,
+    ParsedPodSpec,
+    ParsedPodSpecs,
     claims_of,
     entries_of,
 )
+from scheduler_core.loading.parsed_pods import NOTHING_ATTACHED, Attached, ParsedPod, Traits
 from scheduler_core.loading.pod_text_cache import PodTextCache, SharedTexts
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.attach_limits import AttachLimits
@@ -36,30 +36,32 @@ from scheduler_core.model.volumes import ClaimName, PodClaim, PodVolumes, Volume
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 
-def read_pods(objects: Objects, nodes: Mapping[str, object], volumes: VolumeObjects, problems: list[Problem]) -> tuple[list[Draft], Reader]:
+def read_pods(
+    objects: Objects, nodes: Mapping[str, object], volumes: VolumeObjects, problems: list[Problem]
+) -> tuple[list[ParsedPod], Reader]:
     """Return the usable pods that have not finished, sorted by name, and their reader; the node of a bound pod must exist."""
     reader = Reader(nodes=nodes)
-    drafts = [*filter(None, one_each(objects, reader.read_pod, problems, "/".join).good.values())]
-    drafts.sort(key=operator.attrgetter("key"))
-    drafts = [reader.find_volumes(each, volumes) for each in drafts]
-    shared = _shared_claims(drafts)
+    parsed_pods = [*filter(None, one_each(objects, reader.read_pod, problems, "/".join).good.values())]
+    parsed_pods.sort(key=operator.attrgetter("key"))
+    parsed_pods = [reader.find_volumes(each, volumes) for each in parsed_pods]
+    shared = _shared_claims(parsed_pods)
     if unknown := reader.texts.nodes - {"", *nodes}:
-        problems += [unknown_node(each) for each in drafts if each.node in unknown]
-        drafts = [each for each in drafts if each.node not in unknown]
+        problems += [unknown_node(each) for each in parsed_pods if each.node in unknown]
+        parsed_pods = [each for each in parsed_pods if each.node not in unknown]
     # Only after all users of a volume are known.
-    return [reader.resolve_claims(each, volumes, shared) for each in drafts], reader
+    return [reader.resolve_claims(each, volumes, shared) for each in parsed_pods], reader
 
 
-def _shared_claims(drafts: Iterable[Draft]) -> frozenset[Name]:
+def _shared_claims(parsed_pods: Iterable[ParsedPod]) -> frozenset[Name]:
     """Return the claims that pods without a node use more than once."""
-    with_claims = (each for each in drafts if each.attached.claims and not each.node)
+    with_claims = (each for each in parsed_pods if each.attached.claims and not each.node)
     uses = Counter((each.namespace, claim.name) for each in with_claims for claim in each.claims)
     return frozenset(name for name, count in uses.items() if count > 1)
 
 
-def unknown_node(draft: Draft) -> Problem:
+def unknown_node(parsed_pod: ParsedPod) -> Problem:
     """Return the problem of a pod whose node does not exist."""
-    return Problem.about(ObjectName("Pod", *draft.name), NodeUnknown(draft.node))
+    return Problem.about(ObjectName("Pod", *parsed_pod.name), NodeUnknown(parsed_pod.node))
 
 
 class Reader:
@@ -71,23 +73,23 @@ class Reader:
 
     def __init__(self, membership: tuple[str, ...] = (), nodes: Iterable[str] = ()) -> None:
         self._membership = membership
-        self.forms = PodForms()
+        self.forms = ParsedPodSpecs()
         self.texts = SharedTexts(nodes)
         self._equal_pods = PodTextCache(self.texts)
 
-    def read_pod(self, gathered: GatheredObjects) -> tuple[str, Draft | None]:
-        """Return the key and the draft of a pod; None if it has finished."""
+    def read_pod(self, gathered: GatheredObjects) -> tuple[str, ParsedPod | None]:
+        """Return the key and the parsed pod of a pod; None if it has finished."""
         text = gathered.text
-        if not self._membership and (equal := self._equal_pods.draft(text)) is not None:
+        if not self._membership and (equal := self._equal_pods.parsed_pod(text)) is not None:
             return equal
         pod = typed(GatheredObjects(gathered.kind, gathered.api_version, text), Pod)
         namespace, name = name_in(gathered.kind, pod.metadata)
-        draft = self.draft((self.texts.shared(namespace), name), pod)
-        self._equal_pods.remember(draft)
-        return f"{namespace}/{name}", draft
+        parsed_pod = self.parsed_pod((self.texts.shared(namespace), name), pod)
+        self._equal_pods.remember(parsed_pod)
+        return f"{namespace}/{name}", parsed_pod
 
-    def draft(self, name: Name, pod: Pod) -> Draft | None:
-        """Return the draft of *pod*; None if it has finished.
+    def parsed_pod(self, name: Name, pod: Pod) -> ParsedPod | None:
+        """Return the parsed pod of *pod*; None if it has finished.
 
         Raises:
             Unusable: a quantity is negative or unreadable.
@@ -104,7 +106,7 @@ class Reader:
             raise Unusable(str(error)) from None
         meta, spec, nominated = pod.metadata, pod.spec, pod.status.nominated_node_name
         group = self.group(pod)
-        return Draft(
+        return ParsedPod(
             key="/".join(name),
             namespace=name[0],
             form=form,
@@ -137,33 +139,33 @@ class Reader:
             containers=containers,
         )
 
-    def find_volumes(self, draft: Draft, volumes: VolumeObjects) -> Draft:
-        """Return *draft* with its CSI volumes and ReadWriteOncePod claims, and record it as user of what it uses."""
-        if draft.attached is NOTHING_ATTACHED or not (draft.claims or draft.disks):
-            return draft
-        single_pod = _single_pod_claims(volumes, draft.name[0], draft.claims)
-        inline = (volume for _, disk in draft.disks if (volume := disk.csi) is not None)
-        found = tuple(sorted({*_csi_volumes(volumes, draft.name[0], draft.claims), *inline}))
-        if (found, single_pod) != (draft.csi_volumes, draft.single_pod):
-            draft = draft.with_attached(csi_volumes=found, single_pod=single_pod)
-        volumes.users.add(draft.key, draft.node, draft.uses)
-        return draft
+    def find_volumes(self, parsed_pod: ParsedPod, volumes: VolumeObjects) -> ParsedPod:
+        """Return *parsed_pod* with its CSI volumes and ReadWriteOncePod claims, and record it as user of what it uses."""
+        if parsed_pod.attached is NOTHING_ATTACHED or not (parsed_pod.claims or parsed_pod.disks):
+            return parsed_pod
+        single_pod = _single_pod_claims(volumes, parsed_pod.name[0], parsed_pod.claims)
+        inline = (volume for _, disk in parsed_pod.disks if (volume := disk.csi) is not None)
+        found = tuple(sorted({*_csi_volumes(volumes, parsed_pod.name[0], parsed_pod.claims), *inline}))
+        if (found, single_pod) != (parsed_pod.csi_volumes, parsed_pod.single_pod):
+            parsed_pod = parsed_pod.with_attached(csi_volumes=found, single_pod=single_pod)
+        volumes.users.add(parsed_pod.key, parsed_pod.node, parsed_pod.uses)
+        return parsed_pod
 
-    def resolve_claims(self, draft: Draft, volumes: VolumeObjects, shared: Container[Name] = ()) -> Draft:
-        """Return *draft* with the requirements of its claims in its form; for a pod with a node, only with its volumes that count.
+    def resolve_claims(self, parsed_pod: ParsedPod, volumes: VolumeObjects, shared: Container[Name] = ()) -> ParsedPod:
+        """Return *parsed_pod* with the requirements of its claims in its form; for a pod with a node, only with its volumes that count.
 
         *shared* are claims that several pods without a node use.
         """
-        if draft.attached is NOTHING_ATTACHED or not (draft.claims or draft.disks):
-            return draft
+        if parsed_pod.attached is NOTHING_ATTACHED or not (parsed_pod.claims or parsed_pod.disks):
+            return parsed_pod
         attach = volumes.attach or AttachLimits()
-        counted = attach.of_pod(draft.key, draft.node, draft.csi_volumes, volumes.users)
-        named = volumes.users.named(draft.name, counted.shared, draft.single_pod, [disk for _, disk in draft.disks])
-        unresolved = draft.unresolved or draft.form
-        resolved = PodVolumes((), frozenset(), ()) if draft.node else volumes.of_pod(draft.name, draft.claims, shared)
-        disks = {field for field, disk in draft.disks if _is_modelled(volumes, disk.csi)}
+        counted = attach.of_pod(parsed_pod.key, parsed_pod.node, parsed_pod.csi_volumes, volumes.users)
+        named = volumes.users.named(parsed_pod.name, counted.shared, parsed_pod.single_pod, [disk for _, disk in parsed_pod.disks])
+        unresolved = parsed_pod.unresolved or parsed_pod.form
+        resolved = PodVolumes((), frozenset(), ()) if parsed_pod.node else volumes.of_pod(parsed_pod.name, parsed_pod.claims, shared)
+        disks = {field for field, disk in parsed_pod.disks if _is_modelled(volumes, disk.csi)}
         added = FormVolumes(resolved.needs, resolved.modelled | disks, counted.requests, bool(named))
-        return draft.with_attached(
+        return parsed_pod.with_attached(
             self.forms.with_volumes(unresolved, added),
             bound_claims=resolved.bound,
             delayed_claims=resolved.delayed,
@@ -175,7 +177,7 @@ class Reader:
         """Return the number of cached specs."""
         return len(self.forms)
 
-    def retain(self, forms: Collection[PodForm]) -> None:
+    def retain(self, forms: Collection[ParsedPodSpec]) -> None:
         """Drop all cached forms except *forms*."""
         self.forms.retain(forms)
 

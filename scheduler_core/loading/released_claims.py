@@ -8,17 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 
 from kubeapi.meta import replaced
-from scheduler_core.loading.pod_drafts import Draft
-from scheduler_core.loading.pod_shapes import with_needs
+from scheduler_core.loading.build_pod_shapes import with_needs
+from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed, DeviceObjects, KnownClaim, name_of, spec_of
 from scheduler_core.model.devices import ClaimSpec
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 
 
-def allocated_needs(draft: Draft) -> Iterator[tuple[DeviceClaim, DeviceNeed]]:
-    """Yield the claims of *draft* that exist and are allocated, with what it needs of each."""
-    for claim, need in zip(draft.device_claims, draft.form.devices, strict=False):
+def allocated_needs(parsed_pod: ParsedPod) -> Iterator[tuple[DeviceClaim, DeviceNeed]]:
+    """Yield the claims of *parsed_pod* that exist and are allocated, with what it needs of each."""
+    for claim, need in zip(parsed_pod.device_claims, parsed_pod.form.devices, strict=False):
         if need.allocated is not None and claim.exists:
             yield claim, need
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kubeapi.groups import Group, PodGroup, PodGroupSpec, WorkloadRef
 from kubeapi.meta import ObjectMeta
 from kubeapi.workloads import PodGroupTemplate, Workload
-from scheduler_core.loading.pod_drafts import Draft
+from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.loading.priority import NEVER, Priorities, Rank
 
 Reference = tuple[str, str, str, str]
@@ -28,15 +28,17 @@ class GeneratedGroups:
     desired: Mapping[tuple[str, str], int]
 
 
-def join(drafts: Sequence[Draft], workloads: Iterable[Workload], groups: Iterable[Group], priorities: Priorities) -> GeneratedGroups:
+def join(
+    parsed_pods: Sequence[ParsedPod], workloads: Iterable[Workload], groups: Iterable[Group], priorities: Priorities
+) -> GeneratedGroups:
     """Return groups for the pods that have a ``workloadRef``; ``group`` of each such pod is set.
 
     Without such a Workload, or such a group in it, no group is generated, and its pods wait for it.
     """
-    members: dict[Reference, list[Draft]] = {}
-    for draft in drafts:
-        if draft.reference is not None:
-            members.setdefault(_reference(draft), []).append(draft)
+    members: dict[Reference, list[ParsedPod]] = {}
+    for parsed_pod in parsed_pods:
+        if parsed_pod.reference is not None:
+            members.setdefault(_reference(parsed_pod), []).append(parsed_pod)
     if not members:
         return GeneratedGroups((), {})
     templates = {
@@ -44,12 +46,14 @@ def join(drafts: Sequence[Draft], workloads: Iterable[Workload], groups: Iterabl
         for workload in workloads
         for template in workload.spec.pod_group_templates or ()
     }
-    used = {(group.metadata.namespace, group.metadata.name) for group in groups} | {(draft.name[0], draft.group) for draft in drafts}
+    used = {(group.metadata.namespace, group.metadata.name) for group in groups} | {
+        (parsed_pod.name[0], parsed_pod.group) for parsed_pod in parsed_pods
+    }
     generated, desired = [], {}
     for reference, pods in sorted(members.items()):
         name = _free_name(reference, used)
-        for draft in pods:
-            draft.group = name
+        for parsed_pod in pods:
+            parsed_pod.group = name
         if (matched := templates.get(reference[:3])) is None:
             continue
         generated.append(_group(name, *matched, [priorities.rank(each.priority, each.class_name, each.policy) for each in pods]))
@@ -59,11 +63,11 @@ def join(drafts: Sequence[Draft], workloads: Iterable[Workload], groups: Iterabl
     return GeneratedGroups(tuple(generated), desired)
 
 
-def _reference(draft: Draft) -> Reference:
-    reference = draft.reference
+def _reference(parsed_pod: ParsedPod) -> Reference:
+    reference = parsed_pod.reference
     if reference is None:
-        return draft.name[0], "", "", ""
-    return draft.name[0], reference.name, reference.pod_group, reference.pod_group_replica_key
+        return parsed_pod.name[0], "", "", ""
+    return parsed_pod.name[0], reference.name, reference.pod_group, reference.pod_group_replica_key
 
 
 def _free_name(reference: Reference, used: set[tuple[str, str]]) -> str:

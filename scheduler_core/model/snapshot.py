@@ -15,7 +15,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.model.workload_selectors import WorkloadSelectors
-from validators.lookup import Lookup
+from validators.object_lookup import Lookup
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

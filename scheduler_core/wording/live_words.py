@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from scheduler_core.causes.live import (
     Awaited,
     BudgetConflict,
@@ -154,5 +154,5 @@ def _unlisted(status: Unlisted, kinds: Sequence[str]) -> str:
 
 def _rbac_name(kind: str) -> str:
     """Return a resource with its API group, as ``kubectl auth can-i`` writes it."""
-    each = served.resource(kind)
+    each = served_versions.resource(kind)
     return f"{each.resource}.{each.group}" if each.group else each.resource

@@ -10,7 +10,7 @@ PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "cause
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "kubeapi": (
-        frozenset({"content", "field_path", "names", "record"}),
+        frozenset({"content", "field_path", "names", "base_structs"}),
         frozenset({"problem", "redaction", "resource_names"}),
         frozenset({"meta", "quantity"}),
         frozenset({"decode", "object_heads", "priority", "selectors", "versions", "view"}),
@@ -23,7 +23,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "validators": (
         frozenset({"field", "gates", "cached_attribute", "options"}),
         frozenset({"model"}),
-        frozenset({"lookup", "synonyms"}),
+        frozenset({"field_synonyms", "object_lookup"}),
         frozenset({"hierarchy"}),
         frozenset({"rules", "defaults", "schema"}),
         frozenset({"applicable_rules", "built_in", "rule_options", "document_head", "pod_templates"}),
@@ -48,7 +48,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"sidecar", "facade"}),
     ),
     "scheduler_core.cluster": (
-        frozenset({"lookups", "node_table", "published_slices", "releasable_claims", "store"}),
+        frozenset({"node_table", "published_slices", "releasable_claims", "rule_lookups", "store"}),
         frozenset({"device_store", "group_store", "label_stores", "node_store", "volume_store"}),
         frozenset({"accepted", "stores"}),
         frozenset({"load"}),
@@ -206,7 +206,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"pem_bundle"}),
         frozenset({"rotation_steps"}),
         frozenset({"replicas", "webhook_configurations"}),
-        frozenset({"forwarded_replicas", "published", "rotation_run"}),
+        frozenset({"forwarded_replicas", "replica_files", "rotation_run"}),
         frozenset({"controller"}),
     ),
     "scheduler_core.cel": (
@@ -240,7 +240,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
             }
         ),
         frozenset({"device_cache", "group_cache", "pod_cache", "volume_cache"}),
-        frozenset({"live_devices", "live_storage", "needed_kinds", "pod_reader"}),
+        frozenset({"live_devices", "live_storage", "optional_watches", "pod_reader"}),
         frozenset({"claim_rows", "informers", "live_levels"}),
         frozenset({"node_usage"}),
         frozenset({"cluster_changes", "live_snapshot"}),

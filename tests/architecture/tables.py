@@ -89,7 +89,7 @@ IMPURE: dict[str, str] = {
     "certs/forwarded_replicas.py": "connections through the API server",
     "certs/rotation_run.py": "a clock",
     "certs/controller.py": "a clock",
-    "certs/published.py": "key pairs in files, and a clock",
+    "certs/replica_files.py": "key pairs in files, and a clock",
     "scheduler_core/sidecar/writer/executor.py": "writes to the API server",
     "scheduler_core/sidecar/cache/informers.py": "watches the API server",
     "scheduler_core/sidecar/process/http.py": "HTTP",

@@ -8,7 +8,7 @@ from apiserver.api import ReplyError
 from certs import issue, pem_bundle
 from certs.controller import FAILURES, NEXT_STEP_SECONDS, Controller
 from certs.pair import names_of
-from certs.published import Published
+from certs.replica_files import Published
 from certs.rotation_run import Rotation, Timing
 from certs.rotation_steps import Order, Step
 from tests.certs.installation import NAMES, NOW, SETTLE, FakeInstallation, KilledError, conflict, days, new_secret

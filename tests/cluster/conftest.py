@@ -23,7 +23,7 @@ from tests.cluster.resources import Manifest
 from tests.cluster.waiting import until
 
 if TYPE_CHECKING:
-    from tests.cluster.examined import Examined
+    from tests.cluster.doctor_installation import Examined
 
 T = TypeVar("T")
 CLUSTER = "tests/cluster/"
@@ -146,7 +146,7 @@ def kubelet(plane: ControlPlane) -> Iterator[Kubelet]:
 @pytest.fixture(scope="module")
 def examined_plane(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examined]:
     """Return Muster installed on ``plane``, for ``muster doctor``."""
-    from tests.cluster.examined import examination
+    from tests.cluster.doctor_installation import examination
 
     with examination(plane, tmp_path_factory.mktemp("installed")) as result:
         yield result

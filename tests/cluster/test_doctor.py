@@ -21,7 +21,7 @@ from certs import issue
 from certs.pair import Pair, names_of
 from muster.doctor.checks import discover
 from tests.cluster.api import ApiError
-from tests.cluster.examined import DAY, ENDPOINTS, NOW, PROVOKED_ELSEWHERE, demand_provoked
+from tests.cluster.doctor_installation import DAY, ENDPOINTS, NOW, PROVOKED_ELSEWHERE, demand_provoked
 from tests.cluster.installed import ACCOUNT, DEPLOY, NAMESPACE
 from tests.cluster.kubelet import node, pod
 from tests.cluster.waiting import until

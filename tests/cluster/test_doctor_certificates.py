@@ -6,7 +6,7 @@ import pytest
 
 from certs import issue
 from certs.pair import Pair, names_of
-from tests.cluster.examined import DAY, ENDPOINTS, HOST, NOW, PROVOKED_ELSEWHERE, SECRET, demand_provoked
+from tests.cluster.doctor_installation import DAY, ENDPOINTS, HOST, NOW, PROVOKED_ELSEWHERE, SECRET, demand_provoked
 from tests.cluster.installed import ACCOUNT, NAMESPACE
 from tests.cluster.test_certificate_rotation import Background, copied
 from tests.cluster.waiting import until

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.examined import PROVOKED_ELSEWHERE, Examined, demand_provoked, scheduler
+from tests.cluster.doctor_installation import PROVOKED_ELSEWHERE, Examined, demand_provoked, scheduler
 from tests.cluster.installed import ACCOUNT, NAMESPACE
 from tests.cluster.options import NO_GATES, Options
 

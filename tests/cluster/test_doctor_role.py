@@ -12,7 +12,7 @@ import threading
 import pytest
 import yaml
 
-from tests.cluster.examined import ENDPOINTS, examination
+from tests.cluster.doctor_installation import ENDPOINTS, examination
 from tests.cluster.installed import DEPLOY, NAMESPACE
 from tests.cluster.page_shell import section
 from tests.cluster.waiting import until

@@ -43,7 +43,7 @@ def told(plane: ControlPlane, folder: Any, config: Json) -> tuple[Json | None, s
 
 # kube-scheduler starts for each configuration: 150 in `make soak`.
 @pytest.mark.timeout(1200)
-def test_kube_scheduler_refuses_the_same_configurations_and_enables_the_same_plugins(plane, tmp_path, record_property):
+def test_kube_scheduler_refuses_and_enables_the_same_configurations(plane, tmp_path, record_property):
     chance, accepted, behavior = random.Random(39), 0, behavior_of(plane.programs.minor())
     for config in every(10, [any_configuration(chance) for _ in range(150)]):
         plugins, words = told(plane, tmp_path, config)

@@ -156,7 +156,7 @@ def without(rules, *resources):
     return [each for each in kept if each["resources"]]
 
 
-def test_gang_with_volumes_waits_for_a_kind_that_is_forbidden_and_other_gangs_do_not(plane, racks, api, namespace, tmp_path):
+def test_only_gangs_with_volumes_wait_for_a_kind_that_is_forbidden(plane, racks, api, namespace, tmp_path):
     """The role lacks CSINodes and StorageClasses; they are granted while the sidecar runs."""
     install(api)
     granted, user = rules()[0], f"volumes-{namespace}"

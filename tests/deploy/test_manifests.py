@@ -12,7 +12,7 @@ import yaml
 
 from certs import issue, pair, store
 from kubeapi import gather
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from muster.commands import serve
 from muster.commands.why import subject
 from tests.cluster import programs
@@ -124,13 +124,13 @@ def test_a_webhook_is_called_where_and_how_it_answers(kind, entry):
 
 @pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))
 def test_only_what_is_judged_is_sent(kind, entry):
-    plurals = {served.resource(kind).resource: kind for kind in KINDS}
+    plurals = {served_versions.resource(kind).resource: kind for kind in KINDS}
     for rule in entry["rules"]:
         (group,) = rule["apiGroups"]
         kinds = {plurals[resource.split("/")[0]] for resource in rule["resources"]}
 
         assert all(document_head.has_rules(group, kind) for kind in kinds)
-        assert {row.version for kind in kinds for row in served.current(kind, group)} == {*rule["apiVersions"]}
+        assert {row.version for kind in kinds for row in served_versions.current(kind, group)} == {*rule["apiVersions"]}
         assert ["CREATE", "UPDATE"] == rule["operations"]
 
 
@@ -200,8 +200,11 @@ def test_the_role_grants_what_is_watched_and_no_more():
 
 def test_the_roles_of_why_grant_what_it_reads_and_no_more():
     cluster, own = documents("why/rbac.yaml")
-    read = {(served.resource(kind).group, served.resource(kind).resource, "list") for kind in (*gather.KINDS, *gather.ADMISSION_KINDS)}
-    named = {(served.resource(kind).group, served.resource(kind).resource, "get") for kind in subject.KINDS.values()}
+    read = {
+        (served_versions.resource(kind).group, served_versions.resource(kind).resource, "list")
+        for kind in (*gather.KINDS, *gather.ADMISSION_KINDS)
+    }
+    named = {(served_versions.resource(kind).group, served_versions.resource(kind).resource, "get") for kind in subject.KINDS.values()}
 
     assert read | named == granted(cluster["rules"])
     assert {("coordination.k8s.io", "leases", "get"), ("", "pods/portforward", "create", "get")} == granted(own["rules"])

@@ -17,7 +17,7 @@ from kubeapi import controllers, jobs, pods, volumes
 from kubeapi.meta import Struct
 from kubeapi.redaction import WasScalar
 from kubeapi.selectors import Requirement
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from validators import schema
 from validators.model.objects import KINDS
 
@@ -117,8 +117,8 @@ def unknown(differences: Iterator[str]) -> set[str]:
 
 def differences_of(kind: str) -> Iterator[set[str]]:
     """Yield the differences of each version of *kind*."""
-    for row in served.versions_of(kind):
-        document = schema.document(served.schema_of(row.name, kind))
+    for row in served_versions.versions_of(kind):
+        document = schema.document(served_versions.schema_of(row.name, kind))
         yield {*Checked(document.get("$defs", {})).differences(KINDS[kind], document)}
 
 

@@ -8,7 +8,7 @@ from muster.commands.simulate import simulation_options
 from muster.commands.simulate.node_addition import Addition
 from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading import pod_forms
+from scheduler_core.loading import parsed_pod_specs
 from scheduler_core.model.options import PlacingOptions
 from validators.gates import Gates
 
@@ -122,5 +122,5 @@ def test_a_field_is_ignored_with_or_without_its_place(field):
 
 
 def test_every_field_that_is_not_modelled_can_be_ignored():
-    volumes = {f"spec.volumes.{name}" for name in pod_forms._VOLUMES.values()}
+    volumes = {f"spec.volumes.{name}" for name in parsed_pod_specs._VOLUMES.values()}
     assert volumes | {"spec.resourceClaims", "spec.topologySpreadConstraints"} == simulation_options.IGNORABLE

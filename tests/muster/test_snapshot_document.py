@@ -33,7 +33,7 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.request import SimulationRequest
-from muster.commands.snapshot import lookup_fields, struct_fields
+from muster.commands.snapshot import other_projects_fields, struct_fields
 from muster.commands.snapshot.fields import FIELDS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
@@ -73,7 +73,7 @@ def told_of_snapshot(objects):
 
 
 def test_all_kinds_that_are_read_are_kept():
-    assert {*KINDS, *ADMISSION_KINDS, CONFIGURATION, *(each.kind for each in lookup_fields.RESOURCES)} == set(FIELDS)
+    assert {*KINDS, *ADMISSION_KINDS, CONFIGURATION, *(each.kind for each in other_projects_fields.RESOURCES)} == set(FIELDS)
 
 
 def structs(hint):

@@ -11,9 +11,9 @@ from kubeapi.resource_names import BUILT_IN
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from validators.lookup import KnownObjects
 from validators.model import objects
 from validators.model.objects import Object, namespace_of
+from validators.object_lookup import KnownObjects
 
 SHAPE = PodShape(0, ((3, 1),), (100, 200_000_000))
 FIRST = "2026-08-01T00:00:00Z"

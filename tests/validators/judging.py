@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from validators import pipeline
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from validators.rules.base import Operation, Settings
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from benchmarks import workloads
-from kubeapi.versions.form import HUB
+from kubeapi.versions.conversion import HUB
 from tests.oracle.test_rules_against_oracle import Maker
 from tests.sampling import sampled
 from validators import applicable_rules, pipeline, rules
 from validators.gates import Gates
 from validators.lint import yaml_text
-from validators.lookup import KnownObjects, Lookup
 from validators.model import objects
 from validators.model.objects import KINDS, Object
+from validators.object_lookup import KnownObjects, Lookup
 from validators.rules.base import About, Context, Example, Operation, Settings
 
 EMPTY = KnownObjects((), complete=True)

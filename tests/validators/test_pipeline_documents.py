@@ -8,7 +8,7 @@ import pytest
 
 from tests.validators.judging import manifest, pod_group
 from validators import pipeline
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from validators.rules.base import Settings
 
 

@@ -12,8 +12,8 @@ from validators import pipeline
 from validators.gates import Gates
 from validators.hierarchy import group_pods
 from validators.hierarchy.group_pods import GroupPods
-from validators.lookup import NOTHING, KnownObjects, Lookup
 from validators.model.objects import Object
+from validators.object_lookup import NOTHING, KnownObjects, Lookup
 from validators.rules import base, gang_enough_pods, gang_waits_for_later
 from validators.rules.base import Operation, Profile, Settings
 

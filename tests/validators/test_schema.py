@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import releases, served
+from kubeapi.versions import kubernetes_releases, served_versions
 from tests.sampling import sampled
 from validators import pipeline, schema
 from validators.lint import configuration
-from validators.lookup import NOTHING
 from validators.model.objects import KINDS
+from validators.object_lookup import NOTHING
 from validators.rules.base import Settings
 
 SCHEMAS = Path(schema.__file__).parent / "schemas"
@@ -102,13 +102,13 @@ def test_what_is_taken_out_leaves_the_rest_in_its_place() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_version_that_can_be_judged_has_a_schema(kind: str) -> None:
-    for minor in range(releases.OLDEST, releases.NEWEST + 1):
-        for api_version in served.versions_served(kind, minor):
-            assert (SCHEMAS / f"{served.schema_of(api_version, kind)}.json").exists()
+    for minor in range(kubernetes_releases.OLDEST, kubernetes_releases.NEWEST + 1):
+        for api_version in served_versions.versions_served(kind, minor):
+            assert (SCHEMAS / f"{served_versions.schema_of(api_version, kind)}.json").exists()
 
 
 def test_every_schema_is_that_of_a_version() -> None:
-    named = {served.schema_of(row.name, kind) for kind in KINDS for row in served.versions_of(kind)}
+    named = {served_versions.schema_of(row.name, kind) for kind in KINDS for row in served_versions.versions_of(kind)}
 
     assert named | {configuration.SCHEMA} == {each.stem for each in SCHEMAS.glob("*.json")}
 

@@ -15,8 +15,8 @@ import pytest
 
 from validators import pipeline
 from validators.gates import Gates
-from validators.lookup import NOTHING, KnownObjects
 from validators.model.objects import KINDS
+from validators.object_lookup import NOTHING, KnownObjects
 from validators.rules.base import Profile, Settings
 from webhooks.admission import jsonpatch, review
 from webhooks.admission import verdict as admit

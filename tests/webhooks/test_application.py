@@ -301,7 +301,7 @@ async def passes():
         await asyncio.sleep(0)
 
 
-def test_a_large_body_is_not_received_while_others_fill_the_total_and_small_ones_are():
+def test_small_bodies_are_received_while_large_ones_fill_the_total():
     async def run():
         crowd = Crowd()
         first, second = crowd.request(LARGE), crowd.request(LARGE)
@@ -376,7 +376,7 @@ def test_only_large_requests_are_processed_under_the_lock_of_all_processes():
     assert [SMALL, "locked", SMALL + 1, "released"] == record
 
 
-def test_a_late_large_body_is_dropped_for_others_and_the_api_server_is_told_to_retry():
+def test_a_late_large_body_is_dropped_and_the_api_server_told_to_retry():
     async def run():
         crowd = Crowd()
         late = [crowd.request(LARGE, path=f"/{number}") for number in range(2)]

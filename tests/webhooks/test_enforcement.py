@@ -9,7 +9,7 @@ import pytest
 
 from tests.webhooks.running import REVIEW
 from tests.webhooks.test_verdict import EMPTY, HIGH, classes, group, request
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from validators.rules.base import Settings, Severity
 from webhooks.admission import review
 from webhooks.admission import verdict as admit

@@ -9,7 +9,7 @@ import yaml
 
 from tests.workloadbuilder.adapters.compiling import compiled
 from tests.workloadbuilder.adapters.jobsets import jobset
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from validators.rules.base import Profile, Settings
 from webhooks.admission import verdict as admit
 from webhooks.admission.review import AdmissionRequest

@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from webhooks.server import memory, tls
 from webhooks.server.connection import limited
 from webhooks.server.worker import Worker

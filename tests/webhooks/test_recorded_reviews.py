@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from validators.lookup import NOTHING, KnownObjects
+from validators.object_lookup import NOTHING, KnownObjects
 from validators.rules.base import Profile, Settings
 from webhooks.admission import replay
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests import builders
 from tests.webhooks.test_review import envelope
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from validators.rules.base import Settings
 from webhooks.admission import replay
 

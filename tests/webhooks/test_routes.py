@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.sampling import sampled
 from tests.webhooks.running import BODY, REVIEW
-from validators.lookup import NOTHING
 from validators.model import objects
+from validators.object_lookup import NOTHING
 from webhooks.admission import verdict
 from webhooks.server.metrics import Telemetry
 from webhooks.server.routes import PLAIN, create_app, warm_up

@@ -10,7 +10,7 @@ import pytest
 from kubeapi.groups import PROTECTION_FINALIZERS
 from tests import builders
 from validators import pipeline
-from validators.lookup import NOTHING, KnownObjects
+from validators.object_lookup import NOTHING, KnownObjects
 from validators.rules.base import Profile, Settings, Severity
 from webhooks.admission import jsonpatch
 from webhooks.admission import verdict as admit

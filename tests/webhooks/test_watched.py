@@ -13,7 +13,7 @@ import pytest
 from kubernetes import client
 
 from apiserver import watch
-from kubeapi.versions.served import resource
+from kubeapi.versions.served_versions import resource
 from tests.webhooks.manifests import group
 from tests.webhooks.running import until
 from validators.options import OptionError

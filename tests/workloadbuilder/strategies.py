@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from hypothesis import strategies as st
 
 from kubeapi.field_path import FieldPath
-from kubeapi.versions.releases import TODAY
+from kubeapi.versions.kubernetes_releases import TODAY
 from tests.workloadbuilder.trees import ALL, JOB, SCHEDULING, SINGLE, WITH_UID, basic, gang, intent
 from workloadbuilder.builder import BuildOptions
 from workloadbuilder.workload_item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem

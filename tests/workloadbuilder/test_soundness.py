@@ -14,7 +14,7 @@ from tests.sampling import sampled
 from tests.workloadbuilder.strategies import faulty_trees, options, sound_trees
 from tests.workloadbuilder.trees import WITH_UID
 from validators import pipeline
-from validators.lookup import KnownObjects
+from validators.object_lookup import KnownObjects
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder import update
 from workloadbuilder.builder import Builder

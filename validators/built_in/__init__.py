@@ -6,21 +6,21 @@ whether it creates an object.  The options of network disks (iSCSI, Fibre Channe
 
 Imports: other modules of ``validators``.
 
-parts        parts of JSON objects, and errors that all modules use
-names        names, labels and annotations
-selectors    label selectors and node selectors
-placement    affinity, tolerations, topology spread, scheduling gates
-volumes      volumes, and what containers mount
-resources    requests and limits
-downward     references to fields of a pod in variables and files
-security     security contexts, user namespaces, operating system
-probes       probes and handlers
-containers   containers: names, images, ports, environment, mounts, probes
-pod_spec     specifications of pods
-cron         schedules of CronJobs
-jobs         Jobs and CronJobs
-apps         Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers
-shapes       shapes by kind and version, from the published schemas
-projects     what the webhooks and operators of other projects refuse
-whole_objects  whole objects: shape first, then all of the above
+shared_checks        parts of JSON objects, and errors that all modules use
+names                names, labels and annotations
+selectors            label selectors and node selectors
+placement            affinity, tolerations, topology spread, scheduling gates
+volumes              volumes, and what containers mount
+resources            requests and limits
+downward             references to fields of a pod in variables and files
+security             security contexts, user namespaces, operating system
+probes               probes and handlers
+containers           containers: names, images, ports, environment, mounts, probes
+pod_spec             specifications of pods
+cron                 schedules of CronJobs
+jobs                 Jobs and CronJobs
+apps                 Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers
+shapes               shapes by kind and version, from the published schemas
+other_project_rules  what the webhooks and operators of other projects refuse
+whole_objects        whole objects: shape first, then all of the above
 """

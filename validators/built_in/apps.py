@@ -8,7 +8,7 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import pod_spec, selectors, volumes
-from validators.built_in.parts import Content, formatted, items, needed, not_negative, number, one_of, section, text
+from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, section, text
 from validators.field import FieldError
 
 _SPEC = FieldPath("spec")

@@ -9,7 +9,7 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import downward, probes, resources, volumes
-from validators.built_in.parts import Content, duplicates, formatted, items, needed, number, one_of, port, reference, section, text
+from validators.built_in.shared_checks import Content, duplicates, formatted, items, needed, number, one_of, port, reference, section, text
 from validators.field import FieldError
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")

@@ -9,7 +9,7 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import resources
-from validators.built_in.parts import Content, formatted, text
+from validators.built_in.shared_checks import Content, formatted, text
 from validators.field import FieldError
 
 _is_entry = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]").fullmatch

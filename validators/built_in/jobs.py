@@ -9,7 +9,7 @@ from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import pod_spec, selectors
 from validators.built_in.cron import is_time_zone, schedule_error
-from validators.built_in.parts import Content, formatted, items, needed, not_negative, number, one_of, section, text
+from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, section, text
 from validators.field import FieldError
 
 _INDEXED = "Indexed"

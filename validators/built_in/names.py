@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from kubeapi import content
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.built_in.parts import Content, formatted, items, section, text
+from validators.built_in.shared_checks import Content, formatted, items, section, text
 from validators.field import FieldError
 
 Format = Callable[[str], list[str]]

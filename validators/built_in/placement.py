@@ -8,7 +8,7 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import selectors
-from validators.built_in.parts import Content, duplicates, formatted, integer, items, needed, number, one_of, section, text
+from validators.built_in.shared_checks import Content, duplicates, formatted, integer, items, needed, number, one_of, section, text
 from validators.field import FieldError
 
 _REQUIRED, _PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"

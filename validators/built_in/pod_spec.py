@@ -9,7 +9,7 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.built_in import containers, names, placement, resources, security, volumes
-from validators.built_in.parts import Content, duplicates, formatted, items, needed, one_of, section, text, texts
+from validators.built_in.shared_checks import Content, duplicates, formatted, items, needed, one_of, section, text, texts
 from validators.field import FieldError
 
 _POLICIES = ("Always", "OnFailure", "Never")

@@ -12,7 +12,7 @@ from typing import Any
 from kubeapi import content, quantity
 from kubeapi.field_path import FieldPath, Key
 from validators import field
-from validators.built_in.parts import Content, items, section
+from validators.built_in.shared_checks import Content, items, section
 from validators.field import FieldError
 
 HUGE = "hugepages-"

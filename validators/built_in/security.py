@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath, Key
 from validators import field
-from validators.built_in.parts import Content, below, duplicates, integer, items, one_of, section, text
+from validators.built_in.shared_checks import Content, below, duplicates, integer, items, one_of, section, text
 from validators.field import FieldError
 
 _HIGHEST_ID = 2**31 - 1

@@ -8,7 +8,7 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import names
-from validators.built_in.parts import Content, formatted, items, section, text
+from validators.built_in.shared_checks import Content, formatted, items, section, text
 from validators.field import FieldError
 
 _SET = frozenset({"In", "NotIn"})

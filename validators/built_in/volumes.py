@@ -8,7 +8,7 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import downward, resources
-from validators.built_in.parts import Content, below, duplicates, formatted, items, needed, number, one_of, section, text
+from validators.built_in.shared_checks import Content, below, duplicates, formatted, items, needed, number, one_of, section, text
 from validators.field import FieldError
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

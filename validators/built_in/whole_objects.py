@@ -8,8 +8,8 @@ from kubeapi import content, decode
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.built_in import apps, jobs, names, pod_spec, projects, shapes
-from validators.built_in.parts import Content, items, section, text
+from validators.built_in import apps, jobs, names, other_project_rules, pod_spec, shapes
+from validators.built_in.shared_checks import Content, items, section, text
 from validators.field import FieldError
 
 _SPEC, _METADATA = FieldPath("spec"), FieldPath("metadata")
@@ -81,7 +81,7 @@ def errors(manifest: Json) -> list[FieldError]:
     unique: list[FieldError] = []
     found = (
         *names.metadata(section(plain, "metadata"), _METADATA, name_format),
-        *projects.project_errors(group, kind, plain),
+        *other_project_rules.project_errors(group, kind, plain),
         *validate(plain),
     )
     for each in found:

@@ -12,7 +12,7 @@ from kubeapi.decode import Json
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import Empty, replaced
 from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PriorityClass
-from kubeapi.versions.releases import FIRST_WITHOUT_POLICY_DEFAULT
+from kubeapi.versions.kubernetes_releases import FIRST_WITHOUT_POLICY_DEFAULT
 from kubeapi.workloads import DisruptionMode
 from validators.gates import GENERIC_WORKLOAD, PREEMPTION_POLICY, Gates
 from validators.model.objects import Object

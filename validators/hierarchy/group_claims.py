@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath
 from kubeapi.groups import PodGroup
 from kubeapi.pods import DEFAULT_SCHEDULER, PodResourceClaim
-from kubeapi.record import Record
 from validators.hierarchy.job_groups import JobGroup
-from validators.lookup import Lookup
 from validators.model.controllers import TemplatePods, pods_of
 from validators.model.objects import Object, namespace_of
 from validators.model.templates import SPEC
 from validators.model.views import Pod, ResourceClaim
+from validators.object_lookup import Lookup
 
 
 class SharedClaim(Record, frozen=True, order=True):

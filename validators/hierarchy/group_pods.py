@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kubeapi.record import Record
-from validators.lookup import Lookup
+from kubeapi.base_structs import Record
 from validators.model.controllers import pods_of
 from validators.model.views import Pod
+from validators.object_lookup import Lookup
 
 
 class GroupPods(Record, frozen=True):

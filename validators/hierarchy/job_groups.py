@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath
 from kubeapi.jobs import JobScheduling
 from kubeapi.pods import PodResourceClaim
-from kubeapi.record import Record
-from kubeapi.versions.releases import FIRST_WITH_OWNED_JOBS
+from kubeapi.versions.kubernetes_releases import FIRST_WITH_OWNED_JOBS
 from validators.model.controllers import TemplatePods, pods_of
 from validators.model.job_parts import TEMPLATE, WORKLOAD, JobPart, job_part
 from validators.model.templates import SPEC

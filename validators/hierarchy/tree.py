@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.workloads import Workload
-from validators.lookup import Lookup
 from validators.model.objects import namespace_of
 from validators.model.templates import TemplatesByName
+from validators.object_lookup import Lookup
 
 _MAX_ANCESTORS = 64
 """Limit of parents that are looked up: far more than the four levels that a tree may have."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kubeapi.record import Record
+from kubeapi.base_structs import Record
 from validators import pipeline
 from validators.lint.documents import Manifest
 from validators.model.objects import Object, namespace_of

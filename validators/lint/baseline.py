@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from kubeapi.base_structs import Record, record_field
 from kubeapi.meta import replaced
-from kubeapi.record import Record, record_field
 from validators.lint.finding import UNREADABLE, Finding, Report
 
 VERSION = 1

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kubeapi.record import Record
+from kubeapi.base_structs import Record
 from validators import pipeline
 from validators.lint import engine
 from validators.lint.documents import Document, Manifest

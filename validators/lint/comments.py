@@ -8,7 +8,7 @@ from __future__ import annotations
 import bisect
 import re
 
-from kubeapi.record import Record
+from kubeapi.base_structs import Record
 from validators.lint.places import Lines
 
 _IGNORE = r"#[ \t]*(muster:[ \t]*ignore\b[^\r\n]*)"

@@ -12,9 +12,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.base_structs import Record, record_field
 from kubeapi.field_path import FieldPath, Key
-from kubeapi.record import Record, record_field
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from validators import schema
 from validators.field import FieldError
 from validators.gates import GateError, Gates
@@ -148,7 +148,7 @@ def _errors(content: dict[str, Any], rules: Collection[str]) -> Iterator[tuple[F
             close = difflib.get_close_matches(name, list(rules), n=1)
             yield path, f"there is no rule {name!r}{f'; did you mean {close[0]!r}?' if close else '; `muster explain` lists them'}"
     try:
-        minor = releases.names()[content.get("kubernetes", releases.name(releases.TODAY))]
+        minor = kubernetes_releases.names()[content.get("kubernetes", kubernetes_releases.name(kubernetes_releases.TODAY))]
         Gates.from_switches(content.get("gates", {}).items(), minor)
     except GateError as error:
         yield FieldPath("gates"), str(error)

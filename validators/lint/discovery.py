@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kubeapi.record import Record
+from kubeapi.base_structs import Record
 from validators.lint import file_content, files, tool_files
 from validators.lint import folders as listing
 from validators.lint.limits import LARGEST_FILE

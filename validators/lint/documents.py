@@ -11,8 +11,8 @@ import functools
 import re
 from collections.abc import Mapping
 
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath, Part
-from kubeapi.record import Record
 from validators.lint import fast_yaml_places, yaml_stream, yaml_values
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE, Repeats

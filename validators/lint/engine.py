@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
+from kubeapi.base_structs import Record
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
-from kubeapi.record import Record
-from kubeapi.versions.form import Form
+from kubeapi.versions.conversion import Form
 from validators import pipeline, rules
 from validators.hierarchy.tree import GroupTree
 from validators.lint import suppress
@@ -20,9 +20,9 @@ from validators.lint.documents import Document, Manifest
 from validators.lint.examination import Examination
 from validators.lint.finding import UNREADABLE, Finding, Report, Summary
 from validators.lint.object_index import Connected, P
-from validators.lookup import Lookup
 from validators.model.objects import Object, namespace_of
 from validators.model.templates import Templates
+from validators.object_lookup import Lookup
 from validators.rules.base import About, Profile, Settings, Severity
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi.names import CLUSTER_SCOPED
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from validators import pipeline
 from validators.lint import fixes, suppress
 from validators.lint.comments import Comment
@@ -71,7 +71,7 @@ def subject_of(content: Mapping[str, object]) -> Subject:
     metadata = content.get("metadata")
     fields = metadata if isinstance(metadata, dict) else {}
     api_version, kind = _text(content.get("apiVersion")), _text(content.get("kind"))
-    cluster_scoped = kind in CLUSTER_SCOPED and served.serves(api_version.rpartition("/")[0], kind)
+    cluster_scoped = kind in CLUSTER_SCOPED and served_versions.serves(api_version.rpartition("/")[0], kind)
     namespace = "" if cluster_scoped else _text(fields.get("namespace")) or "default"
     return Subject(api_version, kind, namespace, _text(fields.get("name")) or _text(fields.get("generateName")))
 

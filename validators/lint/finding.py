@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from kubeapi.base_structs import Record, record_field
 from kubeapi.meta import replaced
-from kubeapi.record import Record, record_field
 from validators.lint.places import Span
 from validators.rules.base import Severity
 

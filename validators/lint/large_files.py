@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO
 
-from kubeapi.record import Record, record_field
+from kubeapi.base_structs import Record, record_field
 from validators.lint import documents
 from validators.lint.documents import Document, Manifest, Start
 from validators.lint.limits import LARGEST_FILE

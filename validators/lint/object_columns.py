@@ -13,14 +13,14 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from kubeapi.record import Record, record_field
-from kubeapi.versions.form import Form
-from kubeapi.versions.table import TABLE
+from kubeapi.base_structs import Record, record_field
+from kubeapi.versions.api_versions import TABLE
+from kubeapi.versions.conversion import Form
 from validators.lint.object_index import Key
 from validators.lint.places import StreamPart
-from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
 from validators.model.objects import KINDS, Named, Object, namespace_of
+from validators.object_lookup import references_to_groups
 
 MODELS: tuple[type[Object], ...] = (*KINDS.values(), Controller, Named)
 FORMS: tuple[Form, ...] = tuple(dict.fromkeys(row.form for row in TABLE))

@@ -1,6 +1,6 @@
 """Index of objects by the keys by which rules look them up, and lookups in an index; one records what is read.
 
-The lookups have the results of ``lookup.KnownObjects`` for the same objects in the same order.
+The lookups have the results of ``object_lookup.KnownObjects`` for the same objects in the same order.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.hierarchy.tree import GroupTree
-from validators.lookup import references_to_groups
 from validators.model.objects import Object, namespace_of
+from validators.object_lookup import references_to_groups
 
 Place = tuple[bytes, int]
 """Sort key of an object: its file, and its number in the file."""

@@ -34,9 +34,9 @@ from validators.lint.object_columns import (
     hashed,
 )
 from validators.lint.object_index import Connected
-from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
 from validators.model.objects import KINDS, Object, namespace_of
+from validators.object_lookup import references_to_groups
 
 _KINDS = tuple(KINDS)
 _HASH = 2**HASH_BITS - 1
@@ -54,7 +54,7 @@ _Name = tuple[str, str, str]
 class StoredObjects:
     """Lookup of the objects in *columns*; *read* returns the blob of an object by its number, offset and size.
 
-    The results are those of ``lookup.KnownObjects`` with the same objects in the same order.
+    The results are those of ``object_lookup.KnownObjects`` with the same objects in the same order.
     """
 
     def __init__(self, columns: Columns, read: Callable[[int, int, int], bytes]) -> None:

@@ -14,8 +14,8 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath, Part
-from kubeapi.record import Record
 
 _FEW_FIELDS = 4
 _FEW_POSITIONS = 4

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath, Key
 from kubeapi.meta import replaced
-from kubeapi.record import Record
 from validators.lint.comments import Comment
 from validators.lint.finding import UNREADABLE, UNUSED_SUPPRESSION, Finding, Subject
 from validators.lint.places import Span

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from validators.migrate import groups, references
 from validators.migrate.group_names import text
 from validators.migrate.groups import Group, MigratedWorkload, Plan, Use
@@ -54,7 +54,7 @@ def _name(content: Mapping[str, Json]) -> str:
 def _of_kind(objects: Iterable[ObjectMigration], kind: str) -> Iterator[tuple[int, ObjectMigration]]:
     for index, each in enumerate(objects):
         group = str(each.content.get("apiVersion")).rpartition("/")[0]
-        if served.serves(group, kind) and each.content.get("kind") == kind and _name(each.content):
+        if served_versions.serves(group, kind) and each.content.get("kind") == kind and _name(each.content):
             yield index, each
 
 

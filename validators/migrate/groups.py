@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kubeapi import decode
 from kubeapi.decode import Json
 from kubeapi.priority import SYSTEM_PREFIX
-from kubeapi.versions import served
-from kubeapi.versions.table import V1ALPHA1
+from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import V1ALPHA1
 from kubeapi.workloads import MAX_PRIORITY
 from validators.migrate import group_names, migrate_object
 from validators.migrate.change import Add
@@ -91,7 +91,7 @@ def workload(index: int, content: Mapping[str, Json]) -> MigratedWorkload:
         for each in (templates if isinstance(templates, list) else ())
         if isinstance(each, Mapping) and isinstance(each.get("name"), str)
     }
-    return MigratedWorkload(index, current, by_name, served.form_of(str(content.get("apiVersion"))) is V1ALPHA1)
+    return MigratedWorkload(index, current, by_name, served_versions.form_of(str(content.get("apiVersion"))) is V1ALPHA1)
 
 
 def plan(

@@ -24,7 +24,7 @@ class Input:
 def run(inputs: Iterable[Input], to: str) -> Migration:
     """Migrate objects of retired versions in *inputs*, and pods that name a group by ``workloadRef``.
 
-    *to* is the version of Workloads and PodGroups, one of ``served.WORKLOAD_VERSIONS``.  The Workload of a pod may be in any of
+    *to* is the version of Workloads and PodGroups, one of ``served_versions.WORKLOAD_VERSIONS``.  The Workload of a pod may be in any of
     the files.
     """
     ordered = sorted(inputs, key=lambda each: file_order(each.manifest.file))

@@ -9,9 +9,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from kubeapi.decode import Json
-from kubeapi.versions import served
-from kubeapi.versions.releases import OLDEST, TODAY
-from kubeapi.versions.table import V1ALPHA1, V1ALPHA2
+from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import V1ALPHA1, V1ALPHA2
+from kubeapi.versions.kubernetes_releases import OLDEST, TODAY
 from kubeapi.versions.v1alpha2 import CONDITIONS, MODES
 from validators.migrate.change import Change, Parts, Remove, Rename, Replace, Unwrap
 
@@ -41,24 +41,24 @@ def is_retired(api_version: Json, kind: Json) -> bool:
     """Return whether this version of the kind is in the table of versions, but current servers no longer serve it."""
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return False
-    served_kind = served.find(api_version, kind)
+    served_kind = served_versions.find(api_version, kind)
     return served_kind is not None and served_kind.until < TODAY
 
 
 def minor_of(api_version: str, kind: str) -> int | None:
     """Return the last minor version of Kubernetes that served a retired version of *kind*; None if it cannot be mirrored."""
-    served_kind = served.find(api_version, kind)
+    served_kind = served_versions.find(api_version, kind)
     return served_kind.until if served_kind is not None and served_kind.until >= OLDEST else None
 
 
 def target_of(api_version: str, kind: str, to: str) -> str:
     """Return the target ``apiVersion`` of a *kind* of *api_version*, if groups and Workloads are migrated to version *to*."""
-    return served.closest(kind, api_version.rpartition("/")[0], to)
+    return served_versions.closest(kind, api_version.rpartition("/")[0], to)
 
 
 def hub(content: Mapping[str, Json]) -> Mapping[str, Json]:
     """Return an object of any version in the current form."""
-    return served.form_of(str(content.get("apiVersion"))).to_hub(content)
+    return served_versions.form_of(str(content.get("apiVersion"))).to_hub(content)
 
 
 def steps(content: Mapping[str, Json], to: str) -> Iterator[Step]:
@@ -72,7 +72,7 @@ def steps(content: Mapping[str, Json], to: str) -> Iterator[Step]:
             ("Workload", V1ALPHA2): _workload_v1alpha2,
             ("PodGroup", V1ALPHA2): _pod_group_v1alpha2,
         }
-        steps_of_form = of_form.get((str(kind), served.form_of(str(api_version))))
+        steps_of_form = of_form.get((str(kind), served_versions.form_of(str(api_version))))
         spec = content.get("spec")
         if steps_of_form is not None and isinstance(spec, Mapping):
             yield from steps_of_form(content, spec)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import served
-from kubeapi.versions.releases import TODAY
-from validators import lookup, pipeline
+from kubeapi.versions import served_versions
+from kubeapi.versions.kubernetes_releases import TODAY
+from validators import object_lookup, pipeline
 from validators.field import FieldError
 from validators.lint.documents import Document
 from validators.lint.examination import subject_of
@@ -86,7 +86,7 @@ class ObjectMigration:
         if errors:
             return [self._refused(each, each.path, f"is not valid in Kubernetes 1.{minor} either: ") for each in errors]
         prefix = f"would not be valid in Kubernetes 1.{TODAY}: "
-        written = served.form_of(api_version).written
+        written = served_versions.form_of(api_version).written
         errors = _errors_of(self.migrated_content(), TODAY) if self.changes else []
         refused = [self._refused(each, written(each.path), prefix) for each in errors]
         for group in self.made:
@@ -105,5 +105,5 @@ def _errors_of(content: Mapping[str, Json], minor: int) -> list[FieldError]:
     examined = pipeline.examine(content, settings)
     violations = examined.violations
     if not violations and examined.object is not None and not isinstance(examined.object, Named):
-        violations = pipeline.validate_document(examined.object, settings, lookup=lookup.NOTHING, form=examined.form)
+        violations = pipeline.validate_document(examined.object, settings, lookup=object_lookup.NOTHING, form=examined.form)
     return [each.error for each in violations if each.severity is Severity.ERROR]

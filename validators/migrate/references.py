@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from kubeapi import content
 from kubeapi.decode import Json
-from kubeapi.versions.served import WORKLOAD_GROUPS
+from kubeapi.versions.served_versions import WORKLOAD_GROUPS
 from validators.migrate.change import Change, Parts, Reform, Remove, Rename
 from validators.migrate.group_names import text
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubeapi.decode import Json
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from validators import pipeline, rules
 from validators.field import FieldError
 from validators.gates import Gates
-from validators.lookup import KnownObjects
+from validators.object_lookup import KnownObjects
 from validators.rules.base import About, Operation, Profile, Settings, Severity
 
 Content = Mapping[str, Json]
@@ -71,7 +71,7 @@ class ObjectsToUpgrade:
 
 def _is_of_scheduler(rule_id: str) -> bool:
     rule = rules.ALL[rule_id]
-    return rule.about is About.TREE and rule.since > releases.TODAY
+    return rule.about is About.TREE and rule.since > kubernetes_releases.TODAY
 
 
 def name_of(content: Content) -> Name:

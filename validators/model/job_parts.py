@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath, Key
 from kubeapi.meta import ObjectMeta
-from kubeapi.record import Record
 from validators.model.views import CronJob, Job, JobSpec
 
 WORKLOAD = "scheduling.k8s.io/workload-name"

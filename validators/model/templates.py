@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.meta import deep_equal
-from kubeapi.record import Record
 from kubeapi.workloads import (
     MAX_TEMPLATES,
     CompositePodGroupTemplate,

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from validators.model import controllers
 from validators.rules.base import About, Example, Operation, Rule
 
@@ -144,7 +144,7 @@ def _reported_at(example: Example) -> str:
 
 def _circumstances(example: Example) -> str:
     """Return the settings of an example that are not the default: version, gates that are off."""
-    settings = [f"Kubernetes {example.kubernetes}"] if example.kubernetes != releases.name(releases.TODAY) else []
+    settings = [f"Kubernetes {example.kubernetes}"] if example.kubernetes != kubernetes_releases.name(kubernetes_releases.TODAY) else []
     if example.gates_off:
         settings.append(f"off: {', '.join(example.gates_off)}")
     return f" ({'; '.join(settings)})" if settings else ""

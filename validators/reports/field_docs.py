@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from kubeapi.workloads import MAX_CLAIMS, MAX_PRIORITY, MAX_TEMPLATES, MAX_TOPOLOGY
 from validators import schema
 from validators.reports.explain import example_fields
@@ -159,8 +159,8 @@ def in_words(limits: Mapping[str, Any]) -> str:
 
 def json_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of *kind*, with descriptions, defaults and limits, for all API versions that have its fields."""
-    name = served.schema_of(served.hub_of(kind).name, kind)
-    versions = [row.name for row in served.current(kind) if served.schema_of(row.name, kind) == name]
+    name = served_versions.schema_of(served_versions.hub_of(kind).name, kind)
+    versions = [row.name for row in served_versions.current(kind) if served_versions.schema_of(row.name, kind) == name]
     result: dict[str, Any] = copy.deepcopy(schema.document(name))
     result["description"] = f"{kind} of {' and '.join(versions)}."
     result["properties"]["apiVersion"] = {"enum": versions}

@@ -15,11 +15,11 @@ from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.lint.documents import Document
 from validators.lint.examination import subject_of
 from validators.lint.finding import Finding, Report
-from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
 from validators.model.objects import Object, namespace_of
 from validators.model.templates import COMPOSITES, LEAVES, SPEC
 from validators.model.views import Job, JobSet, Pod
+from validators.object_lookup import references_to_groups
 from validators.reports import counts
 from validators.reports.escape import printable
 from validators.reports.json_report import finding_as_json

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from kubeapi import decode
+from kubeapi.base_structs import Record
 from kubeapi.decode import Source
 from kubeapi.devices import DeviceSelector
 from kubeapi.field_path import FieldPath
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
-from kubeapi.record import Record
 from kubeapi.resource_claims import MAX_ALTERNATIVES, MAX_IN_CLAIM
-from kubeapi.versions import releases
-from kubeapi.versions.form import HUB, Form
+from kubeapi.versions import kubernetes_releases
+from kubeapi.versions.conversion import HUB, Form
 from kubeapi.workloads import Workload
-from validators import lookup as lookups
+from validators import object_lookup as lookups
 from validators.cached_attribute import Once
 from validators.field import FieldError
 from validators.gates import COMPOSITE, Gates
@@ -121,7 +121,7 @@ class Example(Record, frozen=True):
     status: bool = False
     fixed: str = ""
     """The manifests after the fix of the first error; empty if it has none."""
-    kubernetes: str = releases.name(releases.TODAY)
+    kubernetes: str = kubernetes_releases.name(kubernetes_releases.TODAY)
     gates_off: tuple[str, ...] = ()
 
 
@@ -139,13 +139,13 @@ class Rule(Record, frozen=True, kw_only=True):
     on: frozenset[Operation] = CREATE_ONLY
     profile: Profile = Profile.UPSTREAM
     """The least strict profile that has this rule."""
-    since: int = releases.OLDEST
+    since: int = kubernetes_releases.OLDEST
     """First minor version of Kubernetes that has this rule, in every profile."""
     upstream_since: int | None = None
     """First minor version whose API server has this rule of profile kep; None: none has."""
-    until: int = releases.NEWEST
+    until: int = kubernetes_releases.NEWEST
     """Last minor version that has this rule; for later ones it is a warning in profile kep."""
-    changes: tuple[releases.Since, ...] = ()
+    changes: tuple[kubernetes_releases.Since, ...] = ()
     """Changes of what the rule requires, or of how the API server reports it."""
     severity: Severity = Severity.ERROR
     at_admission: Severity | None = None
@@ -171,13 +171,15 @@ class Rule(Record, frozen=True, kw_only=True):
     def versions(self) -> list[str]:
         """Return the Kubernetes versions that have the rule, if not all have, and its changes, as sentences in Markdown."""
         sentences = []
-        if self.since > releases.OLDEST:
-            sentences.append(f"Kubernetes {releases.name(self.since)} introduced the rule.")
+        if self.since > kubernetes_releases.OLDEST:
+            sentences.append(f"Kubernetes {kubernetes_releases.name(self.since)} introduced the rule.")
         if self.upstream_since is not None:
-            sentences.append(f"From Kubernetes {releases.name(self.upstream_since)} on, it is also a rule of profile `upstream`.")
-        if self.until < releases.NEWEST:
             sentences.append(
-                f"Kubernetes {releases.name(self.until + 1)} withdrew the rule: profile `upstream` does not have it, and it is a warning."
+                f"From Kubernetes {kubernetes_releases.name(self.upstream_since)} on, it is also a rule of profile `upstream`."
+            )
+        if self.until < kubernetes_releases.NEWEST:
+            sentences.append(
+                f"Kubernetes {kubernetes_releases.name(self.until + 1)} withdrew the rule: profile `upstream` does not have it, and it is a warning."
             )
         return [*sentences, *map(str, self.changes)]
 
@@ -191,8 +193,8 @@ class Settings:
     """Settings of a validation: profile, API server to mirror, severities."""
 
     profile: Profile = Profile.KEP
-    minor: int = releases.TODAY
-    """The API server's minor version: ``releases.OLDEST`` to ``releases.NEWEST``."""
+    minor: int = kubernetes_releases.TODAY
+    """The API server's minor version: ``kubernetes_releases.OLDEST`` to ``kubernetes_releases.NEWEST``."""
     gates: Gates = dataclasses.field(default_factory=Gates)
     severities: tuple[tuple[str, Severity], ...] = ()
     """Severities set by the user, by rule id."""
@@ -261,7 +263,7 @@ class Context:
         if self.operation is not Operation.UPDATE:
             return False
         is_composite = isinstance(self.new, CompositePodGroup)
-        return self.form.templates_fixed or (is_composite and self.settings.minor < releases.FIRST_WITH_MUTABLE_COMPOSITES)
+        return self.form.templates_fixed or (is_composite and self.settings.minor < kubernetes_releases.FIRST_WITH_MUTABLE_COMPOSITES)
 
     @Once
     def templates(self) -> Templates:

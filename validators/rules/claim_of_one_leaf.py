@@ -12,9 +12,9 @@ from validators.field import FieldError
 from validators.hierarchy import group_claims
 from validators.hierarchy.job_groups import job_groups
 from validators.hierarchy.tree import GroupNode
-from validators.lookup import Lookup
 from validators.model import traits
 from validators.model.views import JobSet
+from validators.object_lookup import Lookup
 from validators.rules.base import About, Context, Example, Profile, Rule, Severity
 
 

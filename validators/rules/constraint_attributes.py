@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubeapi import content
 from kubeapi.field_path import FieldPath
 from kubeapi.resource_claims import MAX_IN_CLAIM
-from kubeapi.versions.releases import Since
+from kubeapi.versions.kubernetes_releases import Since
 from validators import field
 from validators.field import FieldError
 from validators.rules import checks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions.table import V1ALPHA1
+from kubeapi.versions.api_versions import V1ALPHA1
 from validators import field
 from validators.field import FieldError
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from kubeapi.versions.releases import Since
+from kubeapi.versions.kubernetes_releases import Since
 from kubeapi.workloads import CompositePodGroupTemplate, Template
 from validators import field
 from validators.field import FieldError, Fix, Repair

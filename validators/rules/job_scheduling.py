@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubeapi.field_path import FieldPath
 from kubeapi.jobs import JobPolicy, JobScheduling
 from kubeapi.meta import deep_equal
-from kubeapi.versions.releases import Since
+from kubeapi.versions.kubernetes_releases import Since
 from validators import field, gates
 from validators.field import FieldError
 from validators.model.job_parts import JobPart, job_part

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubeapi import content
 from kubeapi.field_path import FieldPath, Key
-from kubeapi.versions.releases import FIRST_WITH_WORKLOAD_NAME
+from kubeapi.versions.kubernetes_releases import FIRST_WITH_WORKLOAD_NAME
 from kubeapi.workloads import Workload
 from validators import field
 from validators.field import FieldError

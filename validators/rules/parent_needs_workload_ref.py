@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.groups import PodGroup
-from kubeapi.versions.releases import Since
+from kubeapi.versions.kubernetes_releases import Since
 from validators import field
 from validators.field import FieldError
 from validators.model import traits

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
-from validators.lookup import parent_of
 from validators.model import traits
 from validators.model.objects import Object
+from validators.object_lookup import parent_of
 from validators.rules.base import GROUPS, PODS, About, Context, Example, Profile, Rule
 
 _FIELDS = {

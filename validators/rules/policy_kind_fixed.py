@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions.releases import FIRST_WITH_MUTABLE_COMPOSITES
+from kubeapi.versions.kubernetes_releases import FIRST_WITH_MUTABLE_COMPOSITES
 from validators import field
 from validators.field import FieldError
 from validators.rules.base import SHAPED, UPDATE_ONLY, Context, Example, Rule

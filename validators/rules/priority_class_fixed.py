@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubeapi.field_path import FieldPath
 from kubeapi.priority import PriorityClass
-from kubeapi.versions.releases import Since
+from kubeapi.versions.kubernetes_releases import Since
 from validators import field
 from validators.field import FieldError
 from validators.rules.base import UPDATE_ONLY, Context, Example, Rule

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterator
 
 from kubeapi.priority import PREEMPT_LOWER_PRIORITY
-from kubeapi.versions.releases import Since
+from kubeapi.versions.kubernetes_releases import Since
 from kubeapi.workloads import CompositeShape, LeafShape, Workload
 from validators import field
 from validators.field import FieldError, Fix, Repair

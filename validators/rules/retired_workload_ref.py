@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions.releases import LAST_WITH_WORKLOAD_REF
+from kubeapi.versions.kubernetes_releases import LAST_WITH_WORKLOAD_REF
 from validators import field
 from validators.field import FieldError
 from validators.rules.base import PODS, Context, Example, Profile, Rule

@@ -8,9 +8,9 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath, Key
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.names import CLUSTER_SCOPED
-from kubeapi.versions import served
-from kubeapi.versions.releases import LAST_WITH_WORKLOAD_REF
-from kubeapi.versions.table import SCHEDULING
+from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import SCHEDULING
+from kubeapi.versions.kubernetes_releases import LAST_WITH_WORKLOAD_REF
 from kubeapi.workloads import Workload
 from validators import field
 from validators.field import FieldError
@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[FieldError]:
 
 def _metadata(context: Context) -> Iterator[FieldError]:
     metadata, path = context.new.metadata, _METADATA
-    if context.settings.linting and served.serves(SCHEDULING, context.new.kind):
+    if context.settings.linting and served_versions.serves(SCHEDULING, context.new.kind):
         # At admission the API server has validated these itself.
         for name, keys in (("labels", metadata.labels), ("annotations", metadata.annotations)):
             for key in sorted(keys) if keys and not content.all_label_keys(keys) else ():

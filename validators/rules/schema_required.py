@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubeapi.field_path import FieldPath
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.names import CLUSTER_SCOPED
-from kubeapi.versions.releases import LAST_WITH_WORKLOAD_REF
+from kubeapi.versions.kubernetes_releases import LAST_WITH_WORKLOAD_REF
 from kubeapi.workloads import Workload
 from validators import field
 from validators.field import FieldError

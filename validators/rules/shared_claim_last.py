@@ -11,9 +11,9 @@ from validators.field import FieldError
 from validators.hierarchy import group_claims
 from validators.hierarchy.group_claims import ClaimUsers
 from validators.hierarchy.job_groups import job_groups
-from validators.lookup import Lookup
 from validators.model import traits
 from validators.model.views import PodSpec
+from validators.object_lookup import Lookup
 from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule, Severity
 
 

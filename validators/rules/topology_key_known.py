@@ -9,10 +9,10 @@ from kubeapi.field_path import FieldPath
 from kubeapi.workloads import Constraints
 from validators import field
 from validators.field import FieldError
-from validators.lookup import Lookup
 from validators.model import traits
 from validators.model.templates import SPEC
 from validators.model.views import Job, ResourceSlice
+from validators.object_lookup import Lookup
 from validators.rules import checks
 from validators.rules.base import SHAPED, About, Context, Example, Profile, Rule, Severity
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubeapi.groups import Group
 from validators import field
 from validators.field import FieldError
-from validators.lookup import Lookup
 from validators.model import traits
 from validators.model.templates import SPEC
+from validators.object_lookup import Lookup
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule, Severity
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PREEMPTION_POLICIES, PriorityClass
 from validators.gates import PREEMPTION_POLICY, Gates
-from validators.lookup import Lookup
+from validators.object_lookup import Lookup
 
 _SUBJECT = {"PodGroup": "pod group", "CompositePodGroup": "composite pod group", "Pod": "pod"}
 

@@ -13,7 +13,7 @@ from typing import Any
 from kubeapi import decode
 from validators import pipeline, rule_options
 from validators.gates import Gates
-from validators.lookup import KnownObjects, Lookup
+from validators.object_lookup import KnownObjects, Lookup
 from validators.rules.base import Settings
 from webhooks.admission import review, verdict
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict

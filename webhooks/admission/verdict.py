@@ -9,14 +9,14 @@ from typing import Any, ParamSpec
 
 from kubeapi import decode
 from kubeapi.groups import PROTECTION_FINALIZERS
-from kubeapi.versions import served
-from kubeapi.versions.form import HUB
+from kubeapi.versions import served_versions
+from kubeapi.versions.conversion import HUB
 from validators import document_head, pipeline
 from validators.defaults import fill
 from validators.field import FieldError
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD
-from validators.lookup import Lookup
 from validators.model import objects
+from validators.object_lookup import Lookup
 from validators.pipeline import Violation
 from validators.rules.base import Operation, Profile, Settings, Severity
 from webhooks.admission import jsonpatch, priority, status
@@ -67,7 +67,7 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings, poli
         request.new,
         request.old,
         _OPERATIONS[request.operation],
-        api_version=served.named(request.group, request.version),
+        api_version=served_versions.named(request.group, request.version),
         subresource=request.subresource,
         settings=settings,
         lookup=lookup,
@@ -137,7 +137,7 @@ def _readable(request: AdmissionRequest, content: decode.Source) -> bool:
         objects.decode_kind(request.kind, content)
     except decode.WrongShapeError:
         return False
-    return served.form_of(served.named(request.group, request.version)) is HUB
+    return served_versions.form_of(served_versions.named(request.group, request.version)) is HUB
 
 
 def _complete(

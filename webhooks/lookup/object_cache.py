@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
-from validators.lookup import parent_of
 from validators.model.objects import Object, namespace_of
+from validators.object_lookup import parent_of
 
 ObjectKey = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""

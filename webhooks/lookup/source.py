@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Protocol
 
-from validators.lookup import Lookup
+from validators.object_lookup import Lookup
 
 
 class Source(Protocol):

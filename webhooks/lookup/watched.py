@@ -15,9 +15,9 @@ from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path, path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.decode import WrongShapeError
-from kubeapi.versions.served import Resource, resource
-from validators.lookup import Lookup
+from kubeapi.versions.served_versions import Resource, resource
 from validators.model.objects import KINDS, Object, decode_kind
+from validators.object_lookup import Lookup
 from validators.options import OptionError
 from webhooks import log
 from webhooks.lookup.object_cache import Cache, CachedLookup

@@ -19,7 +19,7 @@ from apiserver.api import Api
 from apiserver.connect import ConnectError, configuration
 from apiserver.election import Election
 from apiserver.lease import Lease
-from certs import published
+from certs import replica_files
 from certs.controller import FAILURES, Controller
 from certs.pair import Names, names_of
 from certs.rotation_run import Rotation, Timing
@@ -67,7 +67,7 @@ class Managed:
         Raises:
             OptionError: the directory cannot be written.
         """
-        self._directory, self._published = directory, published.Published(directory)
+        self._directory, self._published = directory, replica_files.Published(directory)
         # All workers have one identity: only one of them is a candidate, and the next one continues its term.
         self._identity = f"{socket.gethostname()}_{directory.parent.name}"
         try:
@@ -80,11 +80,11 @@ class Managed:
     def untrusted(self, leaf: bytes) -> str:
         """Return the reason why the API server does not trust *leaf*; empty if it does."""
         load_seconds = self._settings.tls_poll_seconds + LOAD_SECONDS
-        return published.untrusted(leaf, published.read_status(self._directory), dt.datetime.now(dt.UTC), load_seconds)
+        return replica_files.untrusted(leaf, replica_files.read_status(self._directory), dt.datetime.now(dt.UTC), load_seconds)
 
     def clock_offset(self) -> float:
         """Return the time of the API server minus that of this machine, in seconds."""
-        status = published.read_status(self._directory)
+        status = replica_files.read_status(self._directory)
         return 0.0 if status is None else status.clock_offset
 
     def start(self, telemetry: Telemetry) -> None:

@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 import flask
 from werkzeug import exceptions
 
-from kubeapi.versions import served
-from validators.lookup import NOTHING, Lookup
+from kubeapi.versions import served_versions
 from validators.model.objects import KINDS, decode_kind
+from validators.object_lookup import NOTHING, Lookup
 from webhooks import log
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
@@ -108,7 +108,7 @@ def warm_up(settings: Settings) -> None:
     for kind in KINDS:
         decode_kind(kind, b"{}")
         decode_kind(kind, {})
-        for row in served.versions_of(kind):
+        for row in served_versions.versions_of(kind):
             for operation, old in (("CREATE", None), ("UPDATE", b"{}")):
                 request = review.AdmissionRequest("", row.group, row.version, kind, operation, new=b"{}", old=old)
                 with contextlib.suppress(review.BadReview):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import releases
-from kubeapi.versions.served import hub_of
+from kubeapi.versions import kubernetes_releases
+from kubeapi.versions.served_versions import hub_of
 from validators import field
 from validators.field import FieldError
 from workloadbuilder import names
@@ -126,7 +126,7 @@ def _children_without_group(reading: Reading, workload: dict[str, Json], kuberne
     for child in sorted({each.template for each in reading.children} - top_level):
         yield field.invalid_struct(
             FieldPath("spec"),
-            f'the Job controller of Kubernetes {releases.name(kubernetes)} creates no PodGroup for the template "{child}", which is below another one: its pods '
+            f'the Job controller of Kubernetes {kubernetes_releases.name(kubernetes)} creates no PodGroup for the template "{child}", which is below another one: its pods '
             "would have no group; omit --delegated",
         )
 

@@ -10,8 +10,8 @@ import dataclasses
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
-from kubeapi.versions.releases import FIRST_WITH_WORKLOAD_NAME
-from kubeapi.versions.served import groups_of
+from kubeapi.versions.kubernetes_releases import FIRST_WITH_WORKLOAD_NAME
+from kubeapi.versions.served_versions import groups_of
 from validators import field
 from validators.field import FieldError
 from validators.model.job_parts import TEMPLATE

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.shared.known_objects import group_of
 
@@ -136,7 +136,7 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
         return wrong, False
     if (group, kind) in _WITHOUT_TEMPLATE or _has_pod_template(content, _DEEPEST):
         return f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", False
-    if _is_built_in(group) or group in _GROUPS_WITHOUT_PODS or served.serves(group, kind):
+    if _is_built_in(group) or group in _GROUPS_WITHOUT_PODS or served_versions.serves(group, kind):
         return "", False
     if fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST)):
         return f"{kind} ({group}) is unknown, and {_SPEC}{fields[0]} suggests that it creates pods", True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubeapi.versions import releases, served
+from kubeapi.versions import kubernetes_releases, served_versions
 from muster import standard_output
 from muster.commands import options, pod_creation
 from muster.commands.progress import Progress
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from muster.commands.compile.compilation import Run
 
 FORMATS = ("yaml", "json")
-KUBERNETES = releases.names(served.served_since("Workload"))
+KUBERNETES = kubernetes_releases.names(served_versions.served_since("Workload"))
 """Minor versions that serve the created objects, by name."""
 
 
@@ -44,8 +44,8 @@ KUBERNETES = releases.names(served.served_since("Workload"))
 @click.option(
     "--version",
     "version",
-    type=click.Choice(served.WORKLOAD_VERSIONS),
-    default=served.hub_of("Workload").version,
+    type=click.Choice(served_versions.WORKLOAD_VERSIONS),
+    default=served_versions.hub_of("Workload").version,
     show_default=True,
     help="API version of Workloads and PodGroups.",
 )

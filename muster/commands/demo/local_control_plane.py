@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from certs import store
-from kubeapi.versions import served
-from kubeapi.versions.table import SCHEDULING
+from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import SCHEDULING
 from muster.commands.demo import child_processes
 from muster.commands.demo.child_processes import HOST, ServerError, Shell
 from muster.commands.demo.terminal import DATA, LEFT_OUT, Stage
@@ -30,7 +30,7 @@ from validators.lint import documents
 HERE, PLACEMENT = DATA / "cluster", DATA / "placement"
 ASSETS = "KUBEBUILDER_ASSETS"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
-OLDEST_MINOR = max(map(served.served_since, ("Workload", "PodGroup", "CompositePodGroup")))
+OLDEST_MINOR = max(map(served_versions.served_since, ("Workload", "PodGroup", "CompositePodGroup")))
 """The first minor version of Kubernetes that serves all three kinds."""
 REQUIREMENT = f"{ASSETS} must name a folder with {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]} of Kubernetes 1.{OLDEST_MINOR} or newer"
 GATES = (gates.GENERIC_WORKLOAD, gates.TOPOLOGY, gates.COMPOSITE, gates.PREEMPTION_POLICY)
@@ -148,7 +148,7 @@ def _apiserver(etcd: str, port: int, program: Path) -> Iterator[str]:
     yield "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
     known = gates.names(child_processes.minor_version(program))
     yield f"--feature-gates={','.join(f'{each}=true' for each in GATES if each in known)}"
-    yield f"--runtime-config={','.join(f'{SCHEDULING}/{each}=true' for each in served.WORKLOAD_VERSIONS)}"
+    yield f"--runtime-config={','.join(f'{SCHEDULING}/{each}=true' for each in served_versions.WORKLOAD_VERSIONS)}"
 
 
 def _kubeconfig(folder: Path, url: str) -> Path:

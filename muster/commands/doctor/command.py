@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from muster import extras, standard_output
 from muster.commands import live_input, options
 
@@ -42,7 +42,7 @@ def _complete_check(_ctx: click.Context, _parameter: click.Parameter, incomplete
 @click.option("--metrics", multiple=True, metavar="FILE|URL", help="Metrics of a replica of the webhook server (repeatable).")
 @click.option(
     "--upgrade-to",
-    type=click.Choice([*releases.names(releases.TODAY + 1)]),
+    type=click.Choice([*kubernetes_releases.names(kubernetes_releases.TODAY + 1)]),
     help="Also judge the stored objects and feature gates by a newer version of Kubernetes.",
 )
 @click.option("--ignore", multiple=True, metavar="CHECK", shell_complete=_complete_check, help="Leave out a check (repeatable).")
@@ -124,7 +124,7 @@ def _read(
     from muster.commands.doctor import manifest_files, observations
     from muster.doctor.components import SIDECAR, components
 
-    now, minor = dt.datetime.now(dt.UTC), releases.names()[upgrade_to] if upgrade_to else 0
+    now, minor = dt.datetime.now(dt.UTC), kubernetes_releases.names()[upgrade_to] if upgrade_to else 0
     if not cluster:
         world, problems = manifest_files.read_installation(paths, now)
         if any(components(world, SIDECAR)):

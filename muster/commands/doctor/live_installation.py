@@ -16,7 +16,7 @@ from certs.replicas import Connect, connect_directly
 from certs.store import CA, CERTIFICATE
 from certs.webhook_configurations import Cluster, Place
 from kubeapi.problem import Problem
-from kubeapi.versions import served as versions
+from kubeapi.versions import served_versions as versions
 from muster.commands.doctor.live_objects import LiveObjects
 from muster.commands.doctor.manifest_files import binding_of, has_ended
 from muster.commands.doctor.observations import given_latencies, observed

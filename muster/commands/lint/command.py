@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubeapi.meta import replaced
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from muster import standard_output
 from muster.commands import live_input, options
 from muster.commands.lint import configuration, inputs, live, rendering
@@ -106,7 +106,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     wrong, 3 both 1 and 2. With --fix, errors that were fixed do not count; with --diff, a change counts as an error.
     """
     live_input.refuse_contradictions(cluster=cluster, objects=(), kubeconfig=kubeconfig, context=context)
-    minor = releases.names()[judging["kubernetes"]]
+    minor = kubernetes_releases.names()[judging["kubernetes"]]
     gates = live.resolved_gates(judging["gates"], minor=minor, cluster=cluster, kubeconfig=kubeconfig, context=context)
     judging["gates"] = click.get_current_context().params["gates"] = gates
     settings = configuration.settings(**judging)

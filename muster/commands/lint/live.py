@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubeapi.base_structs import Record
 from kubeapi.meta import replaced
-from kubeapi.record import Record
 from muster import extras
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
 
     """
     extras.require("cluster")
-    from kubeapi.versions import served
+    from kubeapi.versions import served_versions
     from muster.commands.progress import Progress
     from muster.commands.snapshot import live_cluster
     from muster.render.problem_words import object_words, problem_words
@@ -80,7 +80,10 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
     progress.show("reading the cluster")
     try:
         further = sorted({*controllers.GROUPS_AND_KINDS, *_OWNERS})
-        resources = [*map(served.resource, KINDS), *(served.Resource(kind, group, f"{kind.lower()}s", ("v1",)) for group, kind in further)]
+        resources = [
+            *map(served_versions.resource, KINDS),
+            *(served_versions.Resource(kind, group, f"{kind.lower()}s", ("v1",)) for group, kind in further),
+        ]
         answer = live_cluster.list_resources(live_cluster.connect(kubeconfig, context, instead="PATH"), resources, needed=("Pod",))
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None

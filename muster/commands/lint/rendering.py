@@ -10,9 +10,9 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath
 from kubeapi.meta import replaced
-from kubeapi.record import Record
 from validators.lint.limits import LARGEST_FILE
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from kubeapi.versions import releases, served
+from kubeapi.versions import kubernetes_releases, served_versions
 from muster import extras
 from muster.commands import live_input, options
 from muster.commands.outputs import output_of, to_file
@@ -32,8 +32,8 @@ NOTHING_READ = 2
 @click.option("--diff", is_flag=True, help="Write a diff to standard output instead of the manifests; with --in-place no file is written.")
 @click.option(
     "--to",
-    type=click.Choice(served.WORKLOAD_VERSIONS),
-    default=served.hub_of("Workload").version,
+    type=click.Choice(served_versions.WORKLOAD_VERSIONS),
+    default=served_versions.hub_of("Workload").version,
     show_default=True,
     help="API version of Workloads and PodGroups.",
 )
@@ -43,7 +43,7 @@ NOTHING_READ = 2
 @live_input.options
 @click.option(
     "--to-kubernetes",
-    type=click.Choice([*releases.names(releases.TODAY + 1)]),
+    type=click.Choice([*kubernetes_releases.names(kubernetes_releases.TODAY + 1)]),
     help="With --cluster: print the steps that are needed before an upgrade to this version.",
 )
 def migrate(  # noqa: PLR0913 - one parameter an option
@@ -116,7 +116,7 @@ def _upgrade(kubeconfig: str | None, context: str | None, version: str | None, f
     finally:
         progress.end()
     connection = [f"--{name}={value}" for name, value in (("kubeconfig", kubeconfig), ("context", context)) if value]
-    steps = UpgradeSteps(recreations(objects, releases.names()[version]), version, problems, connection)
+    steps = UpgradeSteps(recreations(objects, kubernetes_releases.names()[version]), version, problems, connection)
     _write(sys.stdout, steps.as_json() if form == "json" else steps.as_text())
     return NOTHING_READ if problems else int(bool(steps.recreations))
 

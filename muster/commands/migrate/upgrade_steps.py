@@ -9,7 +9,7 @@ from typing import Any
 
 from kubeapi import decode
 from kubeapi.problem import Problem
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from muster.commands.snapshot import live_cluster
 from muster.render.problem_words import object_words, problem_words
 from validators.field import FieldError
@@ -32,7 +32,7 @@ def stored_objects(kubeconfig: str | None, context: str | None) -> tuple[list[Co
     objects: list[Content] = []
     problems: list[Problem] = []
     for kind in KINDS:
-        read = live_cluster.list_resources(api, [served.resource(kind)], needed=())
+        read = live_cluster.list_resources(api, [served_versions.resource(kind)], needed=())
         problems += read.problems
         for content in map(decode.parse, read.lists):
             objects += ({"apiVersion": content["apiVersion"], "kind": kind, **each} for each in content["items"])
@@ -107,7 +107,7 @@ class UpgradeSteps:
 
     def _command(self, step: Step) -> str:
         kind, namespace, name = name_of(step.content)
-        resource = served.resource(kind)
+        resource = served_versions.resource(kind)
         target = [f"{resource.resource}.{resource.group}", name]
         match step.action:
             case Action.REMOVE_FINALIZERS:
@@ -124,7 +124,7 @@ class UpgradeSteps:
 
     def _set_owner(self, step: Step, namespace: str, target: Sequence[str]) -> str:
         kind, _, owner = name_of(step.owner or {})
-        resource = served.resource(kind)
+        resource = served_versions.resource(kind)
         before = {key: value for key, value in _reference(step.content, kind, owner).items() if key != "uid"}
         uid = self._kubectl(namespace, "get", f"{resource.resource}.{resource.group}", owner, "--output=jsonpath={.metadata.uid}")
         # The uid is known only once the owner was created: the shell puts it in.

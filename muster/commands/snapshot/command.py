@@ -100,12 +100,12 @@ def _from_files(paths: tuple[str, ...], configuration: Source | None) -> tuple[K
 
 def _from_cluster(kubeconfig: str | None, context: str | None, configuration: Source | None) -> tuple[Kept, list[str]]:
     extras.require("cluster")
-    from muster.commands.snapshot import live_cluster, lookup_fields, snapshot_document
+    from muster.commands.snapshot import live_cluster, other_projects_fields, snapshot_document
 
     progress = Progress("snapshot")
     try:
         progress.show("reading the cluster")
-        read = live_cluster.list_cluster(kubeconfig, context, further=lookup_fields.RESOURCES)
+        read = live_cluster.list_cluster(kubeconfig, context, further=other_projects_fields.RESOURCES)
         document = snapshot_document.keep_simulated_fields(read.lists, configuration, progress)
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None

@@ -14,7 +14,7 @@ from kubeapi.affinity import NodeAffinity
 from kubeapi.meta import NamespacedName
 from kubeapi.quantity import Amounts
 from kubeapi.redaction import KEPT, Labels, Mark, Names
-from muster.commands.snapshot import lookup_fields
+from muster.commands.snapshot import other_projects_fields
 from muster.commands.snapshot.pod_fields import POD_SPEC
 from muster.commands.snapshot.shapes import Each, Fields, all_kept
 from muster.commands.snapshot.struct_fields import fields_of, shape_of
@@ -86,7 +86,7 @@ _KINDS: tuple[tuple[str, Fields], ...] = (
     ("ResourceSlice", fields_of(devices.ResourceSlice)),
     ("ResourceClaimTemplate", fields_of(resource_claims.ResourceClaimTemplate)),
     ("ResourceClaim", fields_of(resource_claims.ResourceClaim)),
-    *lookup_fields.KINDS,
+    *other_projects_fields.KINDS,
     ("Service", fields_of(controllers.Service)),
     ("ReplicationController", fields_of(controllers.ReplicationController)),
     ("ReplicaSet", fields_of(controllers.ReplicaSet)),

@@ -13,7 +13,7 @@ from apiserver.discovery import base_path, minor_version
 from kubeapi import decode
 from kubeapi.gather import ADMISSION_KINDS, KINDS
 from kubeapi.problem import Problem
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from muster.render.file_notes import RefusedRequest, RequestRefused
 from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior, behavior_of
 
@@ -65,7 +65,9 @@ def connect(kubeconfig: str | None, context: str | None, *, instead: str) -> Api
         ) from None
 
 
-def list_cluster(kubeconfig: str | None, context: str | None, *, further: Iterable[served.Resource] = (), instead: str = "a PATH") -> Read:
+def list_cluster(
+    kubeconfig: str | None, context: str | None, *, further: Iterable[served_versions.Resource] = (), instead: str = "a PATH"
+) -> Read:
     """Return all lists that ``simulate`` reads, and *further* ones; kinds that the cluster does not serve are skipped.
 
     An error names *instead* as another source of objects, unless it is empty.
@@ -74,7 +76,7 @@ def list_cluster(kubeconfig: str | None, context: str | None, *, further: Iterab
         ClusterError: there is no usable kubeconfig, no answer, or no permission to list nodes or pods.
 
     """
-    resources = (*map(served.resource, (*KINDS, *ADMISSION_KINDS)), *further)
+    resources = (*map(served_versions.resource, (*KINDS, *ADMISSION_KINDS)), *further)
     api = connect(kubeconfig, context, instead=instead)
     return dataclasses.replace(list_resources(api, resources), minor=_minor(api))
 
@@ -86,7 +88,7 @@ def _minor(api: Api) -> int:
         return 0
 
 
-def list_resources(api: Api, resources: Iterable[served.Resource], *, needed: Container[str] = NEEDED) -> Read:
+def list_resources(api: Api, resources: Iterable[served_versions.Resource], *, needed: Container[str] = NEEDED) -> Read:
     """Return all lists of *resources*; those that the cluster does not serve are skipped.
 
     Raises:
@@ -134,7 +136,7 @@ class _Cluster:
         self._api = api
         self._served: dict[str, dict[str, str]] = {}
 
-    def pages(self, resource: served.Resource) -> list[bytes]:
+    def pages(self, resource: served_versions.Resource) -> list[bytes]:
         """Return the pages of one resource in all namespaces; none if it is not served."""
         if not (path := self._path(resource)):
             return []
@@ -146,11 +148,13 @@ class _Cluster:
             # The continue token has expired: list again without pages.
             return [*list_pages(self._api, path)]
 
-    def _path(self, resource: served.Resource) -> str:
+    def _path(self, resource: served_versions.Resource) -> str:
         """Return the path of the list of a resource in the first of its groups that has it; empty if none has."""
         if not resource.group:
             return f"{base_path(resource.api_versions[0])}/{resource.resource}"
-        for group in served.groups_of(resource.kind) if served.serves(resource.group, resource.kind) else (resource.group,):
+        for group in (
+            served_versions.groups_of(resource.kind) if served_versions.serves(resource.group, resource.kind) else (resource.group,)
+        ):
             if group not in self._served:
                 self._served[group] = self._discovered(group)
             if path := self._served[group].get(resource.resource):
@@ -163,8 +167,8 @@ class _Cluster:
         answer = self._answer(f"/apis/{group}")
         known = [(answer.get("preferredVersion") or {}).get("version"), *(each.get("version") for each in answer.get("versions") or ())]
         # Of a group that is not in the table, any version will do.
-        versions = [row.version for row in served.versions_in(group)] or list(dict.fromkeys(map(str, filter(None, known))))
-        for path in (base_path(served.named(group, version)) for version in versions if version in known):
+        versions = [row.version for row in served_versions.versions_in(group)] or list(dict.fromkeys(map(str, filter(None, known))))
+        for path in (base_path(served_versions.named(group, version)) for version in versions if version in known):
             for each in self._answer(path).get("resources") or ():
                 paths.setdefault(str(each.get("name")), f"{path}/{each.get('name')}")
         return paths

@@ -13,7 +13,7 @@ from kubeapi.gather import CONFIGURATION, Name, gather, left_out, whole_name
 from kubeapi.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, Unusable
 from kubeapi.problem import Problem
 from muster.commands.progress import Progress
-from muster.commands.snapshot import lookup_fields
+from muster.commands.snapshot import other_projects_fields
 from muster.commands.snapshot.fields import FIELDS, UNLIKE
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
@@ -64,8 +64,8 @@ def keep_simulated_fields(sources: Iterable[Given], configuration: Source | None
 
 def _looked_up(others: Iterable[GatheredObjects]) -> dict[str, Objects]:
     """Return the objects of the kinds that adapters look up."""
-    wanted: dict[str, list[GatheredObjects]] = {each.kind: [] for each in lookup_fields.RESOURCES}
-    groups = {(each.group, each.kind) for each in lookup_fields.RESOURCES}
+    wanted: dict[str, list[GatheredObjects]] = {each.kind: [] for each in other_projects_fields.RESOURCES}
+    groups = {(each.group, each.kind) for each in other_projects_fields.RESOURCES}
     for each in others:
         if (each.api_version.rpartition("/")[0], each.kind) in groups:
             wanted[each.kind].append(each)

@@ -9,7 +9,7 @@ from typing import Any
 from apiserver.api import Api, ReplyError
 from apiserver.discovery import path_of
 from kubeapi import decode
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 
 NOT_FOUND = 404
 DEEPEST = 10
@@ -122,7 +122,7 @@ def read_subjects(api: Api, namespace: str, text: str) -> list[Subject]:
 
 def _path(api: Api, kind: str) -> str:
     """Return the path of the objects of a kind; empty if the API server does not serve it."""
-    resource = served.resource(kind)
+    resource = served_versions.resource(kind)
     return path_of(api, resource.resource, resource.api_versions) if resource.group else f"/api/v1/{resource.resource}"
 
 

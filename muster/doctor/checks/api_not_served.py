@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions import releases, served
+from kubeapi.versions import kubernetes_releases, served_versions
 from muster.doctor.control_plane import flag_command, needing_item, observed_api_server
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.world import World
@@ -21,12 +21,12 @@ def check(world: World) -> Iterator[Result]:
     item = needing_item(world)
     if item is None:
         return
-    minor = min(max(server.minor, releases.TODAY), releases.NEWEST)
+    minor = min(max(server.minor, kubernetes_releases.TODAY), kubernetes_releases.NEWEST)
     for kind in _KINDS:
-        versions = served.current(kind, minor=minor)
-        resource = served.resource(kind).resource
+        versions = served_versions.current(kind, minor=minor)
+        resource = served_versions.resource(kind).resource
         if not any(f"{row.name}/{resource}" in server.resources for row in versions):
-            groups = {group: [row.version for row in versions if row.group == group] for group in served.groups_of(kind)}
+            groups = {group: [row.version for row in versions if row.group == group] for group in served_versions.groups_of(kind)}
             places = ", or of ".join(f"{group} in {' or '.join(names)}" for group, names in groups.items())
             message = f"the API server does not serve {resource} of {places}"
             command = flag_command("kube-apiserver", f"--runtime-config={versions[0].name}=true")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from muster.doctor.components import SERVE, components
 from muster.doctor.control_plane import observed_api_server
 from muster.doctor.finding import Check, Result, warning
@@ -16,12 +16,12 @@ def check(world: World) -> Iterator[Result]:
     server = observed_api_server(world)
     if server is None or not server.minor:
         return
-    mirrored = min(max(server.minor, releases.OLDEST), releases.NEWEST)
+    mirrored = min(max(server.minor, kubernetes_releases.OLDEST), kubernetes_releases.NEWEST)
     for component in components(world, SERVE):
-        option = component.option("--kubernetes", releases.name(releases.TODAY))
-        if option != releases.name(mirrored):
+        option = component.option("--kubernetes", kubernetes_releases.name(kubernetes_releases.TODAY))
+        if option != kubernetes_releases.name(mirrored):
             message = f"its --kubernetes is {option}, and the API server is 1.{server.minor}"
-            yield warning(component.item, "", message, component.set_command("--kubernetes", releases.name(mirrored)))
+            yield warning(component.item, "", message, component.set_command("--kubernetes", kubernetes_releases.name(mirrored)))
 
 
 CHECK = Check(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from muster.doctor.components import SIDECAR, components
 from muster.doctor.control_plane import flag_command, programs
 from muster.doctor.finding import Check, Result, Unseen, error, warning
@@ -17,7 +17,7 @@ _PLACING = {"place", "ungate"}
 
 def check(world: World) -> Iterator[Result]:
     """Yield a result for each kube-scheduler that ignores trees."""
-    oldest = served.served_since("CompositePodGroup")
+    oldest = served_versions.served_since("CompositePodGroup")
     # With a sidecar that places, only pods that name kube-scheduler are concerned.
     severe = warning if any(each.modes & _PLACING for each in components(world, SIDECAR)) else error
     schedulers = [*programs(world, "kube-scheduler")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from muster.doctor.components import template_labels
 from muster.doctor.entries import NAMESPACE_NAME, Entry, Target, entries, namespace_labels, servers_of
 from muster.doctor.finding import Check, Result, Unseen, error, warning
@@ -36,7 +36,9 @@ _CLUSTER = (
 )
 """Requests of kubelets without which no node is ready."""
 _GROUPS = tuple(
-    Target(group, served.resource(kind).resource, "CREATE") for kind in ("PodGroup", "Workload") for group in served.groups_of(kind)
+    Target(group, served_versions.resource(kind).resource, "CREATE")
+    for kind in ("PodGroup", "Workload")
+    for group in served_versions.groups_of(kind)
 )
 _DISTINGUISHING = ("namespace", "userInfo", "labels", "annotations", "object.metadata.name")
 """Texts in a match condition that can exempt the server's own objects."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from muster.doctor.finding import Check, Result, warning
 from muster.doctor.upgrade import refused_creations
 from muster.doctor.world import World
@@ -14,7 +14,7 @@ def check(world: World) -> Iterator[Result]:
     """Yield a result for each object that exists, and could not be created again."""
     if not world.upgrade_to:
         return
-    version = releases.name(world.upgrade_to)
+    version = kubernetes_releases.name(world.upgrade_to)
     for refusal in refused_creations(world):
         consequence = f"Kubernetes {version} keeps the object, and refuses to create it again"
         command = f"muster lint --fix --kubernetes {version} MANIFESTS"

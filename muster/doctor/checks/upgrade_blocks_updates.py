@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from muster.doctor.finding import Check, Result, error
 from muster.doctor.manifests import texts_at
 from muster.doctor.upgrade import refused_updates
@@ -15,7 +15,7 @@ def check(world: World) -> Iterator[Result]:
     """Yield a result for each object of which every update would be refused."""
     if not world.upgrade_to:
         return
-    version = releases.name(world.upgrade_to)
+    version = kubernetes_releases.name(world.upgrade_to)
     for refusal in refused_updates(world):
         consequence = f"Kubernetes {version} refuses every update of the object"
         if finalizers := texts_at(refusal.item.content, "metadata", "finalizers"):

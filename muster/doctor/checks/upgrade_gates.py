@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi.versions import releases
+from kubeapi.versions import kubernetes_releases
 from kubeapi.versions.removed_gates import REMOVED, refused_gates
 from muster.doctor.control_plane import PROGRAMS, programs, without_gate_command
 from muster.doctor.finding import Check, Result, Unseen, error
@@ -20,7 +20,7 @@ def check(world: World) -> Iterator[Result]:
         for program in programs(world, name):
             seen = True
             for gate, since in refused_gates(program.switches(), world.upgrade_to):
-                version = releases.name(since)
+                version = kubernetes_releases.name(since)
                 gone = gate in REMOVED.get(since, ())
                 message = f"--feature-gates names {gate}, which " + (
                     f"Kubernetes {version} no longer has" if gone else f"cannot be off from {version} on"

@@ -11,7 +11,7 @@ residual_bounds    bounds on the groups that have no cell yet
 shared_domain      packs the leaves that share one cell
 choices            candidate cells of a group, and quorums of children
 measures           resources and pods of each shape as vectors of integers
-agenda             groups that the crossing search has still to place
+unplaced_groups    groups that the crossing search has still to place
 bounds             lower bounds that refute an agenda
 symmetry           domains and search states that are equal up to names
 """

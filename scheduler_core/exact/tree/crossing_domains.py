@@ -16,9 +16,9 @@ from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.exact.packing.demands import Demands
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.step_budget import StepBudget
-from scheduler_core.exact.tree.agenda import Agenda
 from scheduler_core.exact.tree.bounds import Bounds
 from scheduler_core.exact.tree.symmetry import Symmetry
+from scheduler_core.exact.tree.unplaced_groups import UnplacedGroups
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement import candidate_placements
@@ -75,11 +75,11 @@ class CrossingDomains:
                 stack.pop()
         return None
 
-    def _prepend(self, request: PlacementRequest, placement: Placement, rest: Agenda | None) -> Agenda:
+    def _prepend(self, request: PlacementRequest, placement: Placement, rest: UnplacedGroups | None) -> UnplacedGroups:
         key = (request.number, placement.serial, rest.number if rest else 0)
-        return Agenda(request, placement, rest, self._numbers.setdefault(key, len(self._numbers) + 1))
+        return UnplacedGroups(request, placement, rest, self._numbers.setdefault(key, len(self._numbers) + 1))
 
-    def _try_domains(self, agenda: Agenda) -> Iterator[Agenda | None]:
+    def _try_domains(self, agenda: UnplacedGroups) -> Iterator[UnplacedGroups | None]:
         """Yield the rest of the agenda for each way to place its first group, which is in effect while the caller continues."""
         if self._failed and self._symmetry.state(agenda) in self._failed:
             return
@@ -95,7 +95,7 @@ class CrossingDomains:
                 self._refute_alone(agenda.request, domain)
         self._failed.add(self._symmetry.state(agenda))
 
-    def _try_leaf(self, agenda: Agenda, domain: Placement) -> Iterator[Agenda | None]:
+    def _try_leaf(self, agenda: UnplacedGroups, domain: Placement) -> Iterator[UnplacedGroups | None]:
         for counts in selections(agenda.request):
             self._chosen.append(PlannedGroup(agenda.request, domain, counts))
             self._demands.add(domain, counts)
@@ -104,7 +104,7 @@ class CrossingDomains:
             self._demands.add(domain, counts, -1)
             self._chosen.pop()
 
-    def _try_composite(self, agenda: Agenda, domain: Placement) -> Iterator[Agenda | None]:
+    def _try_composite(self, agenda: UnplacedGroups, domain: Placement) -> Iterator[UnplacedGroups | None]:
         request = agenda.request
         missing = request.entity.minimum - sum(satisfied(child) for child in request.children)
         children = [child for child in request.children if self._bounds.lacking(child) and self._may_fit(child, domain)]

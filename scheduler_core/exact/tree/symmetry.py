@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.exact.packing.demands import Demands
-from scheduler_core.exact.tree.agenda import Agenda
+from scheduler_core.exact.tree.unplaced_groups import UnplacedGroups
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -43,7 +43,7 @@ class Symmetry:
             return None
         return self._domain_key(domain)
 
-    def state(self, agenda: Agenda) -> object:
+    def state(self, agenda: UnplacedGroups) -> object:
         """Return a key of *agenda* with the present demands: equal keys have equal verdicts."""
         raw = (agenda.number, frozenset((each.serial, self._demands.key(each)) for each in self._demands.placements()))
         key, parent = agenda.request.entity.key, agenda.placement

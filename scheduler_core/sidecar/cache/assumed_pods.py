@@ -26,7 +26,7 @@ class AssumedPods:
         """
         pod = self._cache.pod(ref)
         usage = self._cache.usage
-        if pod is None or pod.draft.terminating or pod.deletion_assumed or usage.node_of(pod) or node not in usage.nodes.nodes:
+        if pod is None or pod.parsed_pod.terminating or pod.deletion_assumed or usage.node_of(pod) or node not in usage.nodes.nodes:
             return False
         pod.assumed, pod.assumed_volumes, pod.acknowledged = node, volumes or {}, False
         self._update(pod, "")
@@ -47,7 +47,7 @@ class AssumedPods:
 
     def expect_deletion(self, ref: Ref, *, evicted: bool) -> None:
         """Assume that *ref* is being deleted; *evicted*: by a preemption."""
-        if (pod := self._cache.pod(ref)) is not None and not pod.draft.terminating:
+        if (pod := self._cache.pod(ref)) is not None and not pod.parsed_pod.terminating:
             pod.deletion_assumed, pod.evicted = True, evicted
             self._update(pod, self._cache.usage.node_of(pod))
 
@@ -60,7 +60,7 @@ class AssumedPods:
 
     def assume_nomination(self, ref: Ref, node: str) -> None:
         """Assume that *ref* is nominated for *node*; empty clears the nomination."""
-        if (pod := self._cache.pod(ref)) is not None and not pod.draft.node:
+        if (pod := self._cache.pod(ref)) is not None and not pod.parsed_pod.node:
             self._set_nomination(pod, node)
 
     def forget_nomination(self, ref: Ref) -> None:
@@ -100,13 +100,13 @@ class AssumedPods:
     def _reconsider_root(self, pod: LivePod) -> None:
         """Report the root of *pod* as changed, because no watch event follows when an assumed change is reverted."""
         # A single pod that has a node needs no further attempt.
-        if (pod.draft.group or not pod.draft.node) and (root := self._cache.reporter.root(pod)) is not None:
+        if (pod.parsed_pod.group or not pod.parsed_pod.node) and (root := self._cache.reporter.root(pod)) is not None:
             self._cache.reporter.changes.roots.add(root)
 
     def _set_nomination(self, pod: LivePod, node: str | None) -> None:
         reporter, before = self._cache.reporter, pod.nominated
         # While an earlier write is not watched, the watched nomination is about to change.
-        pod.assumed_nomination = node if node != pod.draft.nominated or pod.assumed_nomination is not None else None
+        pod.assumed_nomination = node if node != pod.parsed_pod.nominated or pod.assumed_nomination is not None else None
         if before and before != pod.nominated:
             reporter.nomination_ended(pod, before)
         reporter.change_count += 1

@@ -14,7 +14,7 @@ from kubeapi.gather import Name
 from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.groups import Group
 from kubeapi.problem import Problem
-from kubeapi.versions.served import hub_of
+from kubeapi.versions.served_versions import hub_of
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.cluster.device_store import DeviceChange
@@ -35,8 +35,8 @@ from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number, read_head
 from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
-from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, OPTIONAL, NeededKinds, Reads
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
+from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, OPTIONAL, NeededKinds, Reads
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodCache
 from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
@@ -174,7 +174,7 @@ class Cache:
         stateful = usage.affinity.stateful(
             self._snapshots.snapshot_of_roots(()), state.nodes, usage.affinity_records, sparing=options.sparing
         )
-        assumed = [usage.record(pod) for pod in usage.pods.assumed_or_pinned.values() if pod.assumed and pod.draft.delayed_claims]
+        assumed = [usage.record(pod) for pod in usage.pods.assumed_or_pinned.values() if pod.assumed and pod.parsed_pod.delayed_claims]
         return state.start_cycle(options, ignore, stateful, nominated, plugins, assumed)
 
     def problems(self) -> tuple[Problem, ...]:
@@ -306,7 +306,7 @@ class Cache:
     def _sweep(self) -> None:
         """Remove the forms of deleted pods once the number of forms has doubled since the last time."""
         if len(self._reader) > self._sweep_at:
-            forms = {pod.draft.form for pod in self.usage.pods.pods.values()}
+            forms = {pod.parsed_pod.form for pod in self.usage.pods.pods.values()}
             self._reader.sweep(forms)
             self.usage.sweep(forms)
             self._sweep_at = max(_FEW_FORMS, 2 * len(self._reader))

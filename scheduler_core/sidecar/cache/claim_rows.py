@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from scheduler_core.loading.pod_forms import PodForm
+from scheduler_core.loading.parsed_pod_specs import ParsedPodSpec
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.sidecar.cache.live_devices import LiveDevices
 from scheduler_core.sidecar.cache.live_storage import LiveStorage
@@ -22,8 +22,8 @@ class ClaimRows:
 
     def count(self, pod: LivePod, amount: int) -> None:
         """Count the claims of a pod that is added, or with *amount* -1 removed."""
-        self._storage.claims.count(pod.draft.form.requests(), amount)
-        self._devices.count(pod.draft, amount)
+        self._storage.claims.count(pod.parsed_pod.form.requests(), amount)
+        self._devices.count(pod.parsed_pod, amount)
 
     def add_to(self, table: NodeTable) -> None:
         """Add the rows to *table*, which has none."""
@@ -64,8 +64,8 @@ class ClaimRows:
         if not self._pods.with_delayed_claims or not self._storage.is_stale(nodes):
             return
         update = self._storage.update(nodes)
-        state.forget([each.serial for each in self._shapes.of_forms(PodForm.requests)])
-        with_claims = filter(PodForm.requests, self._shapes.forms())
+        state.forget([each.serial for each in self._shapes.of_forms(ParsedPodSpec.requests)])
+        with_claims = filter(ParsedPodSpec.requests, self._shapes.forms())
         forms = {form for form in with_claims if update.claims is None or not update.claims.isdisjoint(form.requests())}
         pods = _of_forms(self._pods.with_delayed_claims.values(), forms)
         for pod in pods:
@@ -80,5 +80,5 @@ class ClaimRows:
             change(pod)
 
 
-def _of_forms(pods: Collection[LivePod], forms: Collection[PodForm]) -> list[LivePod]:
-    return [each for each in pods if each.draft.form in forms] if forms else []
+def _of_forms(pods: Collection[LivePod], forms: Collection[ParsedPodSpec]) -> list[LivePod]:
+    return [each for each in pods if each.parsed_pod.form in forms] if forms else []

@@ -176,29 +176,29 @@ class ChangeReporter:
             self.change_count += 1
             for pod, where in ((before, old_node), (after, new_node)):
                 # A single pod with a node needs no attempt; its deletion is reported so that the queue can remove it.
-                if pod is None or (where and after is not None and not pod.draft.group):
+                if pod is None or (where and after is not None and not pod.parsed_pod.group):
                     continue
                 if (root := self.root(pod)) is not None:
                     self.changes.roots.add(root)
-                elif pod is after and pod.draft.group and not where:
-                    self.changes.missing_groups.add((pod.name[0], pod.draft.group))
+                elif pod is after and pod.parsed_pod.group and not where:
+                    self.changes.missing_groups.add((pod.name[0], pod.parsed_pod.group))
 
     def nomination_ended(self, pod: LivePod, node: str) -> None:
         """Record that *pod* is not nominated for *node* any more: others can have its capacity there, and the claims that it awaited."""
         self.changes.freed_nodes.add(node)
-        self.changes.devices |= bool(pod.draft.device_claims)
+        self.changes.devices |= bool(pod.parsed_pod.device_claims)
 
     def root(self, pod: LivePod) -> Root | None:
         """Return the root of *pod*, possibly the pod itself; None if its group does not exist or is named by ``workloadRef``."""
-        namespace, name = pod.draft.name
-        if pod.draft.group:
-            return self._group_cache.root_of(("PodGroup", namespace, pod.draft.group))
-        return None if pod.draft.reference is not None else Root("Pod", namespace, name)
+        namespace, name = pod.parsed_pod.name
+        if pod.parsed_pod.group:
+            return self._group_cache.root_of(("PodGroup", namespace, pod.parsed_pod.group))
+        return None if pod.parsed_pod.reference is not None else Root("Pod", namespace, name)
 
     def _roots_bound_to(self, nodes: set[str]) -> Iterator[Root]:
         """Return the roots with members bound to one of *nodes*: members on a missing node are not counted."""
         for pod in self._node_usage.pods.pods.values():
-            if pod.draft.group and pod.draft.node in nodes and (root := self.root(pod)) is not None:
+            if pod.parsed_pod.group and pod.parsed_pod.node in nodes and (root := self.root(pod)) is not None:
                 yield root
 
     def _group(self, kind: str, name: Name, before: Before, after: Before) -> None:
@@ -235,14 +235,14 @@ def _same(one: LiveGroup, other: LiveGroup) -> bool:
 
 
 def _form(pod: LivePod | None) -> object:
-    return pod.draft.form if pod is not None else None
+    return pod.parsed_pod.form if pod is not None else None
 
 
 def _differs(one: LivePod | None, other: LivePod | None) -> bool:
     """Return whether the pods differ in anything but conditions and nomination."""
     if one is None or other is None:
         return one is not other
-    before, after = one.draft, other.draft
+    before, after = one.parsed_pod, other.parsed_pod
     return (
         before.form is not after.form
         or before.node != after.node

@@ -14,9 +14,9 @@ import msgspec
 from kubeapi.gather import Name
 from scheduler_core.cluster.device_store import DeviceStore
 from scheduler_core.cluster.releasable_claims import ReleasableClaims
+from scheduler_core.loading.parsed_pod_specs import ParsedPodSpecs
+from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.loading.pod_devices import GroupEntries, PodDevices
-from scheduler_core.loading.pod_drafts import Draft
-from scheduler_core.loading.pod_forms import PodForms
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, Request
 from scheduler_core.sidecar.cache.claimed_devices import ClaimedDevices
@@ -62,9 +62,9 @@ class DeviceCache(DeviceStore):
         """Return whether a claim is reserved for the pod or PodGroup *uid*, which may be gone."""
         return self._reservations[uid] > 0
 
-    def resolved(self, draft: Draft, forms: PodForms) -> Draft:
-        """Return *draft* with the present requirements of its claims."""
-        return self._pod_devices.resolved_pod(draft, forms, self._shared)
+    def resolved(self, parsed_pod: ParsedPod, forms: ParsedPodSpecs) -> ParsedPod:
+        """Return *parsed_pod* with the present requirements of its claims."""
+        return self._pod_devices.resolved_pod(parsed_pod, forms, self._shared)
 
     def _claim_changed(self, name: Name, before: KnownClaim | None, after: KnownClaim | None) -> None:
         self.claimed.update(name)

@@ -18,10 +18,10 @@ from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
-from kubeapi.versions.served import Resource, resource
+from kubeapi.versions.served_versions import Resource, resource
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
+from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, OPTIONAL
 from scheduler_core.wording.live_words import missing_rule, unlisted_words
 
 WATCHED = tuple(
@@ -35,7 +35,7 @@ WATCHED = tuple(
     )
 )
 NEEDED = frozenset({"Node", "Pod", "PodGroup"})
-"""Kinds that must be served.  All other kinds are optional, or only pods wait that need them: see ``needed_kinds``."""
+"""Kinds that must be served.  All other kinds are optional, or only pods wait that need them: see ``optional_watches``."""
 CATCH_UP_WAIT, LONGEST_CATCH_UP_WAIT = 0.5, 8.0
 """First and longest time in seconds between two attempts to bring a kind to the current version."""
 _FLAGS = "look at its flags --feature-gates (GenericWorkload) and --runtime-config"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core.loading.pod_drafts import Draft
+from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
 from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.device_rows import DeviceRows
@@ -136,11 +136,11 @@ class LiveDevices:
         self._rows: DeviceRows | None = None
         self._reach: dict[ClaimSpec, Bools] = {}
 
-    def count(self, draft: Draft, amount: int) -> None:
+    def count(self, parsed_pod: ParsedPod, amount: int) -> None:
         """Count the claims of a pod that is added, or with *amount* -1 removed."""
-        self.demand.count(draft.form.devices, amount)
-        if draft.device_claims:
-            self._cache.releasable.count(draft, amount)
+        self.demand.count(parsed_pod.form.devices, amount)
+        if parsed_pod.device_claims:
+            self._cache.releasable.count(parsed_pod, amount)
 
     def pod_changed(self, key: str) -> None:
         """Record that a pod may run now, or not any more."""

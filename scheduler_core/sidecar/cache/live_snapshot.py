@@ -11,10 +11,10 @@ from kubeapi.groups import Group
 from kubeapi.meta import replaced
 from kubeapi.problem import Problem
 from scheduler_core.cluster.group_store import Key
-from scheduler_core.cluster.lookups import with_nodes
+from scheduler_core.cluster.rule_lookups import with_nodes
 from scheduler_core.cluster.stores import Stores, assembled
 from scheduler_core.loading import v1alpha1
-from scheduler_core.loading.pod_records import problems_of
+from scheduler_core.loading.build_pod_records import problems_of
 from scheduler_core.loading.read_pods import unknown_node
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.pods import PodRecord
@@ -76,20 +76,22 @@ class LiveSnapshots:
         """Return the groups generated for v1alpha1 pods, and the records of all pods, as members of these groups."""
         node_usage, groups = self._node_usage, self._groups
         counted = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_counted(pod)), key=lambda pod: pod.key)
-        drafts = [replaced(pod.draft) for pod in counted]
-        made = v1alpha1.join(drafts, groups.objects["Workload"].values(), groups.groups, groups.priorities)
-        return made, [replaced(node_usage.record(pod), group=draft.group) for pod, draft in zip(counted, drafts, strict=True)]
+        parsed_pods = [replaced(pod.parsed_pod) for pod in counted]
+        made = v1alpha1.join(parsed_pods, groups.objects["Workload"].values(), groups.groups, groups.priorities)
+        return made, [
+            replaced(node_usage.record(pod), group=parsed_pod.group) for pod, parsed_pod in zip(counted, parsed_pods, strict=True)
+        ]
 
     def _problems_of_pods(self) -> Iterator[Problem]:
         node_usage = self._node_usage
         yield from (left_out(kind, (namespace, name), why) for (kind, namespace, name), why in self._unusable.items())
         for pod in node_usage.pods.pods.values():
-            draft = pod.draft
+            parsed_pod = pod.parsed_pod
             if node_usage.is_counted(pod):
-                rank = self._groups.priorities.rank(draft.priority, draft.class_name, draft.policy)
-                yield from problems_of(draft, rank, node_usage.nodes.nodes)
+                rank = self._groups.priorities.rank(parsed_pod.priority, parsed_pod.class_name, parsed_pod.policy)
+                yield from problems_of(parsed_pod, rank, node_usage.nodes.nodes)
             else:
-                yield unknown_node(draft)
+                yield unknown_node(parsed_pod)
 
 
 class Lazy(Sequence[T], Generic[T]):

@@ -11,10 +11,10 @@ from collections.abc import Container, Iterable, Iterator
 from kubeapi.meta import replaced
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cluster.node_store import NodeChange
-from scheduler_core.loading.pod_drafts import requested_rows
-from scheduler_core.loading.pod_forms import PodForm
-from scheduler_core.loading.pod_records import record_of
-from scheduler_core.loading.pod_shapes import scored_images
+from scheduler_core.loading.build_pod_records import record_of
+from scheduler_core.loading.build_pod_shapes import scored_images
+from scheduler_core.loading.parsed_pod_specs import ParsedPodSpec
+from scheduler_core.loading.parsed_pods import requested_rows
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -85,18 +85,18 @@ class NodeUsage:
 
     def node_of(self, pod: LivePod) -> str:
         """Return the node on which the pod counts; empty while it is pending."""
-        if pod.draft.node:
-            return pod.draft.node
+        if pod.parsed_pod.node:
+            return pod.parsed_pod.node
         if pod.assumed in self.nodes.nodes:
             return pod.assumed
         # Any user with permission to create pods can write this annotation: it counts only in mode ungate.
-        read = self.nodes.nodes.get(pod.pinned_node) if self._ungates and pod.draft.scheduler != self._binds else None
+        read = self.nodes.nodes.get(pod.pinned_node) if self._ungates and pod.parsed_pod.scheduler != self._binds else None
         host = read.labels.get(HOSTNAME, "") if read is not None else ""
         return pod.pinned_node if host and host == pinned_hostname(pod) else ""
 
     def is_counted(self, pod: LivePod) -> bool:
         """Return whether the pod is counted: a pod on a node that does not exist is not."""
-        return not pod.draft.node or pod.draft.node in self.nodes.nodes
+        return not pod.parsed_pod.node or pod.parsed_pod.node in self.nodes.nodes
 
     def record(self, pod: LivePod) -> PodRecord:
         """Return the record of a counted pod for placement; requires an up-to-date placement state."""
@@ -173,7 +173,7 @@ class NodeUsage:
         self._claim_rows.update_volumes(state, self._uncount, self.changed)
         return state
 
-    def shape(self, form: PodForm) -> PodShape | None:
+    def shape(self, form: ParsedPodSpec) -> PodShape | None:
         """Return the shape of pods of *form*; None if it requests a resource that no node has and no known pod requests."""
         nodes = self.placement_state().nodes
         return self._shapes.get(form, (), nodes) if all(nodes.row.has(name) for name, _ in form.demand.requests) else None
@@ -189,7 +189,7 @@ class NodeUsage:
                 pod.affinity_record = self.record(pod)
                 yield pod.affinity_record
 
-    def sweep(self, forms: set[PodForm]) -> None:
+    def sweep(self, forms: set[ParsedPodSpec]) -> None:
         """Remove the shapes that no pod has; *forms* are the forms of existing pods."""
         self.affinity.sweep(self._shapes.sweep(forms))
         if self._placement_state is not None:
@@ -219,13 +219,13 @@ class NodeUsage:
 
     def _recount_pods_with(self, images: set[str]) -> None:
         """Count the pods again that have one of *images*: their shapes changed."""
-        for pod in [each for each in self.pods.pods.values() if not images.isdisjoint(each.draft.images)] if images else ():
+        for pod in [each for each in self.pods.pods.values() if not images.isdisjoint(each.parsed_pod.images)] if images else ():
             self.changed(pod)
 
     def _build(self) -> LivePlacementState:
-        self._images = {name for images in {pod.draft.images for pod in self.pods.pods.values()} for name in images}
+        self._images = {name for images in {pod.parsed_pod.images for pod in self.pods.pods.values()} for name in images}
         self.devices.nodes_changed()
-        table = self.nodes.table(requested_rows(pod.draft for pod in self.pods.pods.values()), self._images)
+        table = self.nodes.table(requested_rows(pod.parsed_pod for pod in self.pods.pods.values()), self._images)
         self._new_images = False
         self.levels.set_on(table)
         self._claim_rows.add_to(table)
@@ -253,20 +253,22 @@ class NodeUsage:
         self.pods.index_assumed_or_pinned(pod)
         if not self.is_counted(pod):
             return
-        form, nodes = pod.draft.form, state.nodes
-        images = scored_images(pod.draft.images, nodes)
-        for name in pod.draft.images:
+        form, nodes = pod.parsed_pod.form, state.nodes
+        images = scored_images(pod.parsed_pod.images, nodes)
+        for name in pod.parsed_pod.images:
             if name not in self._images:
                 self._images.add(name)
                 self._new_images |= name in self.nodes.image_counts
-        if ((form, images) not in self._shapes or pod.draft.named_volumes) and not all(map(nodes.row.has, requested_rows([pod.draft]))):
+        if ((form, images) not in self._shapes or pod.parsed_pod.named_volumes) and not all(
+            map(nodes.row.has, requested_rows([pod.parsed_pod]))
+        ):
             # A resource that no pod requested before adds a row to the node table.
             self._placement_state = None
             return
         shape, node = self._shapes.get(form, images, nodes), nodes.index.get(self.node_of(pod), -1)
         if node >= 0:
             state.requested.add(shape, node, 1)
-        elif pod.nominated in nodes.index and not pod.draft.terminating and not pod.deletion_assumed:
+        elif pod.nominated in nodes.index and not pod.parsed_pod.terminating and not pod.deletion_assumed:
             self.pods.nominated[pod.key] = pod
         self.affinity.count(shape, 1)
         if self.affinity.counting:
@@ -289,9 +291,9 @@ class NodeUsage:
             self.affinity.remove_pod(affinity_record)
 
     def _record(self, pod: LivePod, nodes: NodeTable) -> PodRecord:
-        draft = pod.draft
-        rank = self._groups.priorities.rank(draft.priority, draft.class_name, draft.policy)
+        parsed_pod = pod.parsed_pod
+        rank = self._groups.priorities.rank(parsed_pod.priority, parsed_pod.class_name, parsed_pod.policy)
         node, nominated = nodes.index.get(self.node_of(pod), -1), nodes.index.get(pod.nominated, -1)
-        shape = self._shapes.get(draft.form, scored_images(draft.images, nodes), nodes)
-        record = pod.with_assumed(record_of(draft, shape, rank, node=node, nominated=nominated))
-        return replaced(record, gates=()) if self._ungates and draft.gates == (GATE,) else record
+        shape = self._shapes.get(parsed_pod.form, scored_images(parsed_pod.images, nodes), nodes)
+        record = pod.with_assumed(record_of(parsed_pod, shape, rank, node=node, nominated=nominated))
+        return replaced(record, gates=()) if self._ungates and parsed_pod.gates == (GATE,) else record

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kubeapi.gather import Name
 from kubeapi.meta import replaced
-from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Draft
+from scheduler_core.loading.parsed_pods import NOTHING_ATTACHED, ParsedPod
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.freshness import Stamp
@@ -31,7 +31,7 @@ class LivePod:
 
     key: str
     stamp: Stamp
-    draft: Draft
+    parsed_pod: ParsedPod
     pinned_node: str
     """Node in the annotation that is set when our gate is removed; empty if there is none, or while the gate exists."""
     pod_scheduled: Condition | None
@@ -60,31 +60,31 @@ class LivePod:
     @property
     def name(self) -> Name:
         """Namespace and name."""
-        return self.draft.name
+        return self.parsed_pod.name
 
     @property
     def ref(self) -> Ref:
         """Reference to the pod for writes."""
-        return Ref("Pod", *self.draft.name, self.stamp.uid)
+        return Ref("Pod", *self.parsed_pod.name, self.stamp.uid)
 
     @property
     def gated_by_us(self) -> bool:
         """Return whether our scheduling gate is its only one."""
-        return self.draft.gates == (GATE,)
+        return self.parsed_pod.gates == (GATE,)
 
     @property
     def nominated(self) -> str:
         """Its nominated node; empty if none."""
-        return self.draft.nominated if self.assumed_nomination is None else self.assumed_nomination
+        return self.parsed_pod.nominated if self.assumed_nomination is None else self.assumed_nomination
 
     def keep_assumed(self, before: LivePod) -> None:
         """Copy the assumed changes of *before*, unless the watch already shows them."""
         if before.stamp.uid != self.stamp.uid:
             return
-        if not self.draft.node and not self.pinned_node:
+        if not self.parsed_pod.node and not self.pinned_node:
             self.assumed, self.assumed_volumes, self.acknowledged = before.assumed, before.assumed_volumes, before.acknowledged
-        self.deletion_assumed, self.evicted = before.deletion_assumed and not self.draft.terminating, before.evicted
-        if not self.draft.node and self.draft.nominated != before.assumed_nomination:
+        self.deletion_assumed, self.evicted = before.deletion_assumed and not self.parsed_pod.terminating, before.evicted
+        if not self.parsed_pod.node and self.parsed_pod.nominated != before.assumed_nomination:
             self.assumed_nomination = before.assumed_nomination
 
     def with_assumed(self, record: PodRecord) -> PodRecord:
@@ -93,8 +93,8 @@ class LivePod:
             record = replaced(record, terminating=True, preempted=self.evicted)
         elif self.evicted and record.terminating:
             record = replaced(record, preempted=True)
-        if self.draft.delayed_claims and self.assumed:
-            picked = tuple(self.assumed_volumes.get(each, "") for each in self.draft.delayed_claims)
+        if self.parsed_pod.delayed_claims and self.assumed:
+            picked = tuple(self.assumed_volumes.get(each, "") for each in self.parsed_pod.delayed_claims)
             record = replaced(record, picked=picked)
         return record
 
@@ -110,7 +110,7 @@ class Ended:
 
 def pinned_hostname(pod: LivePod) -> str:
     """Return the host name in the node selector of a pod; empty if none."""
-    return next((value for key, value in pod.draft.form.node_selector if key == HOSTNAME), "")
+    return next((value for key, value in pod.parsed_pod.form.node_selector if key == HOSTNAME), "")
 
 
 class PodCache:
@@ -140,14 +140,14 @@ class PodCache:
         """Add or replace *pod* and return the pod that it replaces, if any."""
         before = self.remove(pod.key)
         self.pods[pod.key] = pod
-        if pod.draft.group:
-            self._members.setdefault((pod.name[0], pod.draft.group), {})[pod.key] = pod
-        if (pod.draft.containers or pod.draft.entries) and not pod.draft.node:
+        if pod.parsed_pod.group:
+            self._members.setdefault((pod.name[0], pod.parsed_pod.group), {})[pod.key] = pod
+        if (pod.parsed_pod.containers or pod.parsed_pod.entries) and not pod.parsed_pod.node:
             self.with_device_claims[pod.key] = pod
-        if pod.draft.attached is not NOTHING_ATTACHED:
-            if pod.draft.delayed_claims:
+        if pod.parsed_pod.attached is not NOTHING_ATTACHED:
+            if pod.parsed_pod.delayed_claims:
                 self.with_delayed_claims[pod.key] = pod
-            if pod.draft.disks:
+            if pod.parsed_pod.disks:
                 self.with_disks[pod.key] = pod
             for index in (self.of_claims, self.of_device_claims):
                 index.add(pod)
@@ -176,9 +176,9 @@ class PodCache:
         self.nominated.pop(key, None)
         self.assumed_or_pinned.pop(key, None)
         self.with_device_claims.pop(key, None)
-        if pod.draft.group:
-            _remove(self._members, (pod.name[0], pod.draft.group), key)
-        if pod.draft.attached is not NOTHING_ATTACHED:
+        if pod.parsed_pod.group:
+            _remove(self._members, (pod.name[0], pod.parsed_pod.group), key)
+        if pod.parsed_pod.attached is not NOTHING_ATTACHED:
             self.with_delayed_claims.pop(key, None)
             self.with_disks.pop(key, None)
             for index in (self.of_claims, self.of_device_claims):
@@ -187,7 +187,7 @@ class PodCache:
 
     def index_assumed_or_pinned(self, pod: LivePod) -> None:
         """Update the index of pods that are assumed or pinned but not bound."""
-        if not pod.draft.node and (pod.pinned_node or pod.assumed):
+        if not pod.parsed_pod.node and (pod.pinned_node or pod.assumed):
             self.assumed_or_pinned[pod.key] = pod
         else:
             self.assumed_or_pinned.pop(pod.key, None)
@@ -213,14 +213,14 @@ class PodsByClaim:
         """Add a pod that is not there."""
         for claim in self._claims(pod):
             self._pods.setdefault(claim, {})[pod.key] = pod
-            if not pod.draft.node:
+            if not pod.parsed_pod.node:
                 self._pending[claim] += 1
 
     def remove(self, pod: LivePod) -> None:
         """Remove a pod as it was added."""
         for claim in self._claims(pod):
             _remove(self._pods, claim, pod.key)
-            if not pod.draft.node:
+            if not pod.parsed_pod.node:
                 self._pending[claim] -= 1
             if claim not in self._pods:
                 del self._pending[claim]
@@ -235,22 +235,22 @@ class PodsByClaim:
 
     def shared_anew(self, before: LivePod | None, after: LivePod | None) -> Iterator[str]:
         """Yield the pods without a node of the claims that are shared, or not any more, since *after* is there instead of *before*."""
-        old, new = ({*self._claims(pod)} if pod is not None and not pod.draft.node else set[Name]() for pod in (before, after))
+        old, new = ({*self._claims(pod)} if pod is not None and not pod.parsed_pod.node else set[Name]() for pod in (before, after))
         for claim in sorted(old ^ new):
             # Two have become one, or one two.
             if self._pending[claim] == (1 if claim in old else 2):
-                yield from (pod.key for pod in self.pods(claim) if not pod.draft.node)
+                yield from (pod.key for pod in self.pods(claim) if not pod.parsed_pod.node)
 
 
 def _claims(pod: LivePod) -> set[Name]:
     """Return the persistent volume claims of a pod."""
-    return {(pod.name[0], claim.name) for claim in pod.draft.claims}
+    return {(pod.name[0], claim.name) for claim in pod.parsed_pod.claims}
 
 
 def _device_claims(pod: LivePod) -> set[Name]:
     """Return the ResourceClaims that a pod names or that were created for it, and those that its PodGroup has for it."""
-    named = {(pod.name[0], name) for each in pod.draft.entries if (name := each.claim or each.created)}
-    return named | {(pod.name[0], each.key.partition("/")[2]) for each in pod.draft.device_claims if each.of_group}
+    named = {(pod.name[0], name) for each in pod.parsed_pod.entries if (name := each.claim or each.created)}
+    return named | {(pod.name[0], each.key.partition("/")[2]) for each in pod.parsed_pod.device_claims if each.of_group}
 
 
 def _remove(index: dict[Name, dict[str, LivePod]], name: Name, key: str) -> None:

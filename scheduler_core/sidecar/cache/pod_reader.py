@@ -11,8 +11,8 @@ from kubeapi.gather import Name
 from kubeapi.gathered import GatheredObjects
 from kubeapi.meta import Struct
 from kubeapi.pods import Pod
-from scheduler_core.loading.pod_drafts import Draft
-from scheduler_core.loading.pod_forms import PodForm
+from scheduler_core.loading.parsed_pod_specs import ParsedPodSpec
+from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.read_pods import Reader
 from scheduler_core.model.volumes import VolumeObjects
@@ -58,27 +58,27 @@ class PodReader:
         """
         pod = typed(raw_object, Pod)
         name = name_in(raw_object.kind, pod.metadata)
-        if (draft := self._reader.draft(name, pod)) is None:
+        if (parsed_pod := self._reader.parsed_pod(name, pod)) is None:
             ran = pod.spec.node_name and not _is_rejected(raw_object)
             return Ended("/".join(name), self._reader.group(pod) if ran else "")
-        pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
-        draft, names_extended = self._with_claims(draft, volumes, shared), pod.status.extended_resource_claim_status is not None
-        return LivePod("/".join(name), stamp, draft, pinned_node, self._pod_scheduled(pod), names_extended)
+        pinned_node = "" if GATE in parsed_pod.gates else (pod.metadata.annotations or {}).get(GATE, "")
+        parsed_pod, names_extended = self._with_claims(parsed_pod, volumes, shared), pod.status.extended_resource_claim_status is not None
+        return LivePod("/".join(name), stamp, parsed_pod, pinned_node, self._pod_scheduled(pod), names_extended)
 
     def updated(self, pod: LivePod, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | None:
         """Return *pod* with the requirements and volumes that its claims have now; None if they are the same."""
-        before = pod.draft
+        before = pod.parsed_pod
         volumes.users.remove(pod.key, before.uses)
-        draft = self._with_claims(before, volumes, shared)
-        if draft.form is before.form and _about_claims(draft) == _about_claims(before):
+        parsed_pod = self._with_claims(before, volumes, shared)
+        if parsed_pod.form is before.form and _about_claims(parsed_pod) == _about_claims(before):
             return None
-        return LivePod(pod.key, pod.stamp, draft, pod.pinned_node, pod.pod_scheduled, pod.names_extended)
+        return LivePod(pod.key, pod.stamp, parsed_pod, pod.pinned_node, pod.pod_scheduled, pod.names_extended)
 
-    def _with_claims(self, draft: Draft, volumes: VolumeObjects, shared: Container[Name]) -> Draft:
-        draft = self._reader.resolve_claims(self._reader.find_volumes(draft, volumes), volumes, shared)
-        return self._devices.resolved(draft, self._reader.forms)
+    def _with_claims(self, parsed_pod: ParsedPod, volumes: VolumeObjects, shared: Container[Name]) -> ParsedPod:
+        parsed_pod = self._reader.resolve_claims(self._reader.find_volumes(parsed_pod, volumes), volumes, shared)
+        return self._devices.resolved(parsed_pod, self._reader.forms)
 
-    def sweep(self, forms: Collection[PodForm]) -> None:
+    def sweep(self, forms: Collection[ParsedPodSpec]) -> None:
         """Remove cached forms that are not in *forms*, the forms of existing pods."""
         self._reader.retain(forms)
 
@@ -97,9 +97,9 @@ class PodReader:
         return None
 
 
-def _about_claims(draft: Draft) -> tuple[object, ...]:
-    """Return the fields of *draft*, apart from its form, that depend on its claims."""
-    return draft.bound_claims, draft.uses, draft.named_volumes, draft.device_claims, draft.held
+def _about_claims(parsed_pod: ParsedPod) -> tuple[object, ...]:
+    """Return the fields of *parsed_pod*, apart from its form, that depend on its claims."""
+    return parsed_pod.bound_claims, parsed_pod.uses, parsed_pod.named_volumes, parsed_pod.device_claims, parsed_pod.held
 
 
 def _is_rejected(raw_object: GatheredObjects) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from kubeapi.gather import Name
 from scheduler_core.cluster.device_store import DeviceChange
 from scheduler_core.cluster.volume_store import VolumeChange
-from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED
+from scheduler_core.loading.parsed_pods import NOTHING_ATTACHED
 from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache
@@ -61,7 +61,7 @@ class PodUpdates:
         pods = self._usage.pods
         keys = dict.fromkeys(pod.key for claim in sorted(change.claims) for pod in pods.of_device_claims.pods(claim))
         keys |= dict.fromkeys("/".join(pod) for pod in sorted(change.pods))
-        keys |= dict.fromkeys(pod.key for group in sorted(change.groups) for pod in pods.members(*group) if pod.draft.entries)
+        keys |= dict.fromkeys(pod.key for group in sorted(change.groups) for pod in pods.members(*group) if pod.parsed_pod.entries)
         self._update((*keys, *(pods.with_device_claims if change.classes else ())))
 
     def namespace_changed(self, changed: bool) -> None:  # noqa: FBT001 - the result of a change
@@ -72,14 +72,14 @@ class PodUpdates:
     def group_changed(self, kind: str, name: Name) -> None:
         """Update the pods of a PodGroup: claims can have been created for it."""
         members = self._usage.pods.members(*name) if kind == "PodGroup" else ()
-        self._update([pod.key for pod in members if pod.draft.entries and not pod.draft.node])
+        self._update([pod.key for pod in members if pod.parsed_pod.entries and not pod.parsed_pod.node])
 
     def pod_changed(self, pod: str, before: LivePod | None, after: LivePod | None) -> None:
         """Update the pods that share claims or volumes with *pod*, which was added, changed (both) or removed."""
-        if all(each is None or each.draft.attached is NOTHING_ATTACHED for each in (before, after)):
+        if all(each is None or each.parsed_pod.attached is NOTHING_ATTACHED for each in (before, after)):
             return
         pods = self._usage.pods
-        claims = {(each.name[0], claim.name) for each in (before, after) if each is not None for claim in each.draft.claims}
+        claims = {(each.name[0], claim.name) for each in (before, after) if each is not None for claim in each.parsed_pod.claims}
         self._reporter.claims(each for each in claims & self._reporter.selected.keys() if not pods.of_claims.pods(each))
         shared = [key for index in (pods.of_claims, pods.of_device_claims) for key in index.shared_anew(before, after)]
         self._update((*shared, *self._other_users(pod, before, after)))
@@ -87,7 +87,7 @@ class PodUpdates:
     def forget(self, pod: LivePod | None) -> None:
         """Record that a pod uses no volume any more."""
         if pod is not None:
-            self._volumes.users.remove(pod.key, pod.draft.uses)
+            self._volumes.users.remove(pod.key, pod.parsed_pod.uses)
 
     def _users_of(self, claims: Iterable[Name]) -> Iterator[str]:
         return (pod.key for claim in claims for pod in self._usage.pods.of_claims.pods(claim))
@@ -112,6 +112,6 @@ class PodUpdates:
 
     def _other_users(self, pod: str, before: LivePod | None, after: LivePod | None) -> Iterator[str]:
         """Yield the other pods whose volumes count differently because *pod* was *before* and is *after*, None if it does not exist."""
-        old, new = (dict.fromkeys(each.draft.uses, each.draft.node) if each is not None else {} for each in (before, after))
+        old, new = (dict.fromkeys(each.parsed_pod.uses, each.parsed_pod.node) if each is not None else {} for each in (before, after))
         for volume in {**old, **new}:
             yield from self._volumes.users.affected(volume, pod, old.get(volume), new.get(volume))

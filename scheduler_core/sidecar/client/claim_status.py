@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from scheduler_core.model.devices import Allocation, GivenDevice
 from scheduler_core.sidecar.client.requests import UNKNOWN_PATHS, Paths
 from scheduler_core.sidecar.writes import AllocateClaim, Ref, ReleaseClaim, WriteOutcome
@@ -83,7 +83,7 @@ def _has_devices(allocation: Json, wanted: Allocation) -> bool:
 
 def _consumer(ref: Ref, paths: Paths) -> dict[str, str]:
     group = paths.api_group(ref.kind)
-    named = {"resource": served.resource(ref.kind).resource, "name": ref.name, "uid": ref.uid}
+    named = {"resource": served_versions.resource(ref.kind).resource, "name": ref.name, "uid": ref.uid}
     return {"apiGroup": group, **named} if group else named
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.sidecar.writes import (
     Bind,
@@ -80,7 +80,7 @@ class Paths:
 
     def api_group(self, kind: str) -> str:
         """Return the API group in which a kind is served; that of its hub while no path is known."""
-        return self.api_version(kind).rpartition("/")[0] if kind in self.collections else served.resource(kind).group
+        return self.api_version(kind).rpartition("/")[0] if kind in self.collections else served_versions.resource(kind).group
 
 
 UNKNOWN_PATHS = Paths({})

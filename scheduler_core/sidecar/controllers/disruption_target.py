@@ -56,5 +56,5 @@ def _has_running_pods(cache: Cache, live: LiveGroup) -> bool:
     """Return whether a pod of the group has a node and none is being deleted; an eviction counts from its request on."""
     leaves = [each.key for each in cache.group_cache.tree(Name(*live.key)) if each.key[0] == "PodGroup"]
     members = [pod for key in leaves for pod in cache.members(*key[1:])]
-    terminating = any(pod.deletion_assumed or pod.draft.terminating for pod in members)
+    terminating = any(pod.deletion_assumed or pod.parsed_pod.terminating for pod in members)
     return not terminating and any(cache.usage.node_of(pod) for pod in members)

@@ -16,7 +16,7 @@ from apiserver.discovery import path_of
 from apiserver.pages import PAGE, pages
 from apiserver.watch import GONE
 from kubeapi.gathered import GatheredObjects
-from kubeapi.versions.served import resource
+from kubeapi.versions.served_versions import resource
 from scheduler_core.sidecar.cache.freshness import read_head
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.client.requests import SELECTED_NODE

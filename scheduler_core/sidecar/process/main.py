@@ -31,7 +31,7 @@ from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.cache.cache import LABELS, Cache
 from scheduler_core.sidecar.cache.informers import WATCHED, Informers
-from scheduler_core.sidecar.cache.needed_kinds import reads_of
+from scheduler_core.sidecar.cache.optional_watches import reads_of
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths, field_manager
 from scheduler_core.sidecar.controllers.runner import ControllerRunner

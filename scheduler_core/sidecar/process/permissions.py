@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from apiserver.api import TRANSPORT, Api, ReplyError
-from kubeapi.versions import served
-from scheduler_core.sidecar.cache.needed_kinds import reads_of
+from kubeapi.versions import served_versions
+from scheduler_core.sidecar.cache.optional_watches import reads_of
 from scheduler_core.sidecar.client.access_review import Permission, is_granted
 from scheduler_core.sidecar.client.requests import UNKNOWN_PATHS
 from scheduler_core.sidecar.settings import Mode, Settings
@@ -22,7 +22,7 @@ MIN_INTERVAL_SECONDS = 5.0
 """Minimum interval: while writes are forbidden, each of them requests a check."""
 _LONGEST = 300
 _EVENTS = tuple(Permission("events", verb, "events.k8s.io") for verb in ("create", "patch"))
-_DEVICES = served.resource("ResourceClaim").group
+_DEVICES = served_versions.resource("ResourceClaim").group
 _PLACE = (
     Permission("pods", "get"),
     Permission("pods/binding", "create"),
@@ -57,9 +57,9 @@ def needed_permissions(
     Permissions to list and watch kinds from the start are omitted: the informers report them if they are missing.  Kinds that can be
     needed later are included: if a permission is missing then, pods that need the kind are not placed.
     """
-    groups = [(served.resource(kind).resource, api_group(kind)) for kind in _GROUP_KINDS if kind in kinds]
+    groups = [(served_versions.resource(kind).resource, api_group(kind)) for kind in _GROUP_KINDS if kind in kinds]
     by_mode = (permission for mode in settings.modes for permission in _mode(mode, settings, groups))
-    later = [(served.resource(kind).resource, api_group(kind)) for kind in reads_of(settings).kinds()]
+    later = [(served_versions.resource(kind).resource, api_group(kind)) for kind in reads_of(settings).kinds()]
     read = (Permission(resource, verb, group) for resource, group in later for verb in ("list", "watch"))
     return tuple(sorted({*_common(settings, groups), *by_mode, *read}))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from scheduler_core.loading.pod_forms import PodForm
+from scheduler_core.loading.parsed_pod_specs import ParsedPodSpec
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.plugins.base import ClusterEvent
@@ -33,7 +33,7 @@ class QueueingHint:
 
     """
 
-    forms: frozenset[PodForm] = frozenset()
+    forms: frozenset[ParsedPodSpec] = frozenset()
     hosts: frozenset[str] = frozenset()
     events: frozenset[ClusterEvent] = frozenset()
     preempts: bool = False
@@ -96,18 +96,18 @@ class _FitCheck:
         self._placement_state, self._cache = placement_state, cache
         self._profile = placement_state.profile(ignore)
         self._nodes = _indices(placement_state, changes.freed_nodes | changes.nodes)
-        self._known: dict[tuple[PodForm, bool], bool] = {}
+        self._known: dict[tuple[ParsedPodSpec, bool], bool] = {}
 
     def any_pod_fits(self, hint: QueueingHint) -> bool:
         """Return whether any pod of the root fits on a changed node."""
         return bool(len(self._nodes)) and any(self._fits(form, free=not hint.preempts) for form in hint.forms)
 
-    def _fits(self, form: PodForm, *, free: bool) -> bool:
+    def _fits(self, form: ParsedPodSpec, *, free: bool) -> bool:
         if (known := self._known.get((form, free))) is None:
             known = self._known[form, free] = self._fits_uncached(form, free=free)
         return known
 
-    def _fits_uncached(self, form: PodForm, *, free: bool) -> bool:
+    def _fits_uncached(self, form: ParsedPodSpec, *, free: bool) -> bool:
         if (shape := self._cache.usage.shape(form)) is None:
             return False
         profile = self._profile.compile(shape)

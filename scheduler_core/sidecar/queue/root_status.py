@@ -36,11 +36,11 @@ class OurPods:
 
     def places(self, pod: LivePod) -> bool:
         """Return whether *pod* is ours to place while it has no node; an ungated pod is bound by its own scheduler."""
-        return self.placed_by_ungating(pod) or bool(self.scheduler and pod.draft.scheduler == self.scheduler)
+        return self.placed_by_ungating(pod) or bool(self.scheduler and pod.parsed_pod.scheduler == self.scheduler)
 
     def placed_by_ungating(self, pod: LivePod) -> bool:
         """Return whether the pod is placed by removing our gate."""
-        return self.ungates and GATE in pod.draft.gates
+        return self.ungates and GATE in pod.parsed_pod.gates
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,19 +113,19 @@ def root_status(cache: Cache, root: Root, our_pods: OurPods, *, queued: bool = F
 def _pod_status(cache: Cache, root: Root, our_pods: OurPods) -> RootStatus | None:
     usage = cache.usage
     pod = usage.pods.pods.get(f"{root.namespace}/{root.name}")
-    if pod is None or pod.draft.group or pod.draft.reference is not None or not our_pods.has(pod):
+    if pod is None or pod.parsed_pod.group or pod.parsed_pod.reference is not None or not our_pods.has(pod):
         return None
-    draft = pod.draft
-    if draft.node or _is_terminating(pod):
+    parsed_pod = pod.parsed_pod
+    if parsed_pod.node or _is_terminating(pod):
         return None
-    priority = cache.group_cache.priorities.rank(draft.priority, draft.class_name, draft.policy).value
+    priority = cache.group_cache.priorities.rank(parsed_pod.priority, parsed_pod.class_name, parsed_pod.policy).value
     if usage.node_of(pod):
-        return RootStatus(root, pod.ref, 1, priority, age(draft.created), (), placed=(pod,))
+        return RootStatus(root, pod.ref, 1, priority, age(parsed_pod.created), (), placed=(pod,))
     if not our_pods.places(pod):
         return None
     gated = _has_other_gate(pod, our_pods)
     unlisted = frozenset[str]() if gated else cache.needed.unlisted((pod,))
-    return RootStatus(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not (gated or unlisted), unlisted=unlisted)
+    return RootStatus(root, pod.ref, 1, priority, age(parsed_pod.created), (pod,), ready=not (gated or unlisted), unlisted=unlisted)
 
 
 class _Tree:
@@ -226,7 +226,10 @@ class _Tree:
     def _is_pinned_to_deleted_node(self, pod: LivePod) -> bool:
         """Return whether the pod was pinned to a deleted node: it cannot run, and its selector is immutable."""
         gone = (
-            self._our_pods.ungates and bool(pod.pinned_node) and not pod.draft.node and pod.pinned_node not in self._cache.usage.nodes.nodes
+            self._our_pods.ungates
+            and bool(pod.pinned_node)
+            and not pod.parsed_pod.node
+            and pod.pinned_node not in self._cache.usage.nodes.nodes
         )
         return gone and bool(pinned_hostname(pod))
 
@@ -278,13 +281,13 @@ def _was_scheduled(live: LiveGroup) -> bool:
 
 def _is_bound(pod: LivePod) -> bool:
     """Return whether the pod is certainly bound: the watch shows it or the API server has confirmed it."""
-    return bool(pod.draft.node) or (pod.acknowledged and GATE not in pod.draft.gates)
+    return bool(pod.parsed_pod.node) or (pod.acknowledged and GATE not in pod.parsed_pod.gates)
 
 
 def _is_terminating(pod: LivePod) -> bool:
-    return pod.draft.terminating or pod.deletion_assumed
+    return pod.parsed_pod.terminating or pod.deletion_assumed
 
 
 def _has_other_gate(pod: LivePod, our_pods: OurPods) -> bool:
     """Return whether the pod has a scheduling gate that is not ours."""
-    return bool(pod.draft.gates) and not (our_pods.ungates and pod.gated_by_us)
+    return bool(pod.parsed_pod.gates) and not (our_pods.ungates and pod.gated_by_us)

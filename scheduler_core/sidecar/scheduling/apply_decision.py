@@ -138,7 +138,7 @@ class DecisionApplier:
         if outcome in {Status.WAIT, Status.INVALID}:
             return NO_HINT
         return QueueingHint(
-            forms=frozenset(pod.draft.form for pod in status.to_place),
+            forms=frozenset(pod.parsed_pod.form for pod in status.to_place),
             hosts=frozenset(usage.node_of(pod) for pod in status.placed),
             events=decided.events,
             preempts=self._queue.options.preempt and decided.preempts,

@@ -39,7 +39,7 @@ class AwaitedClaims:
         self._cache, self._nodes = cache, cache.usage.placement_state().nodes
         self._pods: dict[Name, list[PodRecord]] = {}
         for _, pod in sorted(cache.usage.pods.nominated.items()):
-            if pod.draft.device_claims and (root := cache.reporter.root(pod)) is not None and awaits(root):
+            if pod.parsed_pod.device_claims and (root := cache.reporter.root(pod)) is not None and awaits(root):
                 self._pods.setdefault(root, []).append(cache.usage.record(pod))
 
     def for_root(self, entity: Entity) -> frozenset[str]:
@@ -144,7 +144,7 @@ def _is_to_be_free(cache: Cache, key: str, claim: KnownClaim, *, gone: bool = Fa
     for kind, name in claim.consumers:
         user = pods.get(f"{namespace}/{name}") if kind == "pods" else None
         exists = kind != "pods" or (user is not None and user.stamp.uid in claim.users)
-        if exists and (gone or user is None or not (user.draft.terminating or user.deletion_assumed)):
+        if exists and (gone or user is None or not (user.parsed_pod.terminating or user.deletion_assumed)):
             return False
     return bool(claim.consumers)
 

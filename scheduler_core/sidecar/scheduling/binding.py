@@ -54,12 +54,12 @@ class Binder:
     def binds(self, decision: Decision, status: RootStatus) -> tuple[Bind | Ungate, ...]:
         """Return the writes that bind the pods of a root to the nodes of *decision*; the pods are assumed."""
         binds: list[Bind | Ungate] = []
-        for pod in sorted(status.to_place, key=lambda pod: (pod.draft.group, pod.key)):
+        for pod in sorted(status.to_place, key=lambda pod: (pod.parsed_pod.group, pod.key)):
             node = decision.assignments.get(pod.key)
             if node is None:
                 continue
             ungates = self._our_pods.placed_by_ungating(pod)
-            names = {each: f"{pod.name[0]}/{each}" for each in pod.draft.delayed_claims}
+            names = {each: f"{pod.name[0]}/{each}" for each in pod.parsed_pod.delayed_claims}
             volumes = {each: decision.volumes[name].volume for each, name in names.items() if name in decision.volumes}
             if self._assumed.assume(pod.ref, node, volumes):
                 binds.append(Ungate(pod.ref, node, self.host(node)) if ungates else Bind(pod.ref, node))
@@ -233,7 +233,7 @@ def groups_of(cache: Cache, pods: Iterable[Ref]) -> tuple[LiveGroup, ...]:
     groups: dict[Key, LiveGroup] = {}
     for ref in pods:
         pod = cache.pod(ref)
-        live = cache.group("PodGroup", ref.namespace, pod.draft.group) if pod is not None else None
+        live = cache.group("PodGroup", ref.namespace, pod.parsed_pod.group) if pod is not None else None
         while live is not None and live.key not in groups:
             groups[live.key] = live
             live = cache.group("CompositePodGroup", ref.namespace, live.parent)

@@ -197,12 +197,12 @@ class DeviceBinder:
         node = nodes.index[binds[pod.ref].node]
         resources = tuple(name for name, mask in nodes.backed.items() if mask[node])
         known = self._cache.devices.claims.get(name)
-        extended = next((need.extended for need in pod.draft.form.devices if need.extended is not None), None)
+        extended = next((need.extended for need in pod.parsed_pod.form.devices if need.extended is not None), None)
         spec = known.spec if known is not None else extended.spec(resources) if extended is not None else None
         if not isinstance(spec, ClaimSpec):
             return None
         requests = tuple((each.name, each.alternatives[0].device_class, each.alternatives[0].count) for each in spec.requests)
-        mappings = tuple(request_mappings(pod.draft.containers, resources))
+        mappings = tuple(request_mappings(pod.parsed_pod.containers, resources))
         configurations = tuple(self._cache.devices.configurations(spec.requests))
         return AllocateExtended(pod.ref, name[1], requests, mappings, allocation, configurations)
 
@@ -230,7 +230,7 @@ class DeviceBinder:
 
     def _sharing(self, pod: LivePod, claim: DeviceClaim) -> tuple[LivePod, ...]:
         """Return the pods for which a claim of *pod* is reserved together: those of its PodGroup, if it is reserved for the PodGroup."""
-        return self._cache.members(pod.name[0], pod.draft.group) if claim.of_group else ()
+        return self._cache.members(pod.name[0], pod.parsed_pod.group) if claim.of_group else ()
 
     def _is_unplaced(self, pod: LivePod) -> bool:
         return self._our_pods.has(pod) and not self._cache.usage.node_of(pod)
@@ -249,8 +249,8 @@ class DeviceBinder:
         return self._group(pod) if claim.of_group else pod.ref
 
     def _group(self, pod: LivePod) -> Ref:
-        live = self._cache.group("PodGroup", pod.name[0], pod.draft.group)
-        return Ref("PodGroup", pod.name[0], pod.draft.group, live.uid if live is not None else "no-group")
+        live = self._cache.group("PodGroup", pod.name[0], pod.parsed_pod.group)
+        return Ref("PodGroup", pod.name[0], pod.parsed_pod.group, live.uid if live is not None else "no-group")
 
 
 def _named_claims(pod: LivePod, decision: Decision | None = None) -> Iterator[tuple[Name, DeviceClaim]]:
@@ -259,10 +259,10 @@ def _named_claims(pod: LivePod, decision: Decision | None = None) -> Iterator[tu
     Of a pod that cannot be scheduled because one of its claims is missing, the other claims are known by name only.
     """
     namespace, name = pod.name
-    if pod.draft.held and decision is None:
-        names = [each.claim or each.created for each in pod.draft.entries]
+    if pod.parsed_pod.held and decision is None:
+        names = [each.claim or each.created for each in pod.parsed_pod.entries]
         yield from (((namespace, each), DeviceClaim(f"{namespace}/{each}", each)) for each in names if each)
-    for claim in pod.draft.device_claims:
+    for claim in pod.parsed_pod.device_claims:
         if not claim.is_extended:
             yield (namespace, claim.key.partition("/")[2]), claim
         elif decision is not None and claim in decision.devices:

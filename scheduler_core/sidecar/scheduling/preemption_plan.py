@@ -162,7 +162,7 @@ class PreemptionPlans:
             return len(placed) + usage.pods.ended(*name)
 
         pods = (pod for key in nominated if (pod := usage.pods.pods.get(key)) is not None)
-        groups = {pod.key: Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods}
+        groups = {pod.key: Name("PodGroup", pod.name[0], pod.parsed_pod.group) for pod in pods}
         tree = self._cache.tree(decision.root)
         names = [name for name in map(name_of, tree) if name.kind == "PodGroup"]
         members = (pod for name in names for pod in usage.pods.members(name.namespace, name.name))
@@ -196,7 +196,7 @@ class PreemptionPlans:
         units = Units((), snapshot.groups, snapshot.priorities)
         groups: dict[Ref, set[Ref]] = {}
         for pod in pods:
-            owner = units.inherited(pod.name[0], pod.draft.group).owner if pod.draft.group else None
+            owner = units.inherited(pod.name[0], pod.parsed_pod.group).owner if pod.parsed_pod.group else None
             if owner is not None and (target := self._target(owner)) is not None:
                 groups.setdefault(target, set()).add(pod.ref)
         ordered = sorted(groups, key=lambda target: (target.namespace, target.name, target.kind))
@@ -205,7 +205,7 @@ class PreemptionPlans:
     def _partially_preempted(self, pods: list[LivePod], disrupted: Mapping[Ref, Collection[Ref]]) -> list[tuple[Ref, int]]:
         """Return the groups that lose single pods, by name, each with the number of these pods."""
         whole = {ref for victims in disrupted.values() for ref in victims}
-        owners = [Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods if pod.draft.group and pod.ref not in whole]
+        owners = [Name("PodGroup", pod.name[0], pod.parsed_pod.group) for pod in pods if pod.parsed_pod.group and pod.ref not in whole]
         return sorted(collections.Counter(filter(None, map(self._target, owners))).items(), key=lambda each: each[0].key)
 
     def _target(self, owner: Name) -> Ref | None:

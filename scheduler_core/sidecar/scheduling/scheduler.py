@@ -189,14 +189,14 @@ class Scheduler:
             if (root := self._cache.group_cache.root_of(live.key)) is not None:
                 yield root
         for pod in self._cache.usage.pods.pods.values():
-            if not pod.draft.group and not pod.draft.node and (root := self._cache.reporter.root(pod)) is not None:
+            if not pod.parsed_pod.group and not pod.parsed_pod.node and (root := self._cache.reporter.root(pod)) is not None:
                 yield root
 
     def _missing_groups(self) -> Iterator[Name]:
         """Yield the PodGroups that pods without a node name and that do not exist."""
         for pod in self._cache.usage.pods.pods.values():
-            if pod.draft.group and not pod.draft.node and self._cache.reporter.root(pod) is None:
-                yield pod.name[0], pod.draft.group
+            if pod.parsed_pod.group and not pod.parsed_pod.node and self._cache.reporter.root(pod) is None:
+                yield pod.name[0], pod.parsed_pod.group
 
     def _next_batch(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
         """Return the attempts that need no decision, and the roots to decide on."""
@@ -227,9 +227,9 @@ class Scheduler:
     def _decision_without_group(self, namespace: str, name: str) -> Decision | None:
         """Return the decision on a pod whose group does not exist."""
         pod = self._cache.usage.pods.pods.get(f"{namespace}/{name}")
-        if pod is None or not pod.draft.group or not self._queue.our_pods.has(pod):
+        if pod is None or not pod.parsed_pod.group or not self._queue.our_pods.has(pod):
             return None
-        causes = (PodGroupAwaited(Root("PodGroup", namespace, pod.draft.group), exists=False),)
+        causes = (PodGroupAwaited(Root("PodGroup", namespace, pod.parsed_pod.group), exists=False),)
         return Decision(Root("Pod", namespace, name), Status.WAIT, causes, pending={pod.key: causes})
 
     def _root_by_name(self, namespace: str, name: str) -> Root | None:

@@ -62,7 +62,7 @@ class VolumeBinder:
         """Return the writes that take back the selected nodes of claims of unplaced *pods* that no other pod uses."""
         writes = {}
         for pod in pods:
-            for claim in pod.draft.claims:
+            for claim in pod.parsed_pod.claims:
                 found = self._cache.volumes.claims.get((pod.name[0], claim.name))
                 if found is None or not _selected(found) or found.volume:
                     continue
@@ -88,7 +88,7 @@ class VolumeBinder:
         for ref, bind in binds.items():
             pod = self._cache.pod(ref)
             if pod is not None and isinstance(bind, Bind):
-                for claim in pod.draft.claims:
+                for claim in pod.parsed_pod.claims:
                     yield (pod.name[0], claim.name), bind.node
 
     def _is_bound(self, name: Name) -> bool:

@@ -33,8 +33,8 @@ from scheduler_core.queueing.pre_enqueue import gate_causes, refusal
 from scheduler_core.queueing.trees import Trees, pod_entity
 from scheduler_core.whatif.edits.raw_objects import after, key_of_step
 from scheduler_core.whatif.trial.subject import Subject
-from validators.lookup import KnownObjects
 from validators.model.objects import namespace_of
+from validators.object_lookup import KnownObjects
 
 Placed = list[tuple[str, str]]
 """Pods with their nodes, by name."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 from kubeapi.meta import replaced
-from kubeapi.versions import table
-from kubeapi.versions.table import ApiVersion, ServedKind
+from kubeapi.versions import api_versions
+from kubeapi.versions.api_versions import ApiVersion, ServedKind
 
 GROUP = "scheduling.example.dev"
 STABLE, OTHER = "scheduling.k8s.io/v1", f"{GROUP}/v1"
@@ -25,5 +25,5 @@ def extended(row: ApiVersion) -> ApiVersion:
 
 
 def pytest_configure() -> None:
-    assert "kubeapi.versions.served" not in sys.modules
-    table.TABLE = (*map(extended, table.TABLE), ApiVersion(GROUP, "v1", KINDS))
+    assert "kubeapi.versions.served_versions" not in sys.modules
+    api_versions.TABLE = (*map(extended, api_versions.TABLE), ApiVersion(GROUP, "v1", KINDS))

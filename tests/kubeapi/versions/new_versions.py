@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from apiserver.api import Api
-from kubeapi.versions import served
-from kubeapi.versions.served import WORKLOAD_GROUPS
+from kubeapi.versions import served_versions
+from kubeapi.versions.served_versions import WORKLOAD_GROUPS
 from muster import cli
 from scheduler_core.cluster.load import load
 from scheduler_core.model.devices import Allocation
@@ -31,7 +31,7 @@ from tests.muster.why import test_why as test_why_command
 from tests.scheduler_core.builders import composite, leaf, node, pod
 from tests.scheduler_core.sidecar.histories import Server, told
 from tests.webhooks.running import REVIEW
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 from webhooks.lookup import watched
 from webhooks.lookup.object_cache import Cache as ObjectCache
 from webhooks.server import routes
@@ -99,7 +99,7 @@ def test_lint_names_the_versions_that_are_there(api_version: str) -> None:
 @pytest.mark.parametrize("path", ["/validate", "/mutate", "/admit"])
 @pytest.mark.parametrize("new", [*SOUND, *WRONG], ids=lambda each: each["kind"])
 def test_review(api_version: str, new: Json, path: str) -> None:
-    want = muster("review", "--path", path, "-", given=review(served.hub_of(new["kind"]).name, new))
+    want = muster("review", "--path", path, "-", given=review(served_versions.hub_of(new["kind"]).name, new))
     group = api_version.partition("/")[0]
 
     assert muster("review", "--path", path, "-", given=review(api_version, new)).stdout == want.stdout.replace("scheduling.k8s.io", group)
@@ -207,7 +207,7 @@ def only(api_version: str) -> Iterator[Api]:
     def answer(_: str, path: str, __: bytes) -> tuple[int, dict[str, str], Json]:
         if path != base:
             return 200, {}, {"resources": []}
-        return 200, {}, {"resources": [{"name": served.resource(kind).resource} for kind in KINDS]}
+        return 200, {}, {"resources": [{"name": served_versions.resource(kind).resource} for kind in KINDS]}
 
     with serving(answer) as (_, result):
         yield result
@@ -216,7 +216,7 @@ def only(api_version: str) -> Iterator[Api]:
 def test_webhooks_watch(api_version: str, only: Api) -> None:
     paths = [watched.watcher(only, each, ObjectCache(each.kind, 1.0), 1.0)._find() for each in watched.WATCHED if each.kind in KINDS]
 
-    assert paths == [f"/apis/{api_version}/{served.resource(kind).resource}" for kind in KINDS]
+    assert paths == [f"/apis/{api_version}/{served_versions.resource(kind).resource}" for kind in KINDS]
 
 
 def test_informers(api_version: str, only: Api) -> None:

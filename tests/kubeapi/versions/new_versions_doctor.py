@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubeapi.versions import served
-from kubeapi.versions.served import WORKLOAD_GROUPS
+from kubeapi.versions import served_versions
+from kubeapi.versions.served_versions import WORKLOAD_GROUPS
 from muster.doctor import rights
 from muster.doctor.checks import api_not_served, self_lock
 from muster.doctor.control_plane import observed_api_server
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.parametrize("api_version", [STABLE, OTHER])
 
 def server_of(api_version: str) -> ApiServer:
     """Return the facts of an API server that serves our kinds in that version only."""
-    return ApiServer(37, frozenset(f"{api_version}/{served.resource(kind).resource}" for kind in KINDS), worlds.GATES)
+    return ApiServer(37, frozenset(f"{api_version}/{served_versions.resource(kind).resource}" for kind in KINDS), worlds.GATES)
 
 
 def test_permissions_and_served_kinds(api_version: str) -> None:

@@ -7,10 +7,10 @@ import types
 import pytest
 
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import served, v1alpha1, v1alpha2
-from kubeapi.versions.form import HUB
-from kubeapi.versions.served import Resource
-from kubeapi.versions.table import SCHEDULING, TABLE
+from kubeapi.versions import served_versions, v1alpha1, v1alpha2
+from kubeapi.versions.api_versions import SCHEDULING, TABLE
+from kubeapi.versions.conversion import HUB
+from kubeapi.versions.served_versions import Resource
 
 
 def test_v1alpha1_has_groups_with_a_policy() -> None:
@@ -137,7 +137,7 @@ def test_paths_are_reported_in_the_words_of_the_version(path: FieldPath, first: 
     ],
 )
 def test_served(kind: str, minor: int, want: list[str]) -> None:
-    assert want == served.versions_served(kind, minor)
+    assert want == served_versions.versions_served(kind, minor)
 
 
 def test_every_kind_has_one_hub_and_it_is_in_the_form_of_today() -> None:
@@ -164,7 +164,7 @@ def test_every_api_version_is_one_row() -> None:
     ],
 )
 def test_closest(kind: str, version: str, want: str) -> None:
-    assert want == served.closest(kind, "scheduling.k8s.io", version)
+    assert want == served_versions.closest(kind, "scheduling.k8s.io", version)
 
 
 @pytest.mark.parametrize(
@@ -179,5 +179,5 @@ def test_closest(kind: str, version: str, want: str) -> None:
     ],
 )
 def test_resource(kind: str, want: Resource) -> None:
-    assert want == served.resource(kind)
-    assert served.resource("PriorityClass").resource == "priorityclasses"
+    assert want == served_versions.resource(kind)
+    assert served_versions.resource("PriorityClass").resource == "priorityclasses"

@@ -8,8 +8,8 @@ import pytest
 
 from kubeapi.gather import gather
 from scheduler_core.cluster.group_store import GroupPriorities, GroupStore
-from scheduler_core.cluster.lookups import with_nodes
 from scheduler_core.cluster.node_store import NodeChange, NodeStore
+from scheduler_core.cluster.rule_lookups import with_nodes
 from scheduler_core.cluster.store import Store
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, composite, leaf, node, table

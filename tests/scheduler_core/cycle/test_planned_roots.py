@@ -36,7 +36,7 @@ def nodes(**more: Any) -> list[Json]:
 
 
 @pytest.mark.parametrize("reason", [pytest.param(True, id="victims"), pytest.param(False, id="pods that others deleted")])
-def test_capacity_of_a_plan_is_not_taken_by_another_group_of_the_root_while_its_victims_terminate(reason):
+def test_capacity_of_a_plan_is_not_used_by_other_groups_while_victims_terminate(reason):
     last = leaving("low", "n2")
     if not reason:
         del last["status"]["conditions"]
@@ -73,7 +73,7 @@ def test_plan_that_cannot_be_carried_out_any_more_holds_nothing_back(changed, mo
     assert {"b-0", "b-1"} == placed(decision).keys()
 
 
-def test_other_victims_on_nominated_nodes_do_not_count_if_the_pods_do_not_fit_without_them():
+def test_other_victims_on_nominated_nodes_do_not_count_if_pods_need_them_gone():
     """They were evicted for another root: this one has no plan, and makes one."""
     objects = [node("n1", "4"), leaving("gone", "n1"), pod("there", cpu="1", on="n1", priority=0)]
     decision = decided([*objects, leaf("g", 1, priority=9), pod("g-0", "g", "4", priority=9, nominated="n1")], strategy="complete")

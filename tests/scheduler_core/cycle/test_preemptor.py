@@ -117,7 +117,7 @@ def test_nothing_is_proposed_for_a_root_that_does_not_fit():
     assert "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining" == attempt_words(proposal.reason)
 
 
-def test_pods_of_a_child_that_failed_are_proposed_with_the_others_as_kube_scheduler_does():
+def test_pods_of_a_failed_child_are_proposed_too_as_by_kube_scheduler():
     objects = [node("a", "2"), composite("root", 1), leaf("first", 3, parent="root"), leaf("second", 1, parent="root")]
     objects += [*pods("first", 3), *pods("second", 1)]
     result, _, _ = set_up(objects)

@@ -195,7 +195,7 @@ def test_devices_of_a_claim_that_the_pod_itself_names_are_not_freed_for_it():
     assert ((), False) == (decision.victims, bool(decision.assignments))
 
 
-def test_devices_that_a_root_is_to_have_after_an_eviction_are_not_planned_for_the_next_root():
+def test_devices_freed_for_a_root_are_not_planned_for_the_next_root():
     """The first pod needs both devices of its node, one of them for the claim that two evictions free."""
     devices = [device_class(), template(), device_slice("m", "a"), device_slice("n", "a", "b")]
     nodes = [node("m", cpu="1"), node("n", cpu="2")]
@@ -301,7 +301,7 @@ def test_devices_that_no_request_counts_are_held_for_nominated_pods(priority: in
         pytest.param([wanting("p", "x=used", cpu="9")], False, id="a pod for which no node is large enough"),
     ],
 )
-def test_claim_that_is_reserved_for_nobody_is_deallocated_for_a_pod_that_does_not_fit_with_it(strategy: str, root: list[Json], freed: bool):
+def test_unreserved_claim_is_deallocated_for_a_pod_that_does_not_fit_with_it(strategy: str, root: list[Json], freed: bool):
     """Its device is on a node that is full."""
     unused = resource_claim("used", request(), devices=["gpu=n/a"], nodes=ON_N)
     full = other("full", "2", 9)

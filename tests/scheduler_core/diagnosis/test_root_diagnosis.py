@@ -82,7 +82,7 @@ class TestSixteenGpus:
                 each["spec"]["tolerations"] = [{"key": "maintenance", "operator": "Exists"}]
         assert placed(objects)
 
-    def test_pods_that_find_no_node_have_their_own_reason_and_the_others_that_of_the_group(self):
+    def test_pods_without_a_node_have_their_own_reason_and_others_that_of_the_group(self):
         own = "0/16 nodes are available: 4 Insufficient nvidia.com/gpu, 12 node(s) didn't match pod group's topology."
         of_group = (
             "pod group is unschedulable, 0/4 placements are available, first placement status: "

@@ -58,7 +58,7 @@ def alone(monkeypatch):
 
     def read(objects):
         with monkeypatch.context() as patch:
-            patch.setattr(pod_text_cache.PodTextCache, "draft", lambda *_: None)
+            patch.setattr(pod_text_cache.PodTextCache, "parsed_pod", lambda *_: None)
             return content(load(objects))
 
     return read
@@ -77,8 +77,8 @@ def test_pods_of_all_kinds_are_read_as_alone_in_any_order(alone):
 
 def test_most_equal_pods_are_not_decoded_whole(monkeypatch):
     decoded = []
-    draft = pod_text_cache.PodTextCache.remember
-    monkeypatch.setattr(pod_text_cache.PodTextCache, "remember", lambda self, each: (decoded.append(each), draft(self, each)))
+    parsed_pod = pod_text_cache.PodTextCache.remember
+    monkeypatch.setattr(pod_text_cache.PodTextCache, "remember", lambda self, each: (decoded.append(each), parsed_pod(self, each)))
     load([node(), *(named(number, VARIANTS["running"]) for number in range(10))])
     assert len(decoded) == 1
 

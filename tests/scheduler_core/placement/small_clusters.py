@@ -14,7 +14,7 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.state import PlacementState
-from validators.lookup import NOTHING
+from validators.object_lookup import NOTHING
 
 GI = 2**30
 _serials = itertools.count()

@@ -179,7 +179,7 @@ def test_a_root_that_has_what_it_needs_and_can_place_no_more_is_unschedulable():
     assert (Status.UNSCHEDULABLE, BARE) == (outcome.status, attempt_words(outcome.reason))
 
 
-def test_a_child_takes_what_its_younger_sibling_would_need_and_nothing_is_moved_back():
+def test_a_child_takes_what_its_younger_sibling_would_need():
     objects = [node("a", "3"), composite("root", 2), leaf("first", 1, parent="root"), leaf("second", 1, parent="root")]
     _, _, outcome = placed_root([*objects, *pods("first", 3), *pods("second", 1)], "root")
 

@@ -154,7 +154,7 @@ def test_only_reachable_racks_are_tried(count):
     assert (3, 1) == (here.evaluated.generated, here.evaluated.feasible)
 
 
-def test_a_root_without_a_reachable_rack_has_the_reason_of_the_first_as_if_all_were_tried():
+def test_a_root_without_a_reachable_rack_has_the_reason_of_the_first_rack():
     objects: list[Any] = [*zoned(), *bound_to("c"), leaf("g", 2, "rack"), *pods("g", 2, **MOUNTED)]
     here = state(objects)
     greedy = Attempts(here)

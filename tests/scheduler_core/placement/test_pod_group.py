@@ -125,7 +125,7 @@ def test_all_members_are_tried_beyond_the_minimum():
     assert (Status.SUCCESS, 3, ["a", "a", "a", "-"]) == (outcome.status, outcome.placed, where)
 
 
-def test_a_gang_that_cannot_reach_its_minimum_is_given_up_at_the_first_pod_that_shows_it():
+def test_a_gang_is_given_up_at_the_first_pod_that_makes_its_minimum_impossible():
     outcome, where = try_group([node("a", "2"), leaf("g", 3), *pods("g", 4)])
 
     assert (Status.UNSCHEDULABLE, ["a", "a", "-", "-"]) == (outcome.status, where)

@@ -326,7 +326,7 @@ def tree(*volumes: Json) -> list[Json]:
 
 
 @pytest.mark.parametrize("volumes", [[volume("pv", "n1")], [volume("pv")]], ids=["counted", "of all nodes"])
-def test_greedy_gives_a_volume_to_two_groups_of_a_tree_as_kube_scheduler_and_says_so(volumes):
+def test_greedy_gives_a_volume_to_two_groups_of_a_tree_and_reports_it(volumes):
     decision = decided(tree(*volumes), strategy="greedy")
     assert (Status.SUCCESS, {"pa", "pb"}) == (decision.status, {*placed(decision)})
     assert {"default/ca": "pv", "default/cb": "pv"} == {claim: each.volume for claim, each in decision.volumes.items()}

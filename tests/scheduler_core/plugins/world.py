@@ -16,7 +16,7 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
-from validators.lookup import KnownObjects
+from validators.object_lookup import KnownObjects
 
 ZONE, HOST = "zone", "host"
 _number = itertools.count()

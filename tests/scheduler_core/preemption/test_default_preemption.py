@@ -113,7 +113,7 @@ def test_the_more_important_comes_back_first():
     assert ["c"] == names(select(HIGH, pods, [3000]).victims)
 
 
-def test_who_would_break_a_budget_comes_back_first_and_budgets_are_counted_node_by_node():
+def test_victims_that_break_a_budget_are_reprieved_first_and_counted_by_node():
     pods = [pod("a", 0, 10, labels={"app": "db"}), pod("b", 0, 10, labels={"app": "db"}), pod("c", 1, 90, labels={"app": "db"})]
 
     result = select(HIGH, pods, [2000, 1000], budgets=[budget("b", 1, {"app": "db"})])

@@ -45,7 +45,7 @@ def test_several_groups_are_all_their_pods_in_every_way():
     assert [(2 + 3, 2 + 1 + 5), (3 + 3, 1 + 1 + 5), (4 + 3, 0 + 1 + 5)] == pods(kinds, result.pods(load))
 
 
-def test_a_composite_is_as_many_children_as_it_lacks_in_every_way_of_which_none_is_easier():
+def test_a_composite_needs_its_missing_children_in_every_minimal_combination():
     other = leaf(7, (0, 3))
     root = above(9, 1, ONE, MORE, other)
     kinds, result = opening(root)

@@ -51,7 +51,7 @@ def test_groups_that_differ_in_anything_are_not(other):
     assert kinds.load([ONE]) != kinds.load([other])
 
 
-def test_a_composite_needs_what_its_smallest_children_need_and_at_most_what_the_largest_do():
+def test_needs_of_a_composite_are_between_its_smallest_and_largest_children():
     kinds = Kinds(ROOT)
 
     assert (1 + 2 + 2, 0 + 1 + 1) == kinds.least(kinds.load([ROOT]))

@@ -28,7 +28,7 @@ def subsets(count):
     st.tuples(st.integers(-1, 4), st.integers(-1, 3)),
     st.lists(_amounts, max_size=4),
 )
-def test_whatever_fits_fits_in_one_of_the_ways_and_each_of_these_needs_all_who_leave(amounts, free, needs):
+def test_each_minimal_eviction_needs_all_its_victims_and_one_of_them_suffices(amounts, free, needs):
     most = (3,) * len(amounts)
     result, sets, whole = ways(most, free, needs, amounts)
 

@@ -48,7 +48,7 @@ def unit_rows(units: Units) -> list[tuple[str, str, int, list[str]]]:
     return [(f"{unit.owner.kind}/{unit.owner.name}", unit.type, unit.priority, names(unit.pods)) for unit in result]
 
 
-def test_a_unit_has_the_pods_of_all_leaves_below_its_owner_and_the_priority_of_the_root():
+def test_a_unit_has_all_pods_below_its_owner_and_the_priority_of_the_root():
     assert [
         ("CompositePodGroup/whole", "CompositePodGroup", 70, ["a", "b"]),
         ("Pod/c", "PodGroup", 70, ["c"]),

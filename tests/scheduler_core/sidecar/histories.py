@@ -17,7 +17,7 @@ from scheduler_core.loading.read_groups import SCHEDULING_KINDS
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
-from scheduler_core.sidecar.cache.needed_kinds import NOTHING, Reads
+from scheduler_core.sidecar.cache.optional_watches import NOTHING, Reads
 
 Json = dict[str, Any]
 Event = tuple[str, Json]

@@ -276,7 +276,7 @@ PICKED = COUNTED | {"spec": claim_spec(request(), constraints=[{"requests": ["gp
 
 @pytest.mark.parametrize("mine", [pytest.param(COUNTED, id="counted"), pytest.param(PICKED, id="chosen one by one")])
 @pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
-def test_device_for_a_claim_that_victims_free_is_not_taken_by_roots_of_later_batches(mine, restarted):
+def test_device_for_a_claim_that_victims_free_is_kept_from_later_batches(mine, restarted):
     free = device("a", {"example.com/numa": 1})
     scene = Evicting(device_slice("m", free), mine, pending(priority=9, nodeSelector={"on": "m"}))
     assert ["low"] == scene.evict()

@@ -363,7 +363,9 @@ def test_pods_of_an_undone_gang_count_as_terminating_and_are_deleted_once():
     placing.placer.undo(placing.survey, "so it is")
     found = placing.survey
     assert ((), (), True) == (found.partially_bound, found.placed, found.terminating)
-    assert {(True, False)} == {(each.deletion_assumed, each.evicted) for each in placing.store.members("default", "g") if each.draft.node}
+    assert {(True, False)} == {
+        (each.deletion_assumed, each.evicted) for each in placing.store.members("default", "g") if each.parsed_pod.node
+    }
 
 
 def test_gang_without_loose_pods_is_undone_by_deleting_those_of_ours():

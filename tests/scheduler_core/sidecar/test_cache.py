@@ -17,7 +17,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Cache
 from scheduler_core.sidecar.cache.freshness import MAX_REMEMBERED
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.decide import decide
 from tests.sampling import sampled
@@ -197,7 +197,7 @@ def test_pod_is_a_member_by_its_spec_or_by_label(membership, labels, group, want
     store = Cache(membership)
     store.apply("Pod", "ADDED", histories.raw(pod("a", group, labels=labels)))
     (found,) = store.usage.pods.pods.values()
-    assert want == found.draft.group
+    assert want == found.parsed_pod.group
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_gate_of_a_pod_is_removed_before_its_devices_are_attached():
 
 
 @pytest.mark.parametrize("profile", [SchedulerProfile(), SchedulerProfile(ignored=frozenset({RESOURCE}))])
-def test_extended_resource_that_a_class_provides_is_allocated_once_there_is_a_device(profile):
+def test_extended_resource_of_a_class_is_allocated_once_there_is_a_device(profile):
     objects = [node("n"), device_class(extendedResourceName=RESOURCE), requesting()]
     scene = Scene(*objects, profile=profile)
     writes = scene.writes()
@@ -234,7 +234,7 @@ def test_claim_of_a_deleted_namesake_is_kept_also_if_the_pod_is_not_placed():
 
 
 @pytest.mark.parametrize("strategy", ["complete", "greedy"])
-def test_claims_do_not_get_the_devices_of_each_other_if_a_shared_one_is_listed_first(strategy):
+def test_claims_get_no_devices_of_each_other_if_a_shared_one_is_first(strategy):
     """kube-scheduler 1.37.1 exchanges them."""
     fabric = request(selectors=[{"cel": {"expression": 'device.driver == "gpu.example" && "x" in device.attributes'}}])
     own = request(selectors=[{"cel": {"expression": '!("x" in device.attributes)'}}])

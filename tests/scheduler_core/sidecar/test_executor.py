@@ -58,7 +58,7 @@ def test_a_condition_that_says_true_by_now_stays(condition):
 
 
 @pytest.mark.parametrize("condition", NOT_TRUE)
-def test_a_condition_that_does_not_is_changed_only_while_the_group_is_as_it_was_seen(condition):
+def test_a_condition_is_changed_only_while_the_group_is_as_it_was_seen(condition):
     held = Held({"type": TYPE, "status": "False"}, {"type": "Other", "status": "True"})
 
     assert (WriteOutcome.DONE, ["GET", "PATCH"]) == carried(held, condition)

@@ -11,7 +11,7 @@ from apiserver.watch import WatchStatus
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Bookmark, Changed, Informers, Listed, NotListed, Restored, Unserved
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
+from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, OPTIONAL
 from scheduler_core.sidecar.process.mailbox import Mailbox
 from tests.apiserver.fake import serving
 
@@ -119,7 +119,7 @@ def test_a_kind_that_is_not_served_is_missed_only_if_nothing_can_be_done_without
     assert (kind in NEEDED | ON_DEMAND - OPTIONAL) == bool(watching.feed.unsynced())
 
 
-def test_a_kind_that_was_served_and_is_no_more_is_to_be_listed_anew_when_it_is_again():
+def test_a_kind_that_is_served_again_is_listed_anew():
     watching = Watching()
     watching.list_all()
     watching.sinks["PodGroup"].set_status(WatchStatus.NOT_SERVED, "")

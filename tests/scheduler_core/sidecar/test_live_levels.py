@@ -12,7 +12,7 @@ import pytest
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.sidecar.cache import live_levels
-from scheduler_core.sidecar.cache.needed_kinds import Reads
+from scheduler_core.sidecar.cache.optional_watches import Reads
 from scheduler_core.sidecar.scheduling.decide import decide
 from scheduler_core.sidecar.settings import Mode
 from tests.apiserver.fake import serving

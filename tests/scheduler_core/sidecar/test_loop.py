@@ -17,7 +17,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Restored, Unserved
-from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, Reads
+from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, Reads
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, LATE_SECONDS, STUCK_SECONDS, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from apiserver.api import ReplyError
-from kubeapi.versions.served import resource
+from kubeapi.versions.served_versions import resource
 from scheduler_core.sidecar.cache.cache import KINDS as CACHED
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, reads_of
+from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, reads_of
 from scheduler_core.sidecar.client.access_review import PATH, Permission, is_granted
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings

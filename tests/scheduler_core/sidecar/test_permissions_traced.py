@@ -18,7 +18,7 @@ from apiserver.discovery import base_path
 from apiserver.election import Election
 from apiserver.lease import Lease
 from kubeapi.groups import INITIALLY_SCHEDULED
-from kubeapi.versions.served import resource
+from kubeapi.versions.served_versions import resource
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.client.access_review import Permission

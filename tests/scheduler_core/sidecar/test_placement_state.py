@@ -14,7 +14,7 @@ from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from scheduler_core.sidecar.cache.placement_state import MAX_PENDING_CHANGES, LivePlacementState, RequestedByPods
 from tests.sampling import sampled
 from tests.scheduler_core.builders import record, shape, table
-from validators.lookup import KnownObjects
+from validators.object_lookup import KnownObjects
 
 PORT, OTHER = ("TCP", "0.0.0.0", 80), ("TCP", "0.0.0.0", 81)
 BIG, SMALL = shape(2000, 2**30, serial=0), shape(500, serial=1)

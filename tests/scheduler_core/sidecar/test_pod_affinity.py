@@ -13,7 +13,7 @@ from scheduler_core.sidecar.cache import pod_affinity as module
 from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
 from tests.sampling import sampled
 from tests.scheduler_core.builders import HOST, RACK, record, shape, table
-from validators.lookup import KnownObjects
+from validators.object_lookup import KnownObjects
 
 RACKS = table([{RACK: "r1", HOST: "a"}, {RACK: "r1", HOST: "b"}, {RACK: "r2", HOST: "c"}])
 EMPTY = ClusterSnapshot(nodes=RACKS, pods=(), groups=(), priorities={}, desired={}, budgets=(), known=KnownObjects((), complete=False))

@@ -25,7 +25,7 @@ def started(entities: EntityQueue, pre_binds: PreBindsInFlight, name: str, node:
     return entity
 
 
-def test_of_equal_writes_the_first_result_goes_to_the_root_that_sent_its_write_first():
+def test_the_first_result_of_equal_writes_goes_to_the_root_that_sent_first():
     entities = empty()
     pre_binds = PreBindsInFlight(entities)
     one, two, other = (started(entities, pre_binds, name, node) for name, node in (("a", "n"), ("b", "n"), ("c", "m")))

@@ -163,7 +163,7 @@ def parked(interest_of: Any) -> tuple[UnschedulableEntities, Cache]:
     store = Cache()
     server.fill(store)
     found = UnschedulableEntities(store, frozenset())
-    found.add(ROOT, interest_of(frozenset({store.usage.pods.pods["default/g-0"].draft.form})))
+    found.add(ROOT, interest_of(frozenset({store.usage.pods.pods["default/g-0"].parsed_pod.form})))
     return found, store
 
 

@@ -39,7 +39,7 @@ def said(group: Json, status: str = "True") -> Json:
 
 
 def names(pods_: Any) -> list[str]:
-    return sorted(each.draft.name[1] for each in pods_)
+    return sorted(each.parsed_pod.name[1] for each in pods_)
 
 
 def groups(survey_: RootStatus) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
-from scheduler_core.sidecar.cache.needed_kinds import Reads
+from scheduler_core.sidecar.cache.optional_watches import Reads
 from scheduler_core.sidecar.controllers.runner import MAX_DELAY_SECONDS, MIN_INTERVAL_SECONDS, PAUSE_FACTOR, ControllerRunner
 from scheduler_core.sidecar.controllers.validity import SETTLE_SECONDS
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers

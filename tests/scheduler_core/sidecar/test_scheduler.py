@@ -11,7 +11,7 @@ from scheduler_core.causes.pre_enqueue import PodGroupAwaited
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.needed_kinds import NOTHING, Reads
+from scheduler_core.sidecar.cache.optional_watches import NOTHING, Reads
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unschedulable

@@ -13,7 +13,7 @@ from scheduler_core.causes.live import ObjectsAwaited, Unlisted, UnlistedReason
 from scheduler_core.model.names import Name
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Reads
+from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, Reads
 from scheduler_core.sidecar.queue.states import Gated
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler
 from scheduler_core.sidecar.writes import Evict, RecordEvent, SetCondition, WriteOutcome
@@ -27,7 +27,7 @@ from tests.scheduler_core.sidecar import test_loop
 from tests.scheduler_core.sidecar.histories import raw
 from tests.scheduler_core.sidecar.test_informers import Watching, discovery
 from tests.scheduler_core.sidecar.test_loop import Turning
-from tests.scheduler_core.sidecar.test_needed_kinds import (
+from tests.scheduler_core.sidecar.test_optional_watches import (
     DISK,
     EPHEMERAL,
     EVERYTHING,

@@ -301,7 +301,7 @@ def test_a_failed_gang_that_loses_all_its_pods_waits():
         assert {"g": 'PodGroup "g" has 0 of 2 pods, 2 missing'} == reports(scene.wait(20.0))
 
 
-def test_a_group_that_was_scheduled_or_made_anew_reports_nothing_when_it_has_no_pods():
+def test_a_scheduled_or_recreated_group_reports_nothing_without_pods():
     scene = Scene(node("n1"), *gang("g", 2))
     scene.end(scene.end(of(Bind, scene.writes())))
     scene.delete("Pod", "g-0", "g-1")

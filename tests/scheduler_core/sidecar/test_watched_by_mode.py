@@ -11,7 +11,7 @@ from scheduler_core.sidecar.settings import Mode
 from tests.apiserver.fake import serving
 from tests.scheduler_core.builders import leaf, node, pod
 from tests.scheduler_core.sidecar import test_process
-from tests.scheduler_core.sidecar.test_needed_kinds import LABELS, selecting
+from tests.scheduler_core.sidecar.test_optional_watches import LABELS, selecting
 from tests.scheduler_core.sidecar.test_process import PATIENCE, SERVED, Cluster, Process, stop, watching
 from tests.webhooks.running import until
 

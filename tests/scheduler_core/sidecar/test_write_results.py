@@ -168,7 +168,7 @@ def test_bind_of_a_deleted_root_frees_its_resources_unless_it_succeeded():
 
 
 @pytest.mark.parametrize("outcome", OPEN)
-def test_pod_whose_bind_fails_after_its_group_was_made_anew_is_bound_for_the_new_one(outcome):
+def test_pod_whose_bind_fails_after_its_group_was_recreated_is_bound_for_it(outcome):
     scene, binds = flying()
     scene.delete("PodGroup", "g")
     scene.wait(0)

@@ -12,7 +12,7 @@ from kubeapi.groups import CompositePodGroup, CompositePodGroupSpec, Group, PodG
 from kubeapi.meta import ObjectMeta
 from kubeapi.workloads import Workload
 from validators.hierarchy.tree import GroupNode, GroupTree
-from validators.lookup import KnownObjects
+from validators.object_lookup import KnownObjects
 from validators.rules import parent_acyclic
 
 

@@ -18,7 +18,7 @@ from validators.lint import batch, engine, files, large_files, lint_files, objec
 from validators.lint.batch import Batch, ChangedError, Gathered, Neighbours, Task
 from validators.lint.finding import Report
 from validators.lint.object_columns import OF_KIND, Columns, MemoryByteStore
-from validators.lookup import KnownObjects
+from validators.object_lookup import KnownObjects
 from validators.rules.base import Settings
 
 SETTINGS = Settings(linting=True, fixes=True)

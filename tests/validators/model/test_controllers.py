@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeapi.versions.releases import TODAY
+from kubeapi.versions.kubernetes_releases import TODAY
 from validators import pipeline
 from validators.model.controllers import pods_of, raw_templates
 from validators.rules.base import Settings

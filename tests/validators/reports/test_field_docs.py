@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import served
+from kubeapi.versions import served_versions
 from tests.quick_yaml import documents
 from validators import pipeline, rules, schema
 from validators.reports import field_docs
@@ -24,7 +24,7 @@ OBJECTS = [
     for example in rule.good
     if example.kubernetes == "1.37"
     for content in documents(example.yaml)
-    if content["kind"] in set(field_docs.KINDS) and content["apiVersion"] in [row.name for row in served.current(content["kind"])]
+    if content["kind"] in set(field_docs.KINDS) and content["apiVersion"] in [row.name for row in served_versions.current(content["kind"])]
 ]
 EXTRA = """\
 apiVersion: scheduling.k8s.io/v1alpha3
@@ -99,7 +99,7 @@ def errors(new: Any, old: Any = None) -> list[FieldPath]:
         examined = pipeline.examine(new, SETTINGS)
         found = examined.violations
         if examined.object is not None and not found:
-            found = pipeline.validate_document(examined.object, SETTINGS, lookup=pipeline.lookup.NOTHING)
+            found = pipeline.validate_document(examined.object, SETTINGS, lookup=pipeline.object_lookup.NOTHING)
     else:
         texts = json.dumps(new).encode(), json.dumps(old).encode()
         found = pipeline.validate(new["kind"], *texts, Operation.UPDATE, api_version=new["apiVersion"], settings=SETTINGS)
@@ -171,7 +171,7 @@ def test_the_schema_accepts_good_examples(kind: str) -> None:
 def test_every_entry_documents_a_field() -> None:
     used = set()
     for kind in field_docs.KINDS:
-        for path in _paths(schema.document(served.schema_of(served.hub_of(kind).name, kind))):
+        for path in _paths(schema.document(served_versions.schema_of(served_versions.hub_of(kind).name, kind))):
             names = [".".join(path[start:]) for start in range(len(path))]
             used.add(next((key for end in names for key in (f"{kind}/{end}", end) if key in field_docs.FIELDS), ""))
 

@@ -14,7 +14,7 @@ from validators.gates import Gates
 from validators.hierarchy.tree import GroupTree
 from validators.lint import documents, fixes, lint_files
 from validators.lint.finding import Finding
-from validators.lookup import KnownObjects
+from validators.object_lookup import KnownObjects
 from validators.rules.base import About, Example, Operation, Rule, Settings
 
 JUDGED_HERE = [rule for rule in rules.ALL.values() if rule.about is not About.FILE]

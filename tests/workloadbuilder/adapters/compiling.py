@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from kubeapi.versions.releases import TODAY
+from kubeapi.versions.kubernetes_releases import TODAY
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from kubeapi.decode import Json
-from kubeapi.versions.releases import TODAY
+from kubeapi.versions.kubernetes_releases import TODAY
 
 
 class Known:

@@ -10,7 +10,7 @@ import dataclasses
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from kubeapi.versions.served import hub_of
+from kubeapi.versions.served_versions import hub_of
 from validators import field
 from validators.field import FieldError
 from workloadbuilder.adapters.jobset import jobset

@@ -71,7 +71,7 @@ def test_a_nominated_root_with_counted_devices_is_placed_iff_possible(drawn):
 
 @RANDOM
 @given(nominated(counted=False))
-def test_a_nominated_root_with_any_devices_is_placed_if_and_only_if_that_is_possible(drawn):
+def test_a_nominated_root_with_any_devices_is_placed_iff_possible(drawn):
     check(drawn, counted=False)
 
 

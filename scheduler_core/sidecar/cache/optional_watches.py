@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from kubeapi.gather import SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.causes.live import Unlisted
 from scheduler_core.cluster.group_store import Key
-from scheduler_core.loading.pod_drafts import Draft
+from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.loading.priority import NEVER
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.namespace_selectors import needing_labels
@@ -121,8 +121,8 @@ class NeededKinds:
     def add_pod(self, pod: LivePod) -> None:
         """Add the kinds that a pod needs."""
         if self._places(pod):
-            self._needed.update(self._kinds_of_pod(pod.draft))
-            for group in self._groups.above(("PodGroup", pod.name[0], pod.draft.group)) if not self._of_placed <= self._needed else ():
+            self._needed.update(self._kinds_of_pod(pod.parsed_pod))
+            for group in self._groups.above(("PodGroup", pod.name[0], pod.parsed_pod.group)) if not self._of_placed <= self._needed else ():
                 self._needed |= self._kinds_of_group(group) & self._of_placed
         for kind in self._kinds_for_all_roots(pod):
             self._add_user(kind, _of_pod(pod))
@@ -206,7 +206,7 @@ class NeededKinds:
 
     def _places(self, pod: LivePod) -> bool:
         """Return whether *pod* is pending and ours to place."""
-        return not pod.draft.node and self._reads.schedules and self._reads.places(pod)
+        return not pod.parsed_pod.node and self._reads.schedules and self._reads.places(pod)
 
     def _is_placed(self, live: LiveGroup) -> bool:
         """Return whether there is a pod to place in a group or below it; groups of other schedulers have none."""
@@ -217,7 +217,7 @@ class NeededKinds:
         """Yield *pods* and *groups*, each with the kinds that it needs."""
         later = self._needed & _LATER_BY_VOLUMES
         for pod in sorted(pods, key=lambda each: each.key):
-            yield _of_pod(pod), frozenset(self._kinds_of_pod(pod.draft)) | (later if _has_volumes(pod.draft) else frozenset())
+            yield _of_pod(pod), frozenset(self._kinds_of_pod(pod.parsed_pod)) | (later if _has_volumes(pod.parsed_pod) else frozenset())
         for live in sorted(groups, key=lambda each: each.key):
             yield Root(*live.key), self._kinds_of_group(live)
 
@@ -232,29 +232,29 @@ class NeededKinds:
                 if not users and kind not in self._listed:
                     self._report(kind)
 
-    def _kinds_of_pod(self, draft: Draft) -> Iterator[str]:
+    def _kinds_of_pod(self, parsed_pod: ParsedPod) -> Iterator[str]:
         """Yield the kinds that a pending pod needs, whatever other objects there are."""
-        yield from self._volume_kinds.intersection(_BY_VOLUMES) if _has_volumes(draft) else ()
-        if draft.entries or any(need.extended is not None for need in draft.form.devices):
+        yield from self._volume_kinds.intersection(_BY_VOLUMES) if _has_volumes(parsed_pod) else ()
+        if parsed_pod.entries or any(need.extended is not None for need in parsed_pod.form.devices):
             yield from DEVICE_KINDS
-        elif draft.containers:
+        elif parsed_pod.containers:
             # The device classes show whether devices provide its extended resources.
             yield "DeviceClass"
-        if self._spreads and not draft.form.spread:
+        if self._spreads and not parsed_pod.form.spread:
             # Selectors of Services and of its controller are the default of topology spread.
-            yield from ("Service",) if draft.labels else ()
-            yield from draft.controller[:1] if draft.controller[0] else ()
-        if needing_labels(draft.form.affinity):
+            yield from ("Service",) if parsed_pod.labels else ()
+            yield from parsed_pod.controller[:1] if parsed_pod.controller[0] else ()
+        if needing_labels(parsed_pod.form.affinity):
             yield "Namespace"
-        if _needs_class(draft.priority, draft.class_name, draft.policy):
+        if _needs_class(parsed_pod.priority, parsed_pod.class_name, parsed_pod.policy):
             yield "PriorityClass"
-        if self._reads.preempts and self._can_preempt(draft):
+        if self._reads.preempts and self._can_preempt(parsed_pod):
             yield _BUDGETS
 
-    def _can_preempt(self, draft: Draft) -> bool:
+    def _can_preempt(self, parsed_pod: ParsedPod) -> bool:
         profile = self._reads.profile
         # The group of a pod decides whether it preempts.
-        return profile.preempts_groups if draft.group else profile.preempts_pods and draft.policy != NEVER
+        return profile.preempts_groups if parsed_pod.group else profile.preempts_pods and parsed_pod.policy != NEVER
 
     def _kinds_of_group(self, live: LiveGroup) -> frozenset[str]:
         if not (self._reads.schedules or self._reads.validates):
@@ -269,11 +269,13 @@ class NeededKinds:
 
     def _kinds_for_all_roots(self, pod: LivePod) -> Iterator[str]:
         """Yield the kinds that a pod needs whichever root is decided about: if it has a node, its terms and its priority count."""
-        draft, reads = pod.draft, self._reads
-        counted = reads.schedules and bool(draft.node or draft.nominated or pod.pinned_node)
-        if counted and needing_labels(draft.form.affinity):
+        parsed_pod, reads = pod.parsed_pod, self._reads
+        counted = reads.schedules and bool(parsed_pod.node or parsed_pod.nominated or pod.pinned_node)
+        if counted and needing_labels(parsed_pod.form.affinity):
             yield "Namespace"
-        if (counted or (reads.validates and draft.group)) and _needs_class(draft.priority, draft.class_name, draft.policy):
+        if (counted or (reads.validates and parsed_pod.group)) and _needs_class(
+            parsed_pod.priority, parsed_pod.class_name, parsed_pod.policy
+        ):
             yield "PriorityClass"
 
 
@@ -282,8 +284,8 @@ def _needs_class(priority: int | None, class_name: str, policy: str | None) -> b
     return priority is None or (bool(class_name) and policy is None)
 
 
-def _has_volumes(draft: Draft) -> bool:
-    return bool(draft.claims or draft.disks)
+def _has_volumes(parsed_pod: ParsedPod) -> bool:
+    return bool(parsed_pod.claims or parsed_pod.disks)
 
 
 def _of_pod(pod: LivePod) -> Root:

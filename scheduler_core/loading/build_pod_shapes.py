@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from scheduler_core.loading.pod_forms import Images, PodForm
+from scheduler_core.loading.parsed_pod_specs import Images, ParsedPodSpec
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodShape
@@ -39,7 +39,7 @@ def counts_devices_as(shape: PodShape, nodes: NodeTable) -> bool:
     return (requested, shape.picks_devices, shape.counts_devices) == (wanted, *flags)
 
 
-def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profile: SchedulerProfile = DEFAULT_PROFILE) -> PodShape:
+def shape_of(form: ParsedPodSpec, images: Images, serial: int, nodes: NodeTable, profile: SchedulerProfile = DEFAULT_PROFILE) -> PodShape:
     """Return the shape of *form* with ``scored_images``, scheduled by *profile*.
 
     *nodes* has a row for each resource, and the options of its claims.  Resources that share a row count with the largest amount.

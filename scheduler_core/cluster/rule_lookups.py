@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kubeapi.meta import ObjectMeta
 from scheduler_core.model.nodes import NodeTable
-from validators.lookup import KnownObjects, Lookup
 from validators.model.objects import Object
 from validators.model.views import Node
+from validators.object_lookup import KnownObjects, Lookup
 
 
 class JoinedLookup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubeapi.meta import NamespacedName
 from kubeapi.redaction import KEPT, Labels, Mark
-from kubeapi.versions.served import Resource
+from kubeapi.versions.served_versions import Resource
 from kubeapi.volumes import PersistentVolumeClaimTemplate
 from kubeapi.workloads import LeafShape
 from muster.commands.snapshot.pod_fields import POD_SPEC

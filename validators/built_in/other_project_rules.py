@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.built_in.parts import Content, duplicates, items, needed, not_negative, number, one_of, section, text, texts
+from validators.built_in.shared_checks import Content, duplicates, items, needed, not_negative, number, one_of, section, text, texts
 from validators.field import FieldError
 
 _SPEC, _NAME = FieldPath("spec"), FieldPath("metadata", "name")

@@ -1,4 +1,4 @@
-"""Drafts of pods: the parts of a pod object that placement keeps."""
+"""ParsedPods of pods: the parts of a pod object that placement keeps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import operator
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, ClassVar
 
+from kubeapi.base_structs import MutableRecord
 from kubeapi.gather import Name
 from kubeapi.meta import Struct, replaced
 from kubeapi.pods import PodWorkloadRef
-from kubeapi.record import MutableRecord
 from scheduler_core.loading.extended_requests import Containers
-from scheduler_core.loading.pod_forms import Images, PodForm
+from scheduler_core.loading.parsed_pod_specs import Images, ParsedPodSpec
 from scheduler_core.model.attach_limits import row_name
 from scheduler_core.model.device_claims import DeviceClaim, PodEntry
 from scheduler_core.model.pods import Health
@@ -20,7 +20,7 @@ from scheduler_core.model.volumes import BoundClaim, PodClaim
 
 
 class Traits(MutableRecord, gc=False):
-    """The parts of a draft that equal pods share."""
+    """The parts of a parsed pod that equal pods share."""
 
     priority: int | None
     class_name: str
@@ -41,7 +41,7 @@ class Traits(MutableRecord, gc=False):
 
 
 class Attached(Struct, frozen=True, gc=False):
-    """Volumes and devices of a draft, and its nomination; see also PodRecord."""
+    """Volumes and devices of a parsed pod, and its nomination; see also PodRecord."""
 
     nominated: str = ""
     claims: tuple[PodClaim, ...] = ()
@@ -59,7 +59,7 @@ class Attached(Struct, frozen=True, gc=False):
     """Its entries of ``spec.resourceClaims``."""
     device_claims: tuple[DeviceClaim, ...] = ()
     held: str = ""
-    unresolved: PodForm | None = None
+    unresolved: ParsedPodSpec | None = None
     """Its form before the requirements of its claims were added; None if ``form`` is this form."""
 
 
@@ -71,13 +71,13 @@ def _part(path: str) -> Any:
     return property(operator.attrgetter(path))
 
 
-class Draft(MutableRecord, gc=False):
+class ParsedPod(MutableRecord, gc=False):
     """The parts of a pod object that placement keeps; a cluster has hundreds of thousands, so that fields which few need are apart."""
 
     key: str
     """``namespace/name``."""
     namespace: str
-    form: PodForm
+    form: ParsedPodSpec
     traits: Traits
     labels: Mapping[str, str]
     node: str
@@ -112,9 +112,9 @@ class Draft(MutableRecord, gc=False):
     entries: ClassVar[tuple[PodEntry, ...]] = _part("attached.entries")
     device_claims: ClassVar[tuple[DeviceClaim, ...]] = _part("attached.device_claims")
     held: ClassVar[str] = _part("attached.held")
-    unresolved: ClassVar[PodForm | None] = _part("attached.unresolved")
+    unresolved: ClassVar[ParsedPodSpec | None] = _part("attached.unresolved")
 
-    def with_attached(self, form: PodForm | None = None, **changes: object) -> Draft:
+    def with_attached(self, form: ParsedPodSpec | None = None, **changes: object) -> ParsedPod:
         """Return a copy with other fields of ``attached``, and with *form* unless that is None."""
         return replaced(self, form=form or self.form, attached=replaced(self.attached, **changes))
 
@@ -130,9 +130,9 @@ class Draft(MutableRecord, gc=False):
         return (*self.csi_volumes, *claims, *(disk.use for _, disk in self.disks))
 
 
-def requested_rows(drafts: Iterable[Draft]) -> set[str]:
+def requested_rows(parsed_pods: Iterable[ParsedPod]) -> set[str]:
     """Return the rows of the node table that pods need: resources, and CSI drivers whose volumes count against a limit."""
-    drafts = list(drafts)
-    rows = {name for form in {draft.form for draft in drafts} for name, _ in form.demand.requests}
-    with_volumes = (draft for draft in drafts if draft.attached is not NOTHING_ATTACHED)
-    return rows | {row_name(driver) for draft in with_volumes for driver, _ in draft.named_volumes.shared}
+    parsed_pods = list(parsed_pods)
+    rows = {name for form in {parsed_pod.form for parsed_pod in parsed_pods} for name, _ in form.demand.requests}
+    with_volumes = (parsed_pod for parsed_pod in parsed_pods if parsed_pod.attached is not NOTHING_ATTACHED)
+    return rows | {row_name(driver) for parsed_pod in with_volumes for driver, _ in parsed_pod.named_volumes.shared}

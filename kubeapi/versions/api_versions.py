@@ -5,10 +5,10 @@ Sources: KEP-4671 (v1alpha1), KEP-6012 (v1alpha3), Kubernetes 1.35 to 1.37.1, an
 
 from __future__ import annotations
 
-from kubeapi.record import Record
+from kubeapi.base_structs import Record
 from kubeapi.versions import v1alpha1, v1alpha2
-from kubeapi.versions.form import HUB, Form
-from kubeapi.versions.releases import NEWEST
+from kubeapi.versions.conversion import HUB, Form
+from kubeapi.versions.kubernetes_releases import NEWEST
 
 SCHEDULING = "scheduling.k8s.io"
 STABLE = "ga"

@@ -10,7 +10,7 @@ import pytest
 from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.cache.informers import Changed, Listed
-from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, Reads
+from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, Reads
 from tests.scheduler_core.builders import Json, composite, leaf, node, pod
 from tests.scheduler_core.plugins.test_delayed_claims import driver
 from tests.scheduler_core.plugins.test_volumes import csi_node, using
@@ -20,7 +20,7 @@ from tests.scheduler_core.sidecar.test_loop import Turning
 VOLUMES = {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver"}
 DISK = {"name": "v", "gcePersistentDisk": {"pdName": "d"}}
 EPHEMERAL = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
-PLACING = Reads(schedules=True, places=lambda each: each.draft.scheduler != "other")
+PLACING = Reads(schedules=True, places=lambda each: each.parsed_pod.scheduler != "other")
 BY_DEVICES = dataclasses.replace(PLACING, device_topology=frozenset({"a/b"}))
 EVERYTHING = dataclasses.replace(PLACING, preempts=True, validates=True)
 

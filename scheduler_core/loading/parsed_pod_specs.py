@@ -40,7 +40,7 @@ Images = tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PodForm:
+class ParsedPodSpec:
     """A PodShape before the rows of resources are known; equal pods share one object."""
 
     demand: pod_requests.PodRequests
@@ -81,7 +81,7 @@ class FormVolumes:
     named: bool = False
 
 
-class PodForms:
+class ParsedPodSpecs:
     """Cache of forms.
 
     Lookup is first by the encoded spec, which is fast, then by the content of the form.
@@ -89,23 +89,23 @@ class PodForms:
 
     def __init__(self) -> None:
         self._declared = registry.declared()
-        self._by_spec: dict[bytes, tuple[PodForm, Images, Containers]] = {}
-        self._by_content: dict[bytes, PodForm] = {}
-        self._by_volumes: dict[tuple[PodForm, FormVolumes], PodForm] = {}
-        self._by_devices: dict[tuple[PodForm, tuple[DeviceNeed, ...], int], PodForm] = {}
+        self._by_spec: dict[bytes, tuple[ParsedPodSpec, Images, Containers]] = {}
+        self._by_content: dict[bytes, ParsedPodSpec] = {}
+        self._by_volumes: dict[tuple[ParsedPodSpec, FormVolumes], ParsedPodSpec] = {}
+        self._by_devices: dict[tuple[ParsedPodSpec, tuple[DeviceNeed, ...], int], ParsedPodSpec] = {}
 
     def __len__(self) -> int:
         """Return the number of cached specs."""
         return len(self._by_spec) + len(self._by_volumes) + len(self._by_devices)
 
-    def retain(self, forms: Collection[PodForm]) -> None:
+    def retain(self, forms: Collection[ParsedPodSpec]) -> None:
         """Drop all cached forms except *forms*."""
         self._by_spec = {key: found for key, found in self._by_spec.items() if found[0] in forms}
         self._by_content = {key: form for key, form in self._by_content.items() if form in forms}
         self._by_volumes = {key: form for key, form in self._by_volumes.items() if form in forms}
         self._by_devices = {key: form for key, form in self._by_devices.items() if form in forms}
 
-    def form_for(self, pod: Pod) -> tuple[PodForm, Images, Containers]:
+    def form_for(self, pod: Pod) -> tuple[ParsedPodSpec, Images, Containers]:
         """Return the form of *pod*, its images and its extended resources.
 
         Raises:
@@ -125,7 +125,7 @@ class PodForms:
             )
         return found
 
-    def with_volumes(self, form: PodForm, volumes: FormVolumes) -> PodForm:
+    def with_volumes(self, form: ParsedPodSpec, volumes: FormVolumes) -> ParsedPodSpec:
         """Return *form*, which has no requirements of claims yet, with those of *volumes*."""
         if volumes == _NO_VOLUMES:
             return form
@@ -140,7 +140,7 @@ class PodForms:
             )
         return resolved
 
-    def with_devices(self, form: PodForm, needs: tuple[DeviceNeed, ...], entries: int) -> PodForm:
+    def with_devices(self, form: ParsedPodSpec, needs: tuple[DeviceNeed, ...], entries: int) -> ParsedPodSpec:
         """Return *form* with the requirements of the claims in its first *entries* of ``spec.resourceClaims``, which are modelled."""
         key = form, needs, entries
         if (resolved := self._by_devices.get(key)) is None:
@@ -149,7 +149,7 @@ class PodForms:
             resolved = self._by_devices[key] = self._interned(dataclasses.replace(form, unmodelled=unmodelled, devices=needs))
         return resolved
 
-    def _interned(self, form: PodForm) -> PodForm:
+    def _interned(self, form: ParsedPodSpec) -> ParsedPodSpec:
         return self._by_content.setdefault(decode.ENCODER.encode(form), form)
 
 
@@ -179,9 +179,9 @@ def _status_fields(status: PodStatus) -> tuple[object, ...]:
     return status.container_statuses, status.init_container_statuses, status.allocated_resources, status.resources, pending
 
 
-def _form(pod: Pod, unmodelled: tuple[str, ...], kept: tuple[tuple[str, Hashable], ...]) -> PodForm:
+def _form(pod: Pod, unmodelled: tuple[str, ...], kept: tuple[tuple[str, Hashable], ...]) -> ParsedPodSpec:
     spec = pod.spec
-    return PodForm(
+    return ParsedPodSpec(
         pod_requests.demand(pod),
         tuple(sorted((spec.node_selector or {}).items())),
         None if spec.affinity == Affinity() else spec.affinity,

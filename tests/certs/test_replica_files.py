@@ -4,8 +4,8 @@ import datetime as dt
 
 import pytest
 
-from certs import pem_bundle, published, store
-from certs.published import Published, Status
+from certs import pem_bundle, replica_files, store
+from certs.replica_files import Published, Status
 from certs.webhook_configurations import Configuration, Reading
 from tests.certs.installation import NAMES, NOW, days, new_secret
 from webhooks.server import tls
@@ -68,7 +68,7 @@ def test_a_pair_that_is_not_trusted_yet_does_not_replace_one_that_is(tmp_path, b
 
     assert "not every caBundle has the CA of the new serving certificate" in files.update(reading(OTHER, *bundles), NOW)
     assert SECRET["tls.crt"] == served(tmp_path)
-    assert "" == published.untrusted(SECRET["tls.crt"], published.read_status(tmp_path), NOW, 0.0)
+    assert "" == replica_files.untrusted(SECRET["tls.crt"], replica_files.read_status(tmp_path), NOW, 0.0)
     assert "" == files.update(reading(OTHER, BOTH, BOTH), NOW)
     assert OTHER["tls.crt"] == served(tmp_path)
 
@@ -135,7 +135,7 @@ def test_a_server_that_reads_while_the_files_are_replaced_reads_them_again(tmp_p
 def test_reasons_why_a_leaf_is_not_trusted(leaf, status, here, want):
     if isinstance(status, dict):
         status = Status(published=0.0, trust=status["ca.crt"].decode(), clock_offset=0)
-    reason = published.untrusted(leaf["tls.crt"], status, here, 3.0)
+    reason = replica_files.untrusted(leaf["tls.crt"], status, here, 3.0)
 
     assert want in reason
     assert bool(want) == bool(reason)
@@ -144,30 +144,30 @@ def test_reasons_why_a_leaf_is_not_trusted(leaf, status, here, want):
 def test_a_replica_is_not_trusted_before_all_of_its_processes_have_loaded_the_files(tmp_path):
     files = Published(tmp_path)
     files.update(reading(SECRET, BOTH), NOW)
-    status = published.read_status(tmp_path)
+    status = replica_files.read_status(tmp_path)
 
-    assert "not all processes" in published.untrusted(SECRET["tls.crt"], status, NOW, 600.0)
-    assert "" == published.untrusted(SECRET["tls.crt"], status, NOW, 0.0)
+    assert "not all processes" in replica_files.untrusted(SECRET["tls.crt"], status, NOW, 600.0)
+    assert "" == replica_files.untrusted(SECRET["tls.crt"], status, NOW, 0.0)
     files.update(reading(OTHER, BOTH), NOW)
-    assert status == published.read_status(tmp_path), "later files need no pause, as the old ones are trusted too"
+    assert status == replica_files.read_status(tmp_path), "later files need no pause, as the old ones are trusted too"
 
 
 def test_only_a_ca_that_every_webhook_has_is_trusted(tmp_path):
     files = Published(tmp_path)
-    assert published.read_status(tmp_path) is None
+    assert replica_files.read_status(tmp_path) is None
 
     for bundles, want in (((BOTH, SECRET["ca.crt"]), SECRET["ca.crt"]), ((BOTH, BOTH), BOTH), ((BOTH, b""), b""), ((BOTH, b"x"), b"")):
         files.update(reading(SECRET, *bundles), NOW)
-        assert want.decode() == published.read_status(tmp_path).trust
+        assert want.decode() == replica_files.read_status(tmp_path).trust
     files.update(reading(SECRET), NOW)
-    assert published.read_status(tmp_path).trust is None
+    assert replica_files.read_status(tmp_path).trust is None
 
 
 def test_the_clock_of_the_api_server_is_noted(tmp_path):
     files = Published(tmp_path)
     files.update(reading(SECRET, b"", now=NOW + dt.timedelta(hours=2)), NOW)
 
-    assert 7200 == published.read_status(tmp_path).clock_offset
+    assert 7200 == replica_files.read_status(tmp_path).clock_offset
 
 
 def test_a_directory_that_is_gone_is_one_clear_line(tmp_path):

@@ -6,8 +6,8 @@ from kubeapi.groups import PodGroup, PodGroupSpec
 from kubeapi.meta import ObjectMeta
 from kubeapi.pods import PodSchedulingGroup
 from kubeapi.priority import PriorityClass
-from validators.lookup import NOTHING, KnownObjects
 from validators.model.views import Job, JobSpec, Pod, PodSpec, PodTemplateSpec
+from validators.object_lookup import NOTHING, KnownObjects
 
 
 def test_with_nothing_known_every_kind_is_unknown() -> None:

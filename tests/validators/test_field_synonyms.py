@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from validators import pipeline, synonyms
+from validators import field_synonyms, pipeline
 from validators.rules.base import Settings
 
 VERSIONS = {"PodGroup": "v1beta1", "CompositePodGroup": "v1alpha3", "Workload": "v1beta1"}
@@ -41,5 +41,5 @@ def test_the_field_of_a_synonym_is_named(kind: str, spec: str, want: str) -> Non
 def test_a_reference_in_a_schema_is_followed() -> None:
     schema = {"$defs": {"Policy": {"properties": {"gang": {"properties": {"minCount": {}}}}}}}
     parent = {"properties": {"schedulingPolicy": {"$ref": "#/$defs/Policy"}}}
-    assert "schedulingPolicy.gang.minCount" == synonyms.other_names("minAvailable", parent, schema)
-    assert not synonyms.other_names("minAvailable", {"properties": {}}, schema)
+    assert "schedulingPolicy.gang.minCount" == field_synonyms.other_names("minAvailable", parent, schema)
+    assert not field_synonyms.other_names("minAvailable", {"properties": {}}, schema)

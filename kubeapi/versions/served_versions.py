@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kubeapi.record import Record
-from kubeapi.versions.form import HUB, Form
-from kubeapi.versions.releases import OLDEST, TODAY
-from kubeapi.versions.table import SCHEDULING, TABLE, ApiVersion, ServedKind
+from kubeapi.base_structs import Record
+from kubeapi.versions.api_versions import SCHEDULING, TABLE, ApiVersion, ServedKind
+from kubeapi.versions.conversion import HUB, Form
+from kubeapi.versions.kubernetes_releases import OLDEST, TODAY
 
 _KINDS = {(row.name, each.kind): each for row in TABLE for each in row.kinds}
 _FORMS = {row.name: row.form for row in TABLE}

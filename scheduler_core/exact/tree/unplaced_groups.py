@@ -10,7 +10,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Agenda:
+class UnplacedGroups:
     """A group to place within a placement, before the rest of the agenda.
 
     Attributes:
@@ -20,12 +20,12 @@ class Agenda:
 
     request: PlacementRequest
     placement: Placement
-    rest: Agenda | None
+    rest: UnplacedGroups | None
     number: int
 
     def tasks(self) -> Iterator[tuple[PlacementRequest, Placement]]:
         """Yield all groups of the agenda in order, each with its placement."""
-        at: Agenda | None = self
+        at: UnplacedGroups | None = self
         while at is not None:
             yield at.request, at.placement
             at = at.rest
