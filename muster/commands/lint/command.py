@@ -116,7 +116,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     _check_input(paths, form, cluster=cluster, statistics=statistics)
     files = [output_of(each, FORMATS) for each in outputs]
     forms = {form, *(name for name, _ in files)}
-    settings = dataclasses.replace(settings, fixes=not forms.isdisjoint(HAVING_FIXES))
+    settings = dataclasses.replace(settings, fixes=not forms.isdisjoint(HAVING_FIXES), complete_kinds=inputs.complete_kinds(objects))
     read, known = inputs.chosen(paths, objects, exclude, include, (baseline, write_baseline, *(file for _, file in files)))
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
     _check_exclusive(paths, against, fix=fix, rendered=helm or kustomize, cluster=cluster)
@@ -128,6 +128,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
         report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
     else:
         objects_of_cluster = live.read(kubeconfig, context) if cluster else None
+        if objects_of_cluster:
+            settings = dataclasses.replace(settings, complete_kinds=settings.complete_kinds | objects_of_cluster.listed)
         report = _report_on(read, known, settings, against, tools, objects_of_cluster, jobs=jobs, list_objects=LISTING_OBJECTS in forms)
         is_changed = False
         if objects_of_cluster and not paths:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubeapi.meta import replaced
+from kubeapi.names import CLUSTER_SCOPED
 from muster import standard_output
 from muster.commands import options as shared
 from muster.commands.lint import configuration, rendering
@@ -46,6 +47,11 @@ def options(command: Command) -> Command:
     for option in (configuration.options, shared.include, shared.exclude, shared.objects, shared.judging):
         command = option(command)
     return command
+
+
+def complete_kinds(objects: Sequence[str]) -> frozenset[str]:
+    """Return the cluster-scoped kinds of which all objects are known with ``--objects``, which are those of a cluster; none without it."""
+    return CLUSTER_SCOPED if objects else frozenset()
 
 
 def chosen(
