@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubeapi.meta import replaced
 from kubeapi.versions import kubernetes_releases
 from muster import standard_output
 from muster.commands import live_input, options
@@ -183,8 +182,11 @@ def _fixed(read: Discovered, objects: Discovered, settings: Settings, *, diff: b
     from validators.lint import files
 
     stdin = sys.stdin.buffer
-    known = files.read_manifests(objects.files, stdin, leave_out=map(files.identity, read.files), given=objects.paths)
-    fixed = fix_files.fix(list(files.sources(read.files, stdin, given=read.paths)), known, settings, unsafe=unsafe)
+    known = files.read_manifests(
+        objects.files, stdin, leave_out=map(files.identity, read.files), given=objects.paths, unnamed=objects.unnamed
+    )
+    sources = list(files.sources(read.files, stdin, given=read.paths, unnamed=read.unnamed))
+    fixed = fix_files.fix(sources, known, settings, unsafe=unsafe)
     if diff:
         standard_output.write(fix_files.patch(fixed))
     else:
@@ -192,7 +194,7 @@ def _fixed(read: Discovered, objects: Discovered, settings: Settings, *, diff: b
     if fixed.files and not quiet:
         would = "would be " if diff else ""
         standard_output.report(f"muster lint: {counted(fixed.fixes, 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}")
-    return replaced(fixed.report, skipped=read.skipped), bool(fixed.files)
+    return fixed.report.with_skipped(read.skipped), bool(fixed.files)
 
 
 def _check_input(paths: tuple[str, ...], form: str, *, cluster: bool, statistics: bool) -> None:
