@@ -93,7 +93,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
     """Find mistakes in the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
 
     Below a directory, files that git ignores, hidden files, vendor folders and environments are left out. Files of other tools,
-    such as templates of a Helm chart, patches of a kustomization or package.json, are skipped and counted. A file that is named is read.
+    such as files of a Helm chart, templates, patches of a kustomization or package.json, are skipped and counted. Documents that are no
+    Kubernetes objects are one line, which counts them; --statistics lists them. A file that is named is read.
 
     With --cluster, references are also looked up in the live cluster. Without a PATH, all objects of the cluster are checked, and the text
     is sorted by namespace and owner. --gates auto reads the feature gates of its API server.
