@@ -128,8 +128,6 @@ def lint(  # noqa: PLR0913 - one parameter an option
         report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
     else:
         objects_of_cluster = live.read(kubeconfig, context) if cluster else None
-        if objects_of_cluster:
-            settings = dataclasses.replace(settings, complete_kinds=settings.complete_kinds | objects_of_cluster.listed)
         report = _report_on(read, known, settings, against, tools, objects_of_cluster, jobs=jobs, list_objects=LISTING_OBJECTS in forms)
         is_changed = False
         if objects_of_cluster and not paths:
@@ -163,6 +161,8 @@ def _report_on(
     """Return the report; without other objects than those of files, by several processes and in little memory."""
     from muster.commands.lint import batches
 
+    if objects_of_cluster:
+        settings = dataclasses.replace(settings, complete_kinds=settings.complete_kinds | objects_of_cluster.listed)
     if against is None and not any((tools.helm, tools.kustomize, objects_of_cluster)):
         return batches.report_on(read, known, settings, jobs=jobs, list_objects=list_objects)
     return inputs.linted(read, known, settings, against, tools, objects_of_cluster)[1]
