@@ -40,6 +40,8 @@ class ProblemKind(enum.StrEnum):
     """A pool of devices, or several, of which kube-scheduler allocates nothing."""
     NOT_MODELLED = "not-modelled"
     """A valid part of a scheduler configuration is ignored."""
+    TEMPLATE_DIFFERS = "template-differs"
+    """A group has other values than the template of its Workload; those of the group count."""
     PARTLY_SCORED = "partly-scored"
     """Every feasible node is scored, while kube-scheduler scores a part of the nodes."""
 

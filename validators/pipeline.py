@@ -245,7 +245,7 @@ def _severity(rule: Rule, settings: Settings, error: FieldError) -> Severity:
             return Severity.WARNING
         if rule.at_admission is not None:
             return rule.at_admission
-    return rule.severity_for(settings.minor)
+    return Severity.WARNING if error.is_warning else rule.severity_for(settings.minor)
 
 
 def _gate_warnings(dropped: drop.Dropped, settings: Settings) -> Iterator[Violation]:

@@ -128,6 +128,11 @@ def missing(context: Context, path: FieldPath, kind: str, name: str, detail: str
     return error if names is None else dataclasses.replace(error, fix=unsafe(field.nearest(name, names)))
 
 
+def missing_class(context: Context, kind: str, error: FieldError) -> FieldError:
+    """Return *error* about a reference to a class of *kind* that is not known; it is a warning if there may be other classes."""
+    return error if kind in context.settings.complete_kinds else field.as_warning(error)
+
+
 def _names(context: Context, kind: str) -> set[str] | None:
     """Return the names of the objects of *kind* in the namespace; None if there are more than ``_MOST_NAMES``."""
     namespace = "" if kind in CLUSTER_SCOPED else context.namespace

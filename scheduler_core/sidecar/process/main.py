@@ -44,6 +44,7 @@ from scheduler_core.sidecar.process.mailbox import Done, LoopCall, Mailbox, Retr
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
+from scheduler_core.sidecar.scheduling.explanation import notes_json
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -195,7 +196,9 @@ class Sidecar:
             raise LookupError(f"this replica leads and makes no decisions yet: {'; '.join(waits)}")
         # Raises TimeoutError.
         explanation = self.loop.call(lambda: scheduler.explain(namespace, name))
-        return None if explanation is None else {**as_json(explanation.decision), "writes": explanation.writes}
+        if explanation is None:
+            return None
+        return {**as_json(explanation.decision), **notes_json(explanation.notes), "writes": explanation.writes}
 
 
 def options(settings: Settings) -> SchedulerOptions:
