@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from expansion import gangs, not_judged
 from expansion.admission import validation
 from expansion.contents import Content, parsed
-from expansion.created import Cluster, Expansion, Place, identity, with_free_name
+from expansion.created import Cluster, Expansion, OrderedPods, Place, identity, with_free_name
+from expansion.creation_order import leave_out_never_created
 from expansion.notes import (
     ConversionWarning,
     CreatedTwice,
@@ -57,6 +58,9 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
         _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, place)
+        listed = [kinds, cluster.kinds]
+        groups = (each for kind in ("PodGroup", "CompositePodGroup") for known in listed for each in _named(known.get(kind, ())))
+        leave_out_never_created(groups, _named(kinds["Pod"]), result)
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
     elif place is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
@@ -211,6 +215,9 @@ def _add(
     about = functools.partial(Problem.about, controller.object)
     if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
         result.notes.append(about(ObjectNote.CREATES_NO_PODS))
+    if compiled.waits and (gang is None or gangs.has_gang(objects)):
+        pods = objects[len(objects) - len(compiled.parts) :]
+        result.ordered.append(OrderedPods(controller.object, [*zip(compiled.parts, pods, strict=True)], compiled.waits))
     objects, critical = gangs.without_groups_of_critical_pods(objects)
     result.notes += [about(ObjectNote.CRITICAL_PODS)] if critical else []
     if gang is not None:

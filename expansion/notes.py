@@ -9,6 +9,7 @@ from typing import ClassVar
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 from kubeapi.resource_names import Quantity, unit_of_quota
+from validators.model.start_order import Event
 
 # Objects of controllers.
 
@@ -106,6 +107,25 @@ class ConversionWarning:
     problem_kind: ClassVar = ProblemKind.CONVERSION_WARNING
     field: str
     detail: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NeverCreated:
+    """Pods of an object that are created only after others which never run: their gang waits for the pods that come later.
+
+    Attributes:
+        pods: number of the pods.
+        event: what their controller waits for.
+        awaited: the parts of the object that must run before.
+        gang: the PodGroup of the pods that would have to run first; None if others are waited for, which never run either.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.GANG_WAITS_FOR_LATER
+    pods: int
+    event: Event
+    awaited: tuple[str, ...]
+    gang: Name | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -264,6 +284,7 @@ Note = (
     | ObjectNote
     | NotExpressed
     | ConversionWarning
+    | NeverCreated
     | JudgedAsGang
     | GangsKept
     | NotOneGang

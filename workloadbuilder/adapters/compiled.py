@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
@@ -11,6 +11,7 @@ from kubeapi.versions import kubernetes_releases
 from kubeapi.versions.served_versions import hub_of
 from validators import field
 from validators.field import FieldError
+from validators.model.start_order import Wait
 from workloadbuilder import names
 from workloadbuilder.adapters import group_instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
@@ -40,7 +41,10 @@ class CompileOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Compiled:
-    """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason."""
+    """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
+
+    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.
+    """
 
     owner: Owner
     namespace: str
@@ -50,6 +54,8 @@ class Compiled:
     warnings: tuple[FieldError, ...] = ()
     losses: tuple[Loss, ...] = ()
     skipped: str = ""
+    waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
+    parts: tuple[str, ...] = ()
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -72,6 +78,7 @@ def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Com
         warnings=_once(reading.warnings),
         losses=tuple(dict.fromkeys(reading.losses)),
         skipped=reading.skipped,
+        waits=reading.waits,
     )
     try:
         if reading.root is not None:
@@ -82,7 +89,8 @@ def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Com
         if reading.pods and options.pods and not reading.errors:
             further = (group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further)
             objects = (*further, *group_instances.single_pods(reading.pods, reading.namespace))
-            return dataclasses.replace(result, objects=objects, skipped="" if objects else result.skipped)
+            parts = tuple(each.part for each in reading.pods for _ in range(each.count))
+            return dataclasses.replace(result, objects=objects, parts=parts, skipped="" if objects else result.skipped)
     except BuildError as error:
         return dataclasses.replace(result, errors=_once((*reading.errors, *map(reading.relocate, error.errors))))
     return result
@@ -114,10 +122,13 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions, kube
     if delegated:
         warnings = (*warnings, *_children_without_group(reading, workload, kubernetes))
         objects += group_instances.children(leaves, reading.children, reading.namespace, naming)
+    parts: tuple[str, ...] = ()
     if options.pods:
         objects += [group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further]
         objects += group_instances.pods(leaves, reading.pods, reading.namespace)
-    return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
+        parts = tuple(group_instances.parts(leaves, reading.pods))
+    explained = explain(resolved, reading.origins)
+    return dataclasses.replace(result, objects=tuple(objects), explained=explained, warnings=warnings, parts=parts)
 
 
 def _children_without_group(reading: Reading, workload: dict[str, Json], kubernetes: int) -> Iterator[FieldError]:

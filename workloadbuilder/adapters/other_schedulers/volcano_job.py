@@ -12,6 +12,7 @@ from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
+from validators.model import start_order
 from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
@@ -43,20 +44,18 @@ def adapt(manifest: Json, known: Known) -> Reading:
     sets: list[PodSet] = []
     minimums = 0
     for index, task in enumerate(spec.each_item("tasks")):
-        role, replicas = task.text("name") or f"default{index}", task.number("replicas", 1)
+        role, replicas = start_order.task_name(task.given, index), task.number("replicas", 1)
         labels = {"volcano.sh/job-name": about.owner.name, "volcano.sh/task-spec": role}
         template = pod_template.read_pod_template(task.mapping("template"))
-        sets.append(
-            PodSet(template, f"{about.owner.name}-{role}", replicas, labels, number_label=_INDEX, owner=about.owner, volumes=volumes)
-        )
+        pods = PodSet(template, f"{about.owner.name}-{role}", replicas, labels, number_label=_INDEX, owner=about.owner, volumes=volumes)
+        sets.append(dataclasses.replace(pods, part=role))
         minimums += _minimum(task, replicas)
-        if task.raw("dependsOn"):
-            losses.append(Loss(task.path / "dependsOn", "the start order is dropped: all pods are placed together"))
         if (partitions := task.mapping("partitionPolicy")).given:
             confined = partitions.mapping("networkTopology")
             required = confined.given and confined.text("mode", scheduler_groups.HARD) == scheduler_groups.HARD
             losses.append(Loss(partitions.path, _PARTITIONS_DROPPED, required=bool(required)))
     _check_names(spec)
+    waits = start_order.start_order("batch.volcano.sh", "Job", spec.given)
     total = sum(each.count for each in sets)
     if not sets:
         errors.append(field.required(_SPEC / "tasks", "without a task there are no pods to schedule"))
@@ -64,10 +63,12 @@ def adapt(manifest: Json, known: Known) -> Reading:
     if minimum > total:
         errors.append(field.invalid(_SPEC / "minAvailable", minimum, f"must not be greater than the number of pods ({total})"))
     if not minimum:
-        return dataclasses.replace(pod_sets.one_by_one(about, sets, errors, warnings), losses=tuple(losses), further=claims)
+        result = pod_sets.one_by_one(about, sets, errors, warnings)
+        return dataclasses.replace(result, losses=tuple(losses), further=claims, waits=waits)
     wanted = Gang(ROOT, _SPEC, minimum, scheduler_groups.priority(spec, warnings) or None, topology)
     origins = ((ROOT, Block.TOPOLOGY, _SPEC / "networkTopology"),) if topology else ()
-    return dataclasses.replace(pod_sets.gang(about, sets, wanted, errors, warnings, losses), further=claims, origins=origins)
+    result = pod_sets.gang(about, sets, wanted, errors, warnings, losses)
+    return dataclasses.replace(result, further=claims, origins=origins, waits=waits)
 
 
 def _minimum(task: Fields, replicas: int) -> int:
