@@ -57,10 +57,27 @@ class CreatedTwice:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class GroupOfOwner:
+    """Group of another scheduler that its *owner* has made; the pods that are created for the owner have no group."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    owner: Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class TemplateWithoutContainers:
     """Object with a pod template that has no containers."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TaskGroups:
+    """Pods with task groups of YuniKorn in the annotation *key*, which are not modelled; *created*: pods of an object, which has none then."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    key: str
+    created: bool = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,7 +87,9 @@ class NameMissing:
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
 
 
-WhyNotSimulated = NotSimulated | ManagedElsewhere | FieldsUnknown | CreatedTwice | TemplateWithoutContainers | NameMissing
+WhyNotSimulated = (
+    NotSimulated | ManagedElsewhere | FieldsUnknown | CreatedTwice | GroupOfOwner | TaskGroups | TemplateWithoutContainers | NameMissing
+)
 """Why the pods of an object are not simulated."""
 
 

@@ -150,6 +150,13 @@ def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
             why = f"{', '.join(fact.fields)}: not in {fact.source}, so its pods are not known; remove or correct it"
         case notes.CreatedTwice():
             why = f"{label(fact.duplicate)} is also created for {label(fact.origin)}: set the metadata.uid of both, or rename one"
+        case notes.GroupOfOwner():
+            return f"{label(fact.owner)} has made it for pods that are not in the input: give them too; its pods are placed without it"
+        case notes.TaskGroups():
+            groups = f"YuniKorn's task groups ({fact.key}) are not modelled"
+            if not fact.created:
+                return f"{groups}: the pods are placed one by one, which YuniKorn does not do; --gang judges them as one gang"
+            why = f"{groups}; remove the annotation to judge the pods one by one, or give --gang to judge them as one gang"
         case notes.TemplateWithoutContainers():
             why = "a pod template has no containers, so the API server refuses its pods"
         case notes.NameMissing():

@@ -291,6 +291,26 @@ def test_kais_members_are_found_by_their_subgroup():
     assert {"p": "pg-worker"} == pods(sound(KAI, further=member, pods=True))
 
 
+@pytest.mark.parametrize(
+    ("group", "labels"),
+    [
+        pytest.param(KAI, "{}", id="no label"),
+        pytest.param(KAI, "{kai.scheduler/subgroup-name: wroker}", id="misspelt"),
+        pytest.param(KAI, "{kai.scheduler/subgroup-name: decode}", id="one with subgroups below"),
+        pytest.param(
+            KAI.partition("  topology")[0] + "  minMember: 2\n", "{kai.scheduler/subgroup-name: worker}", id="a group without any"
+        ),
+    ],
+)
+def test_a_pod_that_kai_ignores_is_an_error(group, labels):
+    member = (
+        f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p, namespace: ml, labels: {labels}, annotations: {{pod-group-name: pg}}}}\n"
+    )
+    (line,) = error_lines(compiled(group, further=member).errors)
+
+    assert line.startswith("spec.subGroups: Invalid value: must have a subgroup for each pod: pod 'p' ")
+
+
 def test_a_kai_group_without_subgroups_is_flat():
     result = sound(KAI.partition("  topology")[0] + "  minMember: 2\n")
 

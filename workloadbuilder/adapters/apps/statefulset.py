@@ -42,5 +42,5 @@ def adapt(manifest: Json, known: Known) -> Reading:
     further = tuple(claims.objects(names, about.namespace, known))
     waits = start_order("apps", "StatefulSet", spec.given)
     ahead = min(count, 1) if waits else count
-    plans = (PodPlan("", ahead, make, FIRST), PodPlan("", count - ahead, lambda at, number: make(at, ahead + number), OTHERS))
+    plans = (PodPlan("", ahead, make, part=FIRST), PodPlan("", count - ahead, lambda at, number: make(at, ahead + number), part=OTHERS))
     return dataclasses.replace(result, pods=tuple(each for each in plans if each.count), further=further, waits=waits)

@@ -57,7 +57,7 @@ class GroupShape:
 
     def leaders(self, template: str) -> PodPlan:
         """Return the leader of each replica, in the group of *template*."""
-        return PodPlan(template, 1, lambda positions, _: self._pod(positions[0], 0), LEADER)
+        return PodPlan(template, 1, lambda positions, _: self._pod(positions[0], 0), part=LEADER)
 
     def workers(self, template: str, *, count: int | None = None, first: Callable[[Positions], int] = lambda _: 1) -> PodPlan:
         """Return *count* workers of each replica in the group of *template*, from the worker index *first* on."""
@@ -65,7 +65,7 @@ class GroupShape:
         def make(positions: Positions, number: int) -> dict[str, Json]:
             return self._pod(positions[0], first(positions) + number)
 
-        return PodPlan(template, self.size - 1 if count is None else count, make, WORKER)
+        return PodPlan(template, self.size - 1 if count is None else count, make, part=WORKER)
 
     def _pod(self, replica: int, worker: int) -> dict[str, Json]:
         leader = f"{self.name}-{replica}"

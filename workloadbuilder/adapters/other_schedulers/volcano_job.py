@@ -118,7 +118,7 @@ class _Task:
             pod["metadata"]["labels"][_PARTITION] = str(positions[-1])
             return pod
 
-        return PodPlan(f"{self.name}-partition", size, make, plan.part)
+        return PodPlan(f"{self.name}-partition", size, make, part=plan.part)
 
 
 def _by_task(flat: Reading, tasks: Sequence[_Task], minimum: int) -> Reading:

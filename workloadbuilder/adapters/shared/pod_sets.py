@@ -48,7 +48,7 @@ class PodSet:
                 pod["spec"].setdefault("volumes", []).extend(dict(each) for each in self.volumes)
             return owned(pod, self.owner)
 
-        return PodPlan(name, self.count, make, self.part)
+        return PodPlan(name, self.count, make, part=self.part)
 
 
 def owned(manifest: dict[str, Json], owner: Owner | None) -> dict[str, Json]:
