@@ -23,6 +23,7 @@ from expansion.notes import (
     NotExpressed,
     NotSimulated,
     ObjectNote,
+    PodOfTwoGroups,
     TaskGroups,
     TemplateWithoutContainers,
     WhyNotSimulated,
@@ -234,7 +235,8 @@ def _add(
 ) -> None:
     objects = [dict(each) for each in compiled.objects]
     without_pods = not compiled.errors and compiled.skipped == ONE_BY_ONE and not objects
-    if not without_pods and (reason := _why_skipped(compiled, objects, result, gang)):
+    reason = None if without_pods else _why_skipped(compiled, objects, result, gang) or _second_group(controller, objects, result)
+    if reason is not None:
         words = misspelt(compiled) if misspelt is not None else ""
         result.skipped.append(Problem.about(controller.object, NotSimulated(words) if words else reason))
         return
@@ -284,6 +286,15 @@ def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansi
         return TemplateWithoutContainers()
     key = not_judged.task_groups(pods) if gang is None else ""
     return TaskGroups(key) if key else None
+
+
+def _second_group(controller: Controller, objects: Iterable[Content], result: Expansion) -> PodOfTwoGroups | None:
+    """Return the reason why a group of another scheduler is skipped: a pod of it is a member of another one; None if none is."""
+    for each in objects if controller.kind == _GROUP else ():
+        first = result.origins.get(identity(each)) if each["kind"] == "Pod" else None
+        if first is not None and first.kind == _GROUP:
+            return PodOfTwoGroups(identity(each), first)
+    return None
 
 
 def _dropped_constraints(compiled: Compiled) -> tuple[str, ...]:

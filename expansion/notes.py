@@ -65,6 +65,15 @@ class GroupOfOwner:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PodOfTwoGroups:
+    """Group of another scheduler with a *pod* that *group*, which is one too, has as a member."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    pod: Name
+    group: Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class TemplateWithoutContainers:
     """Object with a pod template that has no containers."""
 
@@ -88,7 +97,15 @@ class NameMissing:
 
 
 WhyNotSimulated = (
-    NotSimulated | ManagedElsewhere | FieldsUnknown | CreatedTwice | GroupOfOwner | TaskGroups | TemplateWithoutContainers | NameMissing
+    NotSimulated
+    | ManagedElsewhere
+    | FieldsUnknown
+    | CreatedTwice
+    | GroupOfOwner
+    | PodOfTwoGroups
+    | TaskGroups
+    | TemplateWithoutContainers
+    | NameMissing
 )
 """Why the pods of an object are not simulated."""
 

@@ -137,6 +137,8 @@ def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
 
 
 def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
+    if isinstance(fact, notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups):
+        return _other_group_words(fact)
     advice = ""
     match fact:
         case notes.NotSimulated(why, unknown_kind):
@@ -150,18 +152,25 @@ def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
             why = f"{', '.join(fact.fields)}: not in {fact.source}, so its pods are not known; remove or correct it"
         case notes.CreatedTwice():
             why = f"{label(fact.duplicate)} is also created for {label(fact.origin)}: set the metadata.uid of both, or rename one"
-        case notes.GroupOfOwner():
-            return f"{label(fact.owner)} has made it for pods that are not in the input: give them too; its pods are placed without it"
-        case notes.TaskGroups():
-            groups = f"YuniKorn's task groups ({fact.key}) are not modelled"
-            if not fact.created:
-                return f"{groups}: the pods are placed one by one, which YuniKorn does not do; --gang judges them as one gang"
-            why = f"{groups}; remove the annotation to judge the pods one by one, or give --gang to judge them as one gang"
         case notes.TemplateWithoutContainers():
             why = "a pod template has no containers, so the API server refuses its pods"
         case notes.NameMissing():
             why = "metadata.name or metadata.generateName is required"
     return f"{why}; its pods are not simulated{advice}"
+
+
+def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups) -> str:
+    match fact:
+        case notes.GroupOfOwner(owner):
+            return f"{label(owner)} has made it for pods that are not in the input: give them too; its pods are placed without it"
+        case notes.PodOfTwoGroups(pod, group):
+            return f"{label(pod)} names it and {label(group)}: two schedulers wait for the pod, which stays pending; remove one group"
+    groups = f"YuniKorn's task groups ({fact.key}) are not modelled"
+    if not fact.created:
+        return f"{groups}: the pods are placed one by one, which YuniKorn does not do; --gang judges them as one gang"
+    return (
+        f"{groups}, so its pods are not simulated; remove the annotation to judge them one by one, or give --gang to judge them as one gang"
+    )
 
 
 def _gang_words(fact: notes.GangsKept) -> Iterable[str]:

@@ -8,7 +8,7 @@ import pytest
 
 import expansion
 from expansion import Gang, PodCreation
-from expansion.notes import GroupOfOwner, TaskGroups
+from expansion.notes import GroupOfOwner, PodOfTwoGroups, TaskGroups
 from kubeapi.names import Name
 
 Json = dict[str, Any]
@@ -92,6 +92,26 @@ def test_a_group_without_its_pods_is_that_of_the_new_ones_or_not_judged(labels: 
     found = [(each.fact, each.names) for each in expanded.skipped]
     assert found == ([(GroupOfOwner(Name("RayCluster", "team", "rc")), (Name("PodGroup", "team", "pg"),))] if skipped else [])
     assert all(groups(expanded).values()) is not skipped
+
+
+SECOND = {
+    "Volcano and scheduler-plugins": ("scheduling.x-k8s.io/v1alpha1", {"labels": {COSCHEDULING: "second"}}),
+    "Volcano and KAI": ("scheduling.run.ai/v2alpha2", {"annotations": {"pod-group-name": "second"}}),
+    "Volcano twice": ("scheduling.volcano.sh/v1beta1", {"annotations": {"scheduling.volcano.sh/group-name": "second"}}),
+}
+
+
+@pytest.mark.parametrize(("version", "marks"), SECOND.values(), ids=SECOND)
+def test_a_pod_is_a_member_of_one_group(version: str, marks: Json) -> None:
+    both = {"annotations": {VOLCANO: "first", **marks.get("annotations", {})}, "labels": marks.get("labels", {})}
+    members = [named("v1", "Pod", name, POD, **both) for name in ("a", "b")]
+    kinds = [("scheduling.volcano.sh/v1beta1", "first"), (version, "second")]
+    expanded = expansion.expand([*(named(each, "PodGroup", name, {"minMember": 2}) for each, name in kinds), *members])
+
+    assert {"a", "b"} == groups(expanded).keys()
+    (problem,) = expanded.skipped
+    assert isinstance(problem.fact, PodOfTwoGroups)
+    assert {"first", "second"} == {problem.names[0].name, problem.fact.group.name}
 
 
 def template(**annotations: str) -> Json:
