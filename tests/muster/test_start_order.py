@@ -88,15 +88,19 @@ def stateful_set(replicas, minimum, **spec):
     return [gang(minimum), made("apps/v1", "StatefulSet", given)]
 
 
-def ray_job(minimum_of_group=None, **spec):
-    labels = {} if minimum_of_group else {"ray.io/gang-scheduling-enabled": "true"}
-    pod = of_group(POD) if minimum_of_group else POD
+def ray_job(**spec):
     cluster = {
-        "headGroupSpec": {"rayStartParams": {}, "template": {"spec": pod}},
-        "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "maxReplicas": 2, "rayStartParams": {}, "template": {"spec": pod}}],
+        "headGroupSpec": {"rayStartParams": {}, "template": {"spec": POD}},
+        "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "maxReplicas": 2, "rayStartParams": {}, "template": {"spec": POD}}],
     }
     given = {"entrypoint": "a", "rayClusterSpec": cluster, **spec}
-    return [*([gang(minimum_of_group)] if minimum_of_group else []), made("ray.io/v1", "RayJob", given, labels=labels)]
+    return [made("ray.io/v1", "RayJob", given, labels={"ray.io/gang-scheduling-enabled": "true"})]
+
+
+def leader_worker_set(policy, size=3, startup="LeaderReady", **parts):
+    templates = {"size": size, "workerTemplate": {"spec": POD}, **parts}
+    spec = {"replicas": 2, "startupPolicy": startup, "leaderWorkerTemplate": templates, **({"scheduling": policy} if policy else {})}
+    return [made("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec)]
 
 
 BOTH = {"schedulingPolicy": {"gang": {}}}
@@ -127,6 +131,9 @@ NEVER = {
         task("c", 1, dependsOn={"name": ["b", "d"], "iteration": "any"}),
         task("d", 1, dependsOn={"name": ["a"]}),
     ),
+    "LeaderWorkerSet: a gang of leader and workers": leader_worker_set(BOTH),
+    "LeaderWorkerSet: both required": leader_worker_set({"schedulingPolicy": {"gang": {"minGroupCount": 2}}}, 5),
+    "LeaderWorkerSet: a leader of its own": leader_worker_set(BOTH, 2, leaderTemplate={"spec": POD}),
     "StatefulSet: one pod after the other": stateful_set(3, 3),
     "StatefulSet: two of three": stateful_set(3, 2),
     "StatefulSet: OrderedReady, with an ordinal": stateful_set(4, 4, podManagementPolicy="OrderedReady", ordinals={"start": 3}),
@@ -144,9 +151,13 @@ STARTS = {
     "Volcano Job: any, and one does not wait": volcano(
         task("a", 2), task("b", 1, dependsOn={"name": ["a", "c"], "iteration": "any"}), task("c", 1), minAvailable=3
     ),
+    "LeaderWorkerSet: the leader alone is enough": leader_worker_set({"schedulingPolicy": {"gang": {"minGroupCount": 1}}}),
+    "LeaderWorkerSet: separate gangs": leader_worker_set(None),
+    "LeaderWorkerSet: created together": leader_worker_set(BOTH, startup="LeaderCreated"),
     "StatefulSet: in parallel": stateful_set(3, 3, podManagementPolicy="Parallel"),
     "StatefulSet: one pod is enough": stateful_set(3, 1),
     "RayJob: the submitter is not in the minimum": ray_job(),
+    "RayJob: without a submitter": ray_job(submissionMode="HTTPMode"),
     "Job: more completions than pods": [
         made("batch/v1", "Job", {"parallelism": 2, "completions": 6, "scheduling": BOTH, "template": {"spec": ONCE}})
     ],
