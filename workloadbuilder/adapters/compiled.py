@@ -17,7 +17,7 @@ from workloadbuilder.adapters import group_instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
 from workloadbuilder.adapters.group_instances import Instance, Naming
 from workloadbuilder.adapters.kinds import adapter
-from workloadbuilder.adapters.shared.adapter_result import Link, Loss, Reading
+from workloadbuilder.adapters.shared.adapter_result import Link, Loss, PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.blueprint import copied
 from workloadbuilder.builder import Builder, BuildOptions
@@ -63,11 +63,25 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     adapt = adapter(manifest.get("apiVersion"), manifest.get("kind")) if isinstance(manifest, dict) else None
     if adapt is None:
         return None
+    parts: list[str] = []
     try:
-        return _compiled(adapt(manifest, known), options, known.kubernetes)
+        reading = adapt(manifest, known)
+        if reading.waits:
+            reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
+        return dataclasses.replace(_compiled(reading, options, known.kubernetes), parts=tuple(parts))
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
+
+
+def _recorded(plan: PodPlan, parts: list[str]) -> PodPlan:
+    """Return *plan*; the part of each pod that it creates is added to *parts*."""
+
+    def make(positions: Positions, number: int) -> dict[str, Json]:
+        parts.append(plan.part)
+        return plan.make(positions, number)
+
+    return dataclasses.replace(plan, make=make)
 
 
 def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Compiled:
@@ -89,8 +103,7 @@ def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Com
         if reading.pods and options.pods and not reading.errors:
             further = (group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further)
             objects = (*further, *group_instances.single_pods(reading.pods, reading.namespace))
-            parts = tuple(each.part for each in reading.pods for _ in range(each.count))
-            return dataclasses.replace(result, objects=objects, parts=parts, skipped="" if objects else result.skipped)
+            return dataclasses.replace(result, objects=objects, skipped="" if objects else result.skipped)
     except BuildError as error:
         return dataclasses.replace(result, errors=_once((*reading.errors, *map(reading.relocate, error.errors))))
     return result
@@ -122,13 +135,10 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions, kube
     if delegated:
         warnings = (*warnings, *_children_without_group(reading, workload, kubernetes))
         objects += group_instances.children(leaves, reading.children, reading.namespace, naming)
-    parts: tuple[str, ...] = ()
     if options.pods:
         objects += [group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further]
         objects += group_instances.pods(leaves, reading.pods, reading.namespace)
-        parts = tuple(group_instances.parts(leaves, reading.pods))
-    explained = explain(resolved, reading.origins)
-    return dataclasses.replace(result, objects=tuple(objects), explained=explained, warnings=warnings, parts=parts)
+    return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
 
 
 def _children_without_group(reading: Reading, workload: dict[str, Json], kubernetes: int) -> Iterator[FieldError]:

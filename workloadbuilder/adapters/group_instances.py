@@ -83,11 +83,6 @@ def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str
                 yield pod
 
 
-def parts(instances: Sequence[Instance], plans: Sequence[PodPlan]) -> Iterator[str]:
-    """Yield the part of each pod, in the order of ``pods``."""
-    return (plan.part for each in instances for plan in plans if plan.template == each.template for _ in range(plan.count))
-
-
 def single_pods(plans: Sequence[PodPlan], namespace: str) -> Iterator[dict[str, Json]]:
     """Yield the pods of an object without groups.
 
