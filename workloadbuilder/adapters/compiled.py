@@ -63,23 +63,25 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     adapt = adapter(manifest.get("apiVersion"), manifest.get("kind")) if isinstance(manifest, dict) else None
     if adapt is None:
         return None
-    parts: list[str] = []
+    parts: dict[int, str] = {}
     try:
         reading = adapt(manifest, known)
         if reading.waits:
             reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
-        return dataclasses.replace(_compiled(reading, options, known.kubernetes), parts=tuple(parts))
+        result = _compiled(reading, options, known.kubernetes)
+        return dataclasses.replace(result, parts=tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts))
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
 
 
-def _recorded(plan: PodPlan, parts: list[str]) -> PodPlan:
-    """Return *plan*; the part of each pod that it creates is added to *parts*."""
+def _recorded(plan: PodPlan, parts: dict[int, str]) -> PodPlan:
+    """Return *plan*; the part of each pod that it creates is added to *parts*, by the identity of the pod."""
 
     def make(positions: Positions, number: int) -> dict[str, Json]:
-        parts.append(plan.part)
-        return plan.make(positions, number)
+        pod = plan.make(positions, number)
+        parts[id(pod)] = plan.part
+        return pod
 
     return dataclasses.replace(plan, make=make)
 
