@@ -9,6 +9,7 @@ It uses no files, clock or network.  It imports ``kubeapi``, ``validators`` and 
 admission        new objects as the API server admits them
 contents         parts of parsed objects
 controllers      given objects of controllers as the groups and pods that their controllers create
+creation_order   pods that their controllers never create, because a gang waits for them
 created          these objects, and the objects that are looked up for them
 expanded         objects with what arises from them, and the rest of the cluster
 gangs            gangs on request: all pods of an object that has no gang, in one domain of a topology key if one is given

@@ -12,15 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from expansion import gangs, not_judged
 from expansion.admission import validation
 from expansion.contents import Content, parsed
-from expansion.created import Cluster, Expansion, Place, identity, with_free_name
+from expansion.created import Cluster, Expansion, OrderedPods, Place, identity, with_free_name
+from expansion.creation_order import leave_out_never_created
 from expansion.notes import (
     ConversionWarning,
     CreatedTwice,
+    GroupOfOwner,
     JudgedAsGang,
     NameMissing,
     NotExpressed,
     NotSimulated,
     ObjectNote,
+    PodOfTwoGroups,
+    TaskGroups,
     TemplateWithoutContainers,
     WhyNotSimulated,
 )
@@ -57,11 +61,23 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
         _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, place)
+        listed = [kinds, cluster.kinds]
+        groups = (each for kind in ("PodGroup", "CompositePodGroup") for known in listed for each in _named(known.get(kind, ())))
+        leave_out_never_created(groups, _named(kinds["Pod"]), result)
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
-    elif place is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
-        result.notes.append(Problem.about(identity(of_kueue[0]), ObjectNote.KUEUE_GROUP))
+    elif place is not None:
+        _note_other_gangs([each for each in _named(kinds["Pod"]) if gangs.is_alone(each)], result)
     return result
+
+
+def _note_other_gangs(pods: Sequence[Content], result: Expansion) -> None:
+    """Note that pods without a group are in gangs that are not modelled."""
+    if of_kueue := [each for each in pods if gangs.is_of_kueue(each)]:
+        result.notes.append(Problem.about(identity(of_kueue[0]), ObjectNote.KUEUE_GROUP))
+    if in_task_groups := [each for each in pods if not_judged.task_groups((each,))]:
+        fact = TaskGroups(not_judged.task_groups(in_task_groups), created=False)
+        result.skipped.append(Problem(fact, tuple(map(identity, in_task_groups))))
 
 
 def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
@@ -130,9 +146,12 @@ def _expand(
     read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
     owners = PodOwners(read, kinds)
     present = {owner for each in kinds["Pod"] if (owner := owners.owner(each)) is not None}
+    left: list[tuple[Name, Controller]] = []
     for content in manifests:
-        controller = _controller(content)
-        if _owner(content) in read:
+        controller, owner = _controller(content), _owner(content)
+        # A group of another scheduler is for the pods that its owner has already; for new ones, the owner's adapter makes it.
+        if owner in read and (controller.kind != _GROUP or owner not in present):
+            left += [(controller.object, owner)] if controller.kind == _GROUP else []
             continue
         compiled = compile_object(content, known, _OPTIONS)
         if compiled is None:
@@ -145,6 +164,18 @@ def _expand(
             _add(controller, compiled, result, creation.gang, functools.partial(_misspelt, content, place) if place is not None else None)
             result.controllers.append(controller)
             result.manifests.append(content)
+    for group, owner in left:
+        if _creates_pods_without_group(owner, result):
+            result.skipped.append(Problem.about(group, GroupOfOwner(owner.object)))
+
+
+_GROUP = "PodGroup"
+"""Kind of the groups of other schedulers among the objects that are read here."""
+
+
+def _creates_pods_without_group(owner: Controller, result: Expansion) -> bool:
+    pods = (each for each in result.objects if each["kind"] == "Pod" and result.origins.get(identity(each)) == owner.object)
+    return any(not gangs.is_member(each) for each in pods)
 
 
 def _why_not_judged(content: Content, compiled: Compiled, *, strict: bool) -> WhyNotSimulated | None:
@@ -204,13 +235,17 @@ def _add(
 ) -> None:
     objects = [dict(each) for each in compiled.objects]
     without_pods = not compiled.errors and compiled.skipped == ONE_BY_ONE and not objects
-    if not without_pods and (reason := _why_skipped(compiled, objects, result, gang)):
+    reason = None if without_pods else _why_skipped(compiled, objects, result, gang) or _second_group(controller, objects, result)
+    if reason is not None:
         words = misspelt(compiled) if misspelt is not None else ""
         result.skipped.append(Problem.about(controller.object, NotSimulated(words) if words else reason))
         return
     about = functools.partial(Problem.about, controller.object)
-    if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
+    if controller.kind != _GROUP and all(each["kind"] != "Pod" for each in objects):
         result.notes.append(about(ObjectNote.CREATES_NO_PODS))
+    if compiled.waits and (gang is None or gangs.has_gang(objects)):
+        pods = objects[len(objects) - len(compiled.parts) :]
+        result.ordered.append(OrderedPods(controller.object, [*zip(compiled.parts, pods, strict=True)], compiled.waits))
     objects, critical = gangs.without_groups_of_critical_pods(objects)
     result.notes += [about(ObjectNote.CRITICAL_PODS)] if critical else []
     if gang is not None:
@@ -246,8 +281,19 @@ def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansi
         name = identity(taken)
         origin = result.origins[name]
         return CreatedTwice(name, origin)
-    if any(not _has_containers(each) for each in objects if each["kind"] == "Pod"):
+    pods = [each for each in objects if each["kind"] == "Pod"]
+    if any(not _has_containers(each) for each in pods):
         return TemplateWithoutContainers()
+    key = not_judged.task_groups(pods) if gang is None else ""
+    return TaskGroups(key) if key else None
+
+
+def _second_group(controller: Controller, objects: Iterable[Content], result: Expansion) -> PodOfTwoGroups | None:
+    """Return the reason why a group of another scheduler is skipped: a pod of it is a member of another one; None if none is."""
+    for each in objects if controller.kind == _GROUP else ():
+        first = result.origins.get(identity(each)) if each["kind"] == "Pod" else None
+        if first is not None and first.kind == _GROUP:
+            return PodOfTwoGroups(identity(each), first)
     return None
 
 
@@ -262,11 +308,11 @@ def _is_uid(path: FieldPath) -> bool:
 
 
 def _owner(content: Content) -> Controller | None:
-    """Return the controlling owner of an object."""
+    """Return the controlling owner of an object; of the group of another scheduler, any owner."""
     metadata = content.get("metadata")
     references = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
     for each in references if isinstance(references, list) else ():
-        if isinstance(each, Mapping) and each.get("controller") is True:
+        if isinstance(each, Mapping) and (each.get("controller") is True or content.get("kind") == _GROUP):
             return Controller(str(each.get("kind")), _controller(content).namespace, str(each.get("name")))
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from expansion.contents import Content
@@ -13,6 +13,7 @@ from kubeapi.gather import gather
 from kubeapi.gathered import Given, ObjectList
 from kubeapi.names import Name
 from kubeapi.problem import Problem
+from validators.model.start_order import Wait
 
 Place = Callable[[Mapping[str, Any], FieldPath], str]
 """Returns where a field of an object is written, such as a file with a line; empty if that is not known."""
@@ -34,6 +35,15 @@ class Cluster:
         return cls(kinds, others, problems)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class OrderedPods:
+    """Created *pods* of the object *origin*, each with its part; *waits* are the parts that are created only after others."""
+
+    origin: Name
+    pods: Sequence[tuple[str, Content]]
+    waits: Mapping[str, Wait]
+
+
 @dataclasses.dataclass(slots=True)
 class Expansion:
     """Created objects, and what was not created.
@@ -47,6 +57,7 @@ class Expansion:
         skipped: objects that create pods and could not be read, with the reason.
         others: the given objects of other kinds.
         notes: what the created objects cannot express, and objects that create no pods.
+        ordered: those of the created pods whose controllers create some only after others.
 
     """
 
@@ -58,6 +69,7 @@ class Expansion:
     skipped: list[Problem] = dataclasses.field(default_factory=list)
     notes: list[Problem] = dataclasses.field(default_factory=list)
     others: ObjectList = dataclasses.field(default_factory=ObjectList)
+    ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
 
     def rename(self, taken: Collection[Name]) -> None:
         """Rename the created pods whose names are *taken* by other pods of the cluster: most controllers add random letters."""

@@ -101,6 +101,11 @@ def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) ->
             yield {**each, "spec": {**kept, **changed}}, note if note.keeps_policies or note.replaced else None
 
 
+def has_gang(objects: Iterable[Content]) -> bool:
+    """Return whether one of the *objects* is a group that is a gang."""
+    return any("gang" in _policy(each) for each in objects if each["kind"] in _LEVELS)
+
+
 def is_alone(pod: Mapping[str, Any]) -> bool:
     """Return whether *pod* has no group and no node, and has not ended."""
     ended = section(pod, "status").get("phase") in {"Succeeded", "Failed"}

@@ -78,6 +78,8 @@ class ProblemKind(enum.StrEnum):
     """A group cannot express a part of an object."""
     CONVERSION_WARNING = "conversion-warning"
     """Warning about the conversion of an object to groups and pods."""
+    GANG_WAITS_FOR_LATER = "gang-waits-for-later"
+    """Pods are never created, because they come after pods of a gang that waits for them."""
     CRITICAL_PODS = "critical-pods"
     """Pods have no group, because no group can have their priority class."""
     GANG_REQUEST = "gang-request"

@@ -15,6 +15,7 @@ from muster.render.file_notes import FileNote, RefusedRequest
 from scheduler_core.causes.input_problems import KindNotServed, NodeUnknown
 from scheduler_core.wording import problem_words as of_objects
 from scheduler_core.wording.titles import label
+from validators.model.start_order import event_words
 from validators.reports.counts import counted
 
 _NAMES_KIND = ObjectLeftOut | KindNotServed | NodeUnknown | notes.FieldsUnreadable
@@ -78,6 +79,8 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             return _OBJECT_NOTES[fact]
         case notes.NotExpressed() | notes.ConversionWarning():
             return f"{fact.field}: {fact.detail}"
+        case notes.NeverCreated():
+            return _order_words(fact)
         case notes.JudgedAsGang():
             return "without a group: --gang judges the pods at PATH as one gang"
         case notes.GangsKept():
@@ -97,6 +100,11 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
             return f"{of_pods}its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
+
+
+def _order_words(fact: notes.NeverCreated) -> str:
+    awaited = f"that waits for the gang of {label(fact.gang)}, which waits for them" if fact.gang is not None else "that never happens"
+    return f"{counted(fact.pods, 'pod')} {'is' if fact.pods == 1 else 'are'} created only when {event_words(fact.event, fact.awaited)}, and {awaited}"
 
 
 def _unreadable_words(fact: notes.FieldsUnreadable, names: Iterable[Name]) -> str:
@@ -129,6 +137,8 @@ def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
 
 
 def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
+    if isinstance(fact, notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups):
+        return _other_group_words(fact)
     advice = ""
     match fact:
         case notes.NotSimulated(why, unknown_kind):
@@ -147,6 +157,20 @@ def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
         case notes.NameMissing():
             why = "metadata.name or metadata.generateName is required"
     return f"{why}; its pods are not simulated{advice}"
+
+
+def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups) -> str:
+    match fact:
+        case notes.GroupOfOwner(owner):
+            return f"{label(owner)} has made it for pods that are not in the input: give them too; its pods are placed without it"
+        case notes.PodOfTwoGroups(pod, group):
+            return f"{label(pod)} names it and {label(group)}: two schedulers wait for the pod, which stays pending; remove one group"
+    groups = f"YuniKorn's task groups ({fact.key}) are not modelled"
+    if not fact.created:
+        return f"{groups}: the pods are placed one by one, which YuniKorn does not do; --gang judges them as one gang"
+    return (
+        f"{groups}, so its pods are not simulated; remove the annotation to judge them one by one, or give --gang to judge them as one gang"
+    )
 
 
 def _gang_words(fact: notes.GangsKept) -> Iterable[str]:

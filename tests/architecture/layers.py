@@ -137,7 +137,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"pod_creation", "pod_owners"}),
         frozenset({"created", "gangs"}),
         frozenset({"admission"}),
-        frozenset({"not_judged"}),
+        frozenset({"not_judged", "creation_order"}),
         frozenset({"controllers"}),
         frozenset({"expanded"}),
     ),

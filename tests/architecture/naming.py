@@ -103,6 +103,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "after": "a node, or a device class",
     "allowed": "values of a field",
     "attribute": "a device attribute",
+    "awaited": "replicated jobs, tasks or roles of an object",
     "before": "a node, a topology key, or a device class",
     "capacity": "names of capacities",
     "classes": "storage classes",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
@@ -11,12 +11,13 @@ from kubeapi.versions import kubernetes_releases
 from kubeapi.versions.served_versions import hub_of
 from validators import field
 from validators.field import FieldError
+from validators.model.start_order import Wait
 from workloadbuilder import names
 from workloadbuilder.adapters import group_instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
 from workloadbuilder.adapters.group_instances import Instance, Naming
 from workloadbuilder.adapters.kinds import adapter
-from workloadbuilder.adapters.shared.adapter_result import Link, Loss, Reading
+from workloadbuilder.adapters.shared.adapter_result import Link, Loss, PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.blueprint import copied
 from workloadbuilder.builder import Builder, BuildOptions
@@ -40,7 +41,10 @@ class CompileOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Compiled:
-    """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason."""
+    """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
+
+    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.
+    """
 
     owner: Owner
     namespace: str
@@ -50,6 +54,8 @@ class Compiled:
     warnings: tuple[FieldError, ...] = ()
     losses: tuple[Loss, ...] = ()
     skipped: str = ""
+    waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
+    parts: tuple[str, ...] = ()
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -57,11 +63,27 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     adapt = adapter(manifest.get("apiVersion"), manifest.get("kind")) if isinstance(manifest, dict) else None
     if adapt is None:
         return None
+    parts: dict[int, str] = {}
     try:
-        return _compiled(adapt(manifest, known), options, known.kubernetes)
+        reading = adapt(manifest, known)
+        if reading.waits:
+            reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
+        result = _compiled(reading, options, known.kubernetes)
+        return dataclasses.replace(result, parts=tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts))
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
+
+
+def _recorded(plan: PodPlan, parts: dict[int, str]) -> PodPlan:
+    """Return *plan*; the part of each pod that it creates is added to *parts*, by the identity of the pod."""
+
+    def make(positions: Positions, number: int) -> dict[str, Json]:
+        pod = plan.make(positions, number)
+        parts[id(pod)] = plan.part
+        return pod
+
+    return dataclasses.replace(plan, make=make)
 
 
 def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Compiled:
@@ -72,6 +94,7 @@ def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Com
         warnings=_once(reading.warnings),
         losses=tuple(dict.fromkeys(reading.losses)),
         skipped=reading.skipped,
+        waits=reading.waits,
     )
     try:
         if reading.root is not None:

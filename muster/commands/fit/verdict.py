@@ -8,6 +8,7 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from expansion.notes import NeverCreated
 from kubeapi.problem import ProblemKind
 from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer, Heading
@@ -233,13 +234,19 @@ class _Case:
         return f"{titled(mine)}{more}: {number}{self._why(first)}{self._suggestion(first)}"
 
     def _suggestion(self, decision: Decision) -> str:
-        """Return the object that its pods wait for and that does not exist, or the problem of a misspelt key or label; or nothing."""
+        """Return what its pods wait for and never get, or the problem of a misspelt key or label; or nothing."""
         own = {decision.root, *(each.group for each in decision.groups), *map(pod_name, decision.pending)}
         subject = self._subject(decision.root)
         missing = (each for each in self.answer.notes if each.kind is ProblemKind.MISSING_OBJECT and subject in each.names)
+        later = (
+            each for each in self.answer.notes if isinstance(each.fact, NeverCreated) and (subject in each.names or each.fact.gang in own)
+        )
         misspelt = (each for each in self.answer.problems if each.kind in _MISSPELT and not own.isdisjoint(each.names))
-        first = next(itertools.chain(missing, misspelt), None)
-        return f"; {problem_words(first)}" if first is not None else ""
+        first = next(itertools.chain(missing, later, misspelt), None)
+        if first is None:
+            return ""
+        named = f"{object_words(first)}: " if isinstance(first.fact, NeverCreated) and subject not in first.names else ""
+        return f"; {named}{problem_words(first)}"
 
 
 def _kind(decision: Decision, *, evicts: bool) -> Kind:

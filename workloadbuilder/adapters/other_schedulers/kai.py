@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
@@ -15,7 +15,7 @@ from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known, suggest
-from workloadbuilder.workload_item import Block, SchedulingConfig, WorkloadItem
+from workloadbuilder.workload_item import WHOLE, Block, SchedulingConfig, WorkloadItem
 
 GROUP_NAME, SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
 _SPEC = FieldPath("spec")
@@ -59,6 +59,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         priority_class_name=priority,
     )
     leaves = [each.name for each in walk(root) if not each.children]
+    errors += _outside(known, about.namespace, about.owner.name, leaves if children else [""])
     pods = {name: scheduler_groups.members(known, about.namespace, _member(about.owner.name, name if children else "")) for name in leaves}
     return Reading(
         scheduler_groups.workload_owner(about),
@@ -70,6 +71,18 @@ def adapt(manifest: Json, known: Known) -> Reading:
         losses=tuple(losses),
         origins=tuple((each.name, Block.TOPOLOGY, each.path / "topologyConstraint") for each in walk(root) if each.default.topology),
     )
+
+
+def _outside(known: Known, namespace: str, group: str, subgroups: Sequence[str]) -> Iterator[FieldError]:
+    """Yield an error if a pod of the group is in none of its *subgroups*: KAI 0.13 (``job_info.go``) does not schedule it."""
+    for pod in scheduler_groups.members(known, namespace, _member(group, "")):
+        metadata = Fields(pod, WHOLE, []).mapping("metadata")
+        named = metadata.annotations("labels").get(SUBGROUP, "")
+        if named not in subgroups:
+            label = f"names {named!r} in its label {SUBGROUP}" if named else f"has no label {SUBGROUP}"
+            detail = f"must have a subgroup for each pod: pod {metadata.text('name')!r} {label}, and KAI ignores it"
+            yield field.invalid_struct(_SPEC / "subGroups", detail)
+            return
 
 
 def _member(group: str, subgroup: str) -> scheduler_groups.Member:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators.field import FieldError
+from validators.model.start_order import Wait
 from workloadbuilder.workload_item import Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, WorkloadItem
 
 ALL_POLICIES = frozenset(PolicyKind)
@@ -35,12 +36,13 @@ class PodPlan:
     """Pods that the controller creates for each group of one template.
 
     *make* is called with the group's position and the pod's number below *count*; it returns a Pod without namespace and
-    scheduling group.
+    scheduling group.  *part* is the name of the pods in the order of creation (``validators.model.start_order``).
     """
 
     template: str
     count: int
     make: Callable[[Positions, int], dict[str, Json]]
+    part: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ class Reading:
     If *root* is None, no Workload is built: *link* is the group to create from another Workload, *skipped* the reason why nothing
     is created, *errors* are the errors in the object.  *pods* without a root and a link are scheduled one by one, without a group;
     *further* are objects that their controller creates with them.  *origins* has the paths of default blocks in the object, by template.
-    *relocate* maps an error of the tree to its path in the user's object, if that differs.
+    *relocate* maps an error of the tree to its path in the user's object, if that differs.  *waits* are those parts of the pods that are
+    created only after others.
     """
 
     owner: Owner
@@ -94,6 +97,7 @@ class Reading:
     policies: frozenset[PolicyKind] = ALL_POLICIES
     modes: frozenset[DisruptionMode] = ALL_MODES
     relocate: Callable[[FieldError], FieldError] = _unchanged
+    waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
 
 
 def walk(item: WorkloadItem) -> Iterator[WorkloadItem]:
