@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from scheduler_core.causes import changes
@@ -133,6 +133,10 @@ class Moved:
         """See Edit."""
         return MOVED, len(self.nodes)
 
+    def only(self, pods: Collection[str]) -> Moved:
+        """Return the edit that moves only *pods* of these."""
+        return Moved({pod: nodes for pod, nodes in self.nodes.items() if pod in pods})
+
     def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit; DaemonSet and static pods cannot be moved."""
         result = []
@@ -231,6 +235,12 @@ class Rewritten:
     def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
         return tuple(Step(apply=each) for each in self.rewrite(book) or ())
+
+
+def disruption(edit: Edit) -> tuple[int, ...]:
+    """Return a sort key: the class, then two changes after one, then the extent."""
+    kind, extent = edit.weight
+    return kind, isinstance(edit, Both), extent
 
 
 def combine(first: Edit | None, edit: Edit) -> Edit:

@@ -56,6 +56,13 @@ class Book:
         keys = {key for key in (*self._objects_of_kind(kind), *self._replaced) if key[0] == kind and key[1] == namespace}
         return [content for key in sorted(keys) if (content := self.get(*key)) is not None]
 
+    def belongs_to_its_node(self, namespace: str, pod: str) -> bool:
+        """Return whether a pod is a DaemonSet or static pod; it is parsed only if its text has a word for that."""
+        gathered = self._objects_of_kind("Pod").get(("Pod", namespace, pod))
+        if gathered is None or not any(word.encode() in bytes(gathered.text) for word in OWNERS):
+            return False
+        return belongs_to_its_node(gathered.content())
+
     def naming(self, kind: str, namespace: str, names: Iterable[str]) -> list[Content]:
         """Return copies of the objects of a kind in a namespace whose text has one of *names*, sorted by name: only these are parsed."""
         encoded = [name.encode() for name in names]

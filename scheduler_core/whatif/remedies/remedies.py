@@ -1,13 +1,14 @@
 """Remedies for a root that is not placed: changes that were tried and work.
 
-A remedy is reported only if a whole cycle on the changed cluster places the root.  Single changes come before combinations of
-two.  Then the order is by class, extent and values; ``edits`` has the classes.  Minimums are lowered as little, and nodes added as
+A remedy is reported only if a whole cycle on the changed cluster places the root.  The order is by class, then single changes before
+combinations of two, then by extent and values; ``edits`` has the classes.  Minimums are lowered as little, and nodes added as
 few, as works, on the assumption that smaller demands never harm.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Remedy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.edits.edits import Both, Edit, Lowered
+from scheduler_core.whatif.edits.edits import Both, Edit, Lowered, disruption
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates, conflict
 from scheduler_core.whatif.remedies.capacity_remedies import CapacityRemedies
@@ -37,6 +38,8 @@ from scheduler_core.whatif.trial.trial import Trial, TrialsSpentError
 MOST = 8
 """Maximum number of remedies for a root."""
 _AREAS = 2
+_AREAS_MOVED = 4
+"""Maximum number of domains of a level in which running pods are moved, until that works in ``_AREAS``."""
 _ENOUGH = 3
 """With this many remedies, undecided changes are not searched further."""
 
@@ -106,7 +109,9 @@ class _Search:
             limit = SearchLimit.TRIES
         reasons = self._finding.reasons
         verified_edits = self._finding.verified_edits()[:MOST]
-        result = tuple(Remedy(edit.change, steps, because=reasons.get(edit.change)) for edit, steps in verified_edits)
+        result = tuple(
+            Remedy(edit.change, steps, because=reasons.get(edit.change), weight=disruption(edit)) for edit, steps in verified_edits
+        )
         return result, limit or (SearchLimit.STEPS if self._finding.trial.undecided else None)
 
     def _all(self) -> None:
@@ -130,8 +135,8 @@ class _Search:
         for group in self._subject.unlike:
             keep_alike(self._finding, group, areas[0].slots)
         self._uncordon()
-        for area in areas:
-            self._making.keep_moved(area)
+        moved = (self._making.keep_moved(area) for area in self._capacity.areas(_AREAS_MOVED))
+        next(itertools.islice(filter(None, moved), _AREAS - 1, None), None)
         for area in areas if self._evicts else ():
             self._making.keep_evicted(area)
         self._providing.keep(_AREAS)
