@@ -74,6 +74,12 @@ class Book:
         """Return the same objects with those that *steps* apply."""
         return _ChangedBook(self, {key_of(step.apply): dict(step.apply) for step in steps if step.apply is not None})
 
+    def without_pods(self, pods: Iterable[str]) -> Book:
+        """Return the same objects without *pods*, by ``namespace/name``."""
+        left_out = {("Pod", *pod.split("/", 1)) for pod in pods}
+        others = (each for kind, several in self._objects.items() if kind != "Pod" for each in several)
+        return Book((*others, *(each for key, each in self._objects_of_kind("Pod").items() if key not in left_out)))
+
     def cluster(self, snapshot: ClusterSnapshot) -> Cluster:
         """Return the cluster of these objects, of which *snapshot* was made."""
         return Cluster(snapshot, self._objects)

@@ -16,6 +16,7 @@ import numpy as np
 from kubeapi.gathered import Given
 from scheduler_core.causes.changes import SearchLimit, UncordonedNodes
 from scheduler_core.causes.constraints import Constraint
+from scheduler_core.causes.pre_enqueue import GroupBeingDeleted
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Remedy
@@ -26,6 +27,7 @@ from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates, conflict
 from scheduler_core.whatif.remedies.capacity_remedies import CapacityRemedies
 from scheduler_core.whatif.remedies.conflict import Conflict
+from scheduler_core.whatif.remedies.deletions import Deletions, leaving_pods
 from scheduler_core.whatif.remedies.lower_demands import keep_alike, keep_lowered
 from scheduler_core.whatif.remedies.provide_devices import ProvidingDevices
 from scheduler_core.whatif.remedies.provide_storage import ProvidingStorage
@@ -67,17 +69,25 @@ def advise(
     Args:
         objects: the raw objects that *snapshot* was loaded from.
         snapshot: the cluster.
-        decision: on a root that is not placed; for placed roots the result is empty.
+        decision: on a root that is not placed; for placed roots, and those of groups that can never get their members, the result is empty.
         options: those of the cycle.
         tries: maximum number of trial decisions; 0 for a limit by the size of the cluster.
         before: the decisions of the same cycle on earlier roots; None if unknown.
 
     """
     snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
-    subject = None if decision.status is Status.SUCCESS else Subject.from_snapshot(snapshot, decision.root)
+    never = any(isinstance(cause, GroupBeingDeleted) and cause.missing for cause in decision.causes)
+    subject = None if never or decision.status is Status.SUCCESS else Subject.from_snapshot(snapshot, decision.root)
     if subject is None:
         return Advice(())
     book = objects if isinstance(objects, Book) else Book(objects)
+    if leaving := leaving_pods(snapshot, subject.own):
+        deletions = Deletions(book, snapshot, decision, dataclasses.replace(options, progress=None), leaving)
+        if (remedy := deletions.remedy) is not None:
+            return Advice((remedy,))
+        if deletions.decision is not None:
+            later = advise(deletions.book, deletions.snapshot, deletions.decision, options, tries=tries)
+            return dataclasses.replace(later, remedies=tuple(map(deletions.of_present, later.remedies)))
     trial = Trial(snapshot, options, subject, book, tries=tries, before=before)
     conflicting = conflict.find_conflict(trial, subject, decision.causes) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()

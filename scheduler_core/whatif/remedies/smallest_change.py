@@ -16,11 +16,12 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.change_order import order_key
-from scheduler_core.whatif.edits.edits import EVICTED, MORE_NODES, MOVED, UNCORDONED, Both, Edit, Moved, combine, disruption
+from scheduler_core.whatif.edits.edits import EVICTED, MORE_NODES, MOVED, UNCORDONED, Awaited, Both, Edit, Moved, combine, disruption
 from scheduler_core.whatif.edits.node_edits import LARGER, uncordoning
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least, necessary
+from scheduler_core.whatif.remedies.deletions import fewest_awaited, leaving_pods
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.pod_bounds import PodBounds
 from scheduler_core.whatif.remedies.running_pods import RunningPods, evicted
@@ -105,6 +106,8 @@ def smallest_change(
         edits.sort(key=lambda each: (disruption(each), order_key(each.change)))
     capacity = PresentCapacity(snapshot, subject, book)
     # Of equal weights: the remedies of a single pod of a controller lack the relaxations of all its pods.
+    if leaving := leaving_pods(snapshot, roots.required):
+        edits.append(Awaited(leaving))
     changes: list[Edit | Remedy] = [*edits, *remedies] if roots.root.kind == "Pod" else [*remedies, *edits]
     try:
         if (found := _without_nodes(trials, capacity, changes)) is not None:
@@ -129,8 +132,9 @@ def _without_nodes(trials: _Trials, capacity: PresentCapacity, changes: Sequence
     ordered, tried = sorted(changes, key=_weight), 0
     for kind, search in searches:
         while tried < len(ordered) and _weight(ordered[tried])[0] <= kind:
-            if (found := trials.try_change(ordered[tried])) is not None:
-                return found
+            change = ordered[tried]
+            if (found := trials.try_change(change)) is not None:
+                return trials.as_change(fewest_awaited(change.pods, trials.works), proven=True) if isinstance(change, Awaited) else found
             tried += 1
         if (edit := search(trials, capacity)) is not None:
             return trials.as_change(edit, proven=True)
