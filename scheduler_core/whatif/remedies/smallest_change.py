@@ -170,7 +170,7 @@ def _moved(trials: _Trials, capacity: PresentCapacity) -> Edit | None:
     edit = Moved(running.moves(area, len(capacity.subject.waiting)))
     if not edit.nodes or not trials.works(edit):
         return None
-    return edit.only(necessary(sorted(edit.nodes), lambda fewer: trials.works(edit.only(fewer))))
+    return edit if _are_alike(capacity) else edit.only(necessary(sorted(edit.nodes), lambda fewer: trials.works(edit.only(fewer))))
 
 
 def _evicted(trials: _Trials, capacity: PresentCapacity) -> Edit | None:
@@ -179,7 +179,12 @@ def _evicted(trials: _Trials, capacity: PresentCapacity) -> Edit | None:
     units = running.units(area, len(capacity.subject.waiting))
     if not units or not trials.works(evicted(units)):
         return None
-    return evicted(necessary(units, lambda fewer: trials.works(evicted(fewer))))
+    return evicted(units if _are_alike(capacity) else necessary(units, lambda fewer: trials.works(evicted(fewer))))
+
+
+def _are_alike(capacity: PresentCapacity) -> bool:
+    """Return whether the pods are equal: then the slots say that each of the running pods is needed, without a cycle for each."""
+    return len({pod.shape.serial for pod in capacity.subject.waiting}) == 1
 
 
 def _relaxed_and_nodes(trials: _Trials, snapshot: ClusterSnapshot, roots: UnplacedRoots, edits: Iterable[Edit]) -> tuple[Edit, bool] | None:
@@ -277,13 +282,17 @@ class _Trials:
     def __init__(self, book: Book, snapshot: ClusterSnapshot, required: Collection[str], missing: Missing, options: CycleOptions) -> None:
         self.book = book
         self.missing = 0
+        self._bounds: PodBounds | None = None
         self._snapshot, self._required, self._options = snapshot, required, options
         self._missing = missing
         self._left = min(MOST_TRIES, _EFFORT // max(1, len(snapshot.nodes) + len(snapshot.pods)))
 
     def bounds(self, snapshot: ClusterSnapshot) -> PodBounds:
-        """Return the bounds for a changed cluster."""
-        return PodBounds(snapshot, self._options)
+        """Return the bounds for a changed cluster; those for the cluster itself are kept."""
+        if snapshot is not self._snapshot:
+            return PodBounds(snapshot, self._options)
+        self._bounds = self._bounds or PodBounds(snapshot, self._options)
+        return self._bounds
 
     def works(self, edit: Edit) -> bool:
         """Return whether *edit* works.  Raises TrialsSpentError."""
