@@ -6,8 +6,9 @@ skipped, with the reason; what arises is then not all.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from expansion import gangs, not_judged
 from expansion.admission import validation
@@ -24,18 +25,20 @@ from expansion.notes import (
     TemplateWithoutContainers,
     WhyNotSimulated,
 )
+from expansion.other_groups import OtherGroups
 from expansion.pod_creation import Gang, PodCreation
 from expansion.pod_owners import Controller, PodOwners
 from kubeapi import decode
 from kubeapi.controllers import CONTROLLERS
 from kubeapi.field_path import FieldPath
-from kubeapi.gather import gather, several, unreadable, written_name
+from kubeapi.gather import gather, several, unreadable, whole_name, written_name
 from kubeapi.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
+from workloadbuilder.adapters.shared.named_groups import is_of_other_scheduler
 from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.adapters.skipped_kinds import skip_reason
 
@@ -53,10 +56,11 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     others = ObjectList()
     kinds, problems = gather(objects, others)
     controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(each)]
-    result = Expansion(kinds=kinds, skipped=problems, others=others)
+    result = Expansion(kinds=kinds, skipped=problems, others=others, kubernetes=creation.kubernetes)
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
-        _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, place)
+        _expand(manifests, cluster, result, creation, place)
+    OtherGroups(result, cluster, creation).join(lambda compiled: _why_skipped(compiled, compiled.objects, result, creation.gang))
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
     elif place is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
@@ -66,12 +70,14 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
 
 def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
     """Add the given groups as *gang* requests; note pods that it does not concern."""
+    created = [each for each in result.objects if each["kind"] == "Pod"]
     pods = [*_named(kinds["Pod"])]
-    for group, note in gangs.of_groups([*_named((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], pods, gang):
+    for group, note in gangs.of_groups([*_named((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], [*pods, *created], gang):
         result.objects.append(group)
         if note is not None:
             result.notes.append(Problem.about(identity(group), note))
-    if alone := [each for each in pods if gangs.is_alone(each)]:
+    joined = {*map(identity, created)}
+    if alone := [each for each in pods if gangs.is_alone(each) and identity(each) not in joined]:
         names = tuple(map(identity, alone))
         if (apart := gangs.why_apart(alone)) is not None:
             result.skipped.append(Problem(apart, names))
@@ -103,13 +109,12 @@ def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Cluster, crea
     named = {name for each in manifests for name in (str(each["kind"]), group_of(str(each.get("apiVersion"))))}
     wanted = {*_LOOKED_UP, *(need for name in named for need in _NEEDED.get(name, ()))}
     listed = [each for kind in wanted for each in (*kinds[kind], *cluster.kinds.get(kind, ()))]
-    return Known(manifests, [*_parsed(listed), *_parsed(cluster.others)], creation.levels)
+    return Known(manifests, [*_parsed(listed), *_parsed(cluster.others)], creation.levels, creation.kubernetes, creation.gates)
 
 
 _NEEDED = {
     "DaemonSet": ("Node",),
     **dict.fromkeys(("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob", "batch.volcano.sh"), ("PersistentVolumeClaim",)),
-    "PodGroup": ("Pod",),
 }
 """Kinds that an adapter looks up besides Workloads and custom kinds, by the kind, or the API group, that it reads."""
 
@@ -123,17 +128,38 @@ def _named(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
     return (each for each in _parsed(listed) if _has_name(each) and isinstance(each.get("spec"), dict))
 
 
-def _expand(
-    manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, creation: PodCreation, place: Place | None
-) -> None:
+def _expand(manifests: Sequence[Content], cluster: Cluster, result: Expansion, creation: PodCreation, place: Place | None) -> None:
+    kinds = result.kinds
     manifests = [*_once(manifests, result)]
     read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
     owners = PodOwners(read, kinds)
     present = {owner for each in kinds["Pod"] if (owner := owners.owner(each)) is not None}
+    # Names of Workloads that belong to none of the objects.
+    taken = {Name("Workload", *name) for each in kinds["Workload"] if (name := whole_name(each)) and owners.owner(each) is None}
+    groups = [each for each in manifests if is_of_other_scheduler(each)]
+    with_pods = [each for each in manifests if not is_of_other_scheduler(each) and _owner(each) not in read]
+    known = _known(manifests, kinds, cluster, creation)
+    _add_all(_judged(with_pods, known, present, result, creation, place), known, taken, {}, result, creation, place)
+    if groups:
+        # The pods of the others can be their members.
+        others = OtherGroups(result, cluster, creation)
+        groups = [each for each in groups if _owner(each) not in read or others.is_named(each)]
+        known = others.known(manifests)
+        _add_all(_judged(groups, known, present, result, creation, place), known, taken, others.created, result, creation, place)
+
+
+def _judged(
+    manifests: Iterable[Content],
+    known: Known,
+    present: Container[Controller],
+    result: Expansion,
+    creation: PodCreation,
+    place: Place | None,
+) -> list[tuple[Content, Compiled]]:
+    """Return those of *manifests* that are judged, compiled; report the others, unless their pods are *present*."""
+    judged = []
     for content in manifests:
         controller = _controller(content)
-        if _owner(content) in read:
-            continue
         compiled = compile_object(content, known, _OPTIONS)
         if compiled is None:
             _add_unread(controller, content, result, creation)
@@ -142,9 +168,36 @@ def _expand(
         elif reason := _why_not_judged(content, compiled, strict=place is not None):
             result.skipped.append(Problem.about(controller.object, reason))
         elif controller not in present:
-            _add(controller, compiled, result, creation.gang, functools.partial(_misspelt, content, place) if place is not None else None)
-            result.controllers.append(controller)
-            result.manifests.append(content)
+            judged.append((content, compiled))
+    return judged
+
+
+def _add_all(
+    judged: list[tuple[Content, Compiled]],
+    known: Known,
+    taken: set[Name],
+    members: Mapping[Name, Content],
+    result: Expansion,
+    creation: PodCreation,
+    place: Place | None,
+) -> None:
+    """Add what is created for objects; of those whose Workloads or groups have one name, all but the first get other names.
+
+    *taken* are the names that other objects have; those of the objects are added.  *members* are created pods that can be members of groups.
+    """
+    for index in sorted(range(len(judged)), key=lambda each: dataclasses.astuple(_controller(judged[each][0]))):
+        content, compiled = judged[index]
+        names = {identity(each) for each in compiled.objects if each["kind"] != "Pod"}
+        if not taken.isdisjoint(names):
+            compiled = compile_object(content, known, dataclasses.replace(_OPTIONS, distinct=True)) or compiled
+            judged[index] = content, compiled
+        taken |= {identity(each) for each in compiled.objects if each["kind"] != "Pod"}
+    for content, compiled in judged:
+        controller = _controller(content)
+        misspelt = functools.partial(_misspelt, content, place) if place is not None else None
+        _add(controller, compiled, members, result, creation.gang, misspelt)
+        result.controllers.append(controller)
+        result.manifests.append(content)
 
 
 def _why_not_judged(content: Content, compiled: Compiled, *, strict: bool) -> WhyNotSimulated | None:
@@ -200,7 +253,12 @@ def _controller(content: Content) -> Controller:
 
 
 def _add(
-    controller: Controller, compiled: Compiled, result: Expansion, gang: Gang | None, misspelt: Callable[[Compiled], str] | None
+    controller: Controller,
+    compiled: Compiled,
+    members: Mapping[Name, Content],
+    result: Expansion,
+    gang: Gang | None,
+    misspelt: Callable[[Compiled], str] | None,
 ) -> None:
     objects = [dict(each) for each in compiled.objects]
     without_pods = not compiled.errors and compiled.skipped == ONE_BY_ONE and not objects
@@ -218,8 +276,11 @@ def _add(
         result.notes += map(about, notes)
     for each in objects:
         name = identity(each)
-        result.origins[with_free_name(each, controller.object) if name in result.origins else name] = controller.object
-    result.objects += objects
+        if name in members:
+            members[name]["spec"] = each["spec"]
+            continue
+        result.origins[with_free_name(each, controller.object, result.origins) if name.kind == "Pod" else name] = controller.object
+        result.objects.append(each)
     result.notes += [about(NotExpressed(str(each.path), each.detail)) for each in compiled.losses]
     warnings = (each for each in compiled.warnings if not _is_uid(each.path))
     result.notes += [about(ConversionWarning(str(each.path), each.detail or str(each))) for each in warnings]

@@ -169,6 +169,23 @@ class TemplateMissing:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class GroupMissing:
+    """Pods that name a PodGroup which does not exist.
+
+    Attributes:
+        group: the PodGroup.
+        similar: name of a similar one.
+        api_group: API group of the PodGroup if it is one of another scheduler.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
+    group: Name
+    similar: str = ""
+    api_group: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class FieldsUnreadable:
     """ResourceQuota, LimitRange or RuntimeClass with fields that cannot be read, with the error of each; they are not applied."""
 
@@ -269,6 +286,7 @@ Note = (
     | NotOneGang
     | RefusedByServer
     | TemplateMissing
+    | GroupMissing
     | FieldsUnreadable
     | KueueQuotas
     | PlaceUnknown

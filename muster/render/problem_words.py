@@ -89,6 +89,10 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
         case notes.TemplateMissing():
             hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
             return f"there is no {label(fact.template)}{hint}"
+        case notes.GroupMissing():
+            of_group = f" of {fact.api_group}" if fact.api_group else ""
+            hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
+            return f"there is no {label(fact.group)}{of_group}, for which its pods wait{hint}"
         case notes.FieldsUnreadable():
             return _unreadable_words(fact, names)
         case notes.KueueQuotas():

@@ -15,9 +15,10 @@ from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known, suggest
+from workloadbuilder.adapters.shared.named_groups import KAI_ANNOTATION
 from workloadbuilder.workload_item import Block, SchedulingConfig, WorkloadItem
 
-GROUP_NAME, SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
+SUBGROUP = "kai.scheduler/subgroup-name"
 _SPEC = FieldPath("spec")
 _LOST = {
     "queue": "KAI's queues are dropped: the scheduler orders groups by priority and age",
@@ -76,7 +77,7 @@ def _member(group: str, subgroup: str) -> scheduler_groups.Member:
     """Return the test for pods that name the group, and the subgroup if it is not empty."""
 
     def belongs(labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
-        return annotations.get(GROUP_NAME) == group and (not subgroup or labels.get(SUBGROUP) == subgroup)
+        return annotations.get(KAI_ANNOTATION) == group and (not subgroup or labels.get(SUBGROUP) == subgroup)
 
     return belongs
 

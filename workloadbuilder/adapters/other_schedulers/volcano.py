@@ -14,11 +14,11 @@ from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.named_groups import VOLCANO_ANNOTATIONS
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.workload_item import Block, SchedulingConfig, WorkloadItem
 
 TASK = "volcano.sh/task-spec"
-_GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 _SPEC = FieldPath("spec")
 _LOST = {
     "queue": "Volcano's queues are dropped: the scheduler orders groups by priority and age",
@@ -122,7 +122,7 @@ def _member(group: str, task: str) -> scheduler_groups.Member:
     """Return the test for pods that name the group, and the task if it is not empty."""
 
     def belongs(labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
-        named = group in (annotations.get(name) for name in _GROUP_NAMES)
+        named = group in (annotations.get(name) for name in VOLCANO_ANNOTATIONS)
         return named and (not task or task in (labels.get(TASK), annotations.get(TASK)))
 
     return belongs
