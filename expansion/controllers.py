@@ -25,6 +25,7 @@ from expansion.notes import (
     TemplateWithoutContainers,
     WhyNotSimulated,
 )
+from expansion.other_controllers import create_claim_templates, incomplete_kueue_groups
 from expansion.other_groups import OtherGroups
 from expansion.pod_creation import Gang, PodCreation
 from expansion.pod_owners import Controller, PodOwners
@@ -61,6 +62,8 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     if manifests:
         _expand(manifests, cluster, result, creation, place)
     OtherGroups(result, cluster, creation).join(lambda compiled: _why_skipped(compiled, compiled.objects, result, creation.gang))
+    create_claim_templates(result, cluster)
+    result.notes += incomplete_kueue_groups(result, cluster)
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
     elif place is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):

@@ -9,6 +9,7 @@ from typing import Any
 from expansion.contents import Content, section
 from expansion.notes import GangsKept, NotOneGang
 from expansion.pod_creation import Gang
+from kubeapi.kueue import POD_GROUP
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions.served_versions import hub_of
 from workloadbuilder.adapters.shared.named_groups import named_group
@@ -17,7 +18,6 @@ _GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
 _LEVELS = _GROUPS - {"Workload"}
 _MINIMUMS = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
 _SUFFIX = "-gang"
-_KUEUE_GROUP = "kueue.x-k8s.io/pod-group-name"
 _Key = tuple[str, str, str]
 """Kind, namespace and name."""
 
@@ -25,7 +25,7 @@ _Key = tuple[str, str, str]
 def is_of_kueue(pod: Mapping[str, Any]) -> bool:
     """Return whether a pod is in a pod group of Kueue, and not in one of Kubernetes."""
     labels = pod["metadata"].get("labels")
-    return is_alone(pod) and isinstance(labels, Mapping) and _KUEUE_GROUP in labels
+    return is_alone(pod) and isinstance(labels, Mapping) and POD_GROUP in labels
 
 
 def without_groups_of_critical_pods(objects: Sequence[Content]) -> tuple[list[Content], bool]:

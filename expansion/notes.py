@@ -141,6 +141,16 @@ class NotOneGang:
     schedulers: tuple[str, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class KueueGroupIncomplete:
+    """Pods of the pod group *group_name* of Kueue, of which *existing* pods exist and *total* are needed."""
+
+    problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
+    group_name: str
+    existing: int
+    total: int
+
+
 # Admission by the API server, and by others.
 
 
@@ -287,6 +297,7 @@ Note = (
     | RefusedByServer
     | TemplateMissing
     | GroupMissing
+    | KueueGroupIncomplete
     | FieldsUnreadable
     | KueueQuotas
     | PlaceUnknown

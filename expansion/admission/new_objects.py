@@ -111,6 +111,9 @@ def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]
     names: defaultdict[str, set[str]] = defaultdict(set)
     for existing in filter(None, map(whole_name, (*expansion.kinds[_TEMPLATE], *rest.kinds[_TEMPLATE]))):
         names[existing[0]].add(existing[1])
+    for created in (*expansion.objects, *expansion.joined):
+        if created["kind"] == _TEMPLATE:
+            names[namespace_of(created)].add(full_name(created)[1])
     sorted_names = {namespace: sorted(each) for namespace, each in names.items()}
     similar: dict[tuple[str, str], str] = {}
     for pod in pods:

@@ -55,6 +55,7 @@ _WITHOUT_PODS = frozenset(
         ("monitoring.coreos.com", "PrometheusRule"),
         ("monitoring.coreos.com", "ScrapeConfig"),
         ("monitoring.coreos.com", "ServiceMonitor"),
+        ("resource.nvidia.com", "ComputeDomain"),
     }
 )
 """Kinds that create no pods, of groups in which other kinds do."""
@@ -100,6 +101,7 @@ _GROUPS_WITHOUT_PODS = frozenset(
         "gateway.envoyproxy.io",
         "image.toolkit.fluxcd.io",
         "k8s.cni.cncf.io",
+        "kai.scheduler",
         "karpenter.azure.com",
         "karpenter.k8s.aws",
         "karpenter.sh",
