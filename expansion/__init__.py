@@ -16,6 +16,8 @@ gangs            gangs on request: all pods of an object that has no gang, in on
 generated_names  names for objects that have only ``metadata.generateName``
 not_judged       reasons why an object that an adapter reads is not expanded
 notes            what is said about given objects
+other_controllers  claim templates of ComputeDomains, pod groups of Kueue
+other_groups     groups that pods name and that are not created for them: those of other schedulers in the cluster, and missing ones
 pod_creation     what a caller can change about the creation of pods
 pod_owners       pods and groups of a cluster that belong to given controllers
 """

@@ -197,6 +197,16 @@ class NotOneGang:
     schedulers: tuple[str, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class KueueGroupIncomplete:
+    """Pods of the pod group *group_name* of Kueue, of which *existing* pods exist and *total* are needed."""
+
+    problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
+    group_name: str
+    existing: int
+    total: int
+
+
 # Admission by the API server, and by others.
 
 
@@ -222,6 +232,23 @@ class TemplateMissing:
     problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
     template: Name
     similar: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupMissing:
+    """Pods that name a PodGroup which does not exist.
+
+    Attributes:
+        group: the PodGroup.
+        similar: name of a similar one.
+        api_group: API group of the PodGroup if it is one of another scheduler.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
+    group: Name
+    similar: str = ""
+    api_group: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -326,6 +353,8 @@ Note = (
     | NotOneGang
     | RefusedByServer
     | TemplateMissing
+    | GroupMissing
+    | KueueGroupIncomplete
     | FieldsUnreadable
     | KueueQuotas
     | PlaceUnknown

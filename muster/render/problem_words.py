@@ -7,6 +7,7 @@ from typing import assert_never
 
 from expansion import notes
 from expansion.notes import Note, ObjectNote
+from kubeapi.kueue import POD_GROUP_TOTAL
 from kubeapi.names import Name
 from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
 from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
@@ -53,7 +54,7 @@ def reason_words(problem: Problem) -> str:
 
 def object_words(problem: Problem) -> str:
     """Return what a problem is about: ``Kind name`` or ``Kind namespace/name``, several of these, or a place."""
-    if isinstance(problem.fact, notes.JudgedAsGang | notes.NotOneGang):
+    if isinstance(problem.fact, notes.JudgedAsGang | notes.NotOneGang | notes.KueueGroupIncomplete):
         more = len(problem.names) - 1
         return f"{label(problem.names[0])} (and {counted(more, 'more pod')})" if more else label(problem.names[0])
     return of_objects.object_words(problem)
@@ -73,7 +74,7 @@ def shown_order(problem: Problem) -> tuple[str, str]:
     return object_words(problem), reason_words(problem)
 
 
-def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR0911 - one case for each kind of note
+def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of note
     match fact:
         case ObjectNote():
             return _OBJECT_NOTES[fact]
@@ -92,6 +93,16 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
         case notes.TemplateMissing():
             hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
             return f"there is no {label(fact.template)}{hint}"
+        case notes.GroupMissing():
+            of_group = f" of {fact.api_group}" if fact.api_group else ""
+            hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
+            return f"there is no {label(fact.group)}{of_group}, for which its pods wait{hint}"
+        case notes.KueueGroupIncomplete():
+            return (
+                f"{fact.existing} of {counted(fact.total, 'pod')} of Kueue's pod group {fact.group_name} exist, so Kueue admits none of them: "
+                f"create {'the missing pod' if fact.total - fact.existing == 1 else f'the {fact.total - fact.existing} missing pods'}, "
+                f"or lower {POD_GROUP_TOTAL} to {fact.existing}"
+            )
         case notes.FieldsUnreadable():
             return _unreadable_words(fact, names)
         case notes.KueueQuotas():

@@ -56,6 +56,7 @@ _WITHOUT_PODS = frozenset(
         ("monitoring.coreos.com", "PrometheusRule"),
         ("monitoring.coreos.com", "ScrapeConfig"),
         ("monitoring.coreos.com", "ServiceMonitor"),
+        ("resource.nvidia.com", "ComputeDomain"),
     }
 )
 """Kinds that create no pods, of groups in which other kinds do."""
@@ -101,6 +102,7 @@ _GROUPS_WITHOUT_PODS = frozenset(
         "gateway.envoyproxy.io",
         "image.toolkit.fluxcd.io",
         "k8s.cni.cncf.io",
+        "kai.scheduler",
         "karpenter.azure.com",
         "karpenter.k8s.aws",
         "karpenter.sh",

@@ -222,7 +222,9 @@ class _Case:
         if not decisions:
             pod, why = rootless[0]
             more = f" (and {counted(len(rootless) - 1, 'more pod')})" if len(rootless) > 1 else ""
-            return f"Pod {pod}{more}: {why}"
+            origin = self._subject(pod_name(pod))
+            missing = next((each for each in self.answer.notes if each.kind is ProblemKind.MISSING_OBJECT and origin in each.names), None)
+            return f"Pod {pod}{more}: {why}{f'; {problem_words(missing)}' if missing is not None else ''}"
         first = decisions[0]
         mine = self._subject(first.root)
         subjects = len({self._subject(each.root) for each in decisions})

@@ -119,7 +119,7 @@ def simulate(
         return question_batch.answer(paths, objects, request, creation, progress)
     from muster.commands.simulate import cluster_input
 
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, creation=creation)
+    inputs = cluster_input.read_cluster_input(paths, objects, progress, creation=request.creation(creation))
     if not inputs.files:
         standard_output.report(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}")
     return _one(

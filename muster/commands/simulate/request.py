@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from expansion.pod_creation import PodCreation
 from muster.commands import options, placement_plugins
 from muster.commands.simulate.node_addition import Addition, paired_additions
 from muster.commands.simulate.simulation_options import ADD_NODES, BY_KEY, FIELDS, GATES, LIKE, SCHEDULER_CONFIG
-from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_by_any_version, read_configuration
 from scheduler_core.model.placement_options import KUBERNETES, PLUGIN
@@ -44,6 +45,11 @@ class SimulationRequest:
     """Attributes of devices that are topology keys."""
     only_own: bool = False
     """Evict victims, and search remedies, only for the roots of the objects at PATH."""
+
+    def creation(self, creation: PodCreation, of_cluster: SchedulerBehavior | None = None) -> PodCreation:
+        """Return *creation* by the controllers of the requested version and feature gates; *of_cluster* is the version of the cluster."""
+        minor = (self.behavior or of_cluster or KUBERNETES_1_37).minor
+        return dataclasses.replace(creation, kubernetes=minor, gates=self.cycle.gates)
 
 
 def with_options(request: SimulationRequest, given: object) -> SimulationRequest:

@@ -15,10 +15,13 @@ from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known, suggest
+from workloadbuilder.adapters.shared.named_groups import KAI_ANNOTATION
 from workloadbuilder.workload_item import WHOLE, Block, SchedulingConfig, WorkloadItem
 
-GROUP_NAME, SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
+SUBGROUP = "kai.scheduler/subgroup-name"
 _SPEC = FieldPath("spec")
+_TOPOLOGY_GROUPS = ("kai.scheduler", "kueue.x-k8s.io")
+"""API groups of Topology: that of KAI, and that of Kueue, which older versions of KAI use."""
 _LOST = {
     "queue": "KAI's queues are dropped: the scheduler orders groups by priority and age",
     "preemptibility": "preemptibility is dropped: only its priority decides whether a group can be preempted",
@@ -42,9 +45,11 @@ def adapt(manifest: Json, known: Known) -> Reading:
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
-    topology = _topology(spec, known, losses)
+    name = spec.mapping("topologyConstraint").text("topology")
+    topology = _topology(spec, name, known, losses)
     subgroups = [
-        _Subgroup(each.text("name"), each.text("parent"), each, _topology(each, known, losses)) for each in spec.each_item("subGroups")
+        _Subgroup(each.text("name"), each.text("parent"), each, _topology(each, name, known, losses))
+        for each in spec.each_item("subGroups")
     ]
     by_parent = _by_parent(subgroups, errors)
     priority = scheduler_groups.priority(spec, warnings)
@@ -89,7 +94,7 @@ def _member(group: str, subgroup: str) -> scheduler_groups.Member:
     """Return the test for pods that name the group, and the subgroup if it is not empty."""
 
     def belongs(labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
-        return annotations.get(GROUP_NAME) == group and (not subgroup or labels.get(SUBGROUP) == subgroup)
+        return annotations.get(KAI_ANNOTATION) == group and (not subgroup or labels.get(SUBGROUP) == subgroup)
 
     return belongs
 
@@ -160,16 +165,26 @@ def _cycle(subgroups: Sequence[_Subgroup], by_name: Mapping[str, _Subgroup]) -> 
     return _SPEC
 
 
-def _topology(holder: Fields, known: Known, losses: list[Loss]) -> str:
-    """Return the node label of the required level; empty if none is required, or the label is unknown."""
+def _topology(holder: Fields, default: str, known: Known, losses: list[Loss]) -> str:
+    """Return the node label of the required level; empty if none is required, or the label is unknown.
+
+    The level is a node label or an alias of one in the Topology that *holder* names, by default the one named *default*.
+    """
     constraint = holder.mapping("topologyConstraint")
     if "preferredTopologyLevel" in constraint:
         losses.append(Loss(constraint.path / "preferredTopologyLevel", scheduler_groups.PREFERENCE_DROPPED))
     level = constraint.text("requiredTopologyLevel")
     if not level:
         return ""
-    label = scheduler_groups.label(known, level)
+    name = constraint.text("topology", default)
+    topologies = (known.get(group, "Topology", "", name) for group in _TOPOLOGY_GROUPS)
+    topology = next((each for each in topologies if each is not None), None)
+    levels = [*Fields(topology, WHOLE, []).mapping("spec").each_item("levels")]
+    labels = {each.text(key): each.text("nodeLabel") for key in ("nodeLabel", "alias") for each in levels if each.text(key)}
+    label = labels.get(level) or known.levels.get(level, "") or ("" if levels else scheduler_groups.label(known, level))
     if not label:
         path = constraint.path / "requiredTopologyLevel"
-        losses.append(Loss(path, f"level {level!r} has no known node label: pass --level {level}=LABEL", required=True))
+        why = f"is none of Topology {name}" if levels else "has no known node label: add the Topology to the input, or"
+        hint = suggest(level, labels) if levels else f" pass --level {level}=LABEL"
+        losses.append(Loss(path, f"level {level!r} {why}{hint}", required=True))
     return label

@@ -20,10 +20,10 @@ from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.named_groups import VOLCANO_ANNOTATIONS
 from workloadbuilder.workload_item import WHOLE, Block, SchedulingConfig, WorkloadItem
 
 TASK = "volcano.sh/task-spec"
-_GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 _SPEC = FieldPath("spec")
 _LOST = {
     "queue": "Volcano's queues are dropped: the scheduler orders groups by priority and age",
@@ -184,6 +184,6 @@ def _names(group: str) -> scheduler_groups.Member:
     """Return the test for pods that name the group."""
 
     def belongs(_: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
-        return group in (annotations.get(name) for name in _GROUP_NAMES)
+        return group in (annotations.get(name) for name in VOLCANO_ANNOTATIONS)
 
     return belongs
