@@ -41,6 +41,7 @@ class NoDomain:
     Attributes:
         device_attribute: True if *key* is an attribute of devices, not a label of nodes.
         pinned: True if its running members confine it to a domain that *inside* does not have.
+        empty_values: number of nodes of *inside* whose label *key* is empty; from Kubernetes 1.38 they form no domain.
 
     """
 
@@ -49,6 +50,7 @@ class NoDomain:
     inside: Domain
     device_attribute: bool = False
     pinned: bool = False
+    empty_values: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

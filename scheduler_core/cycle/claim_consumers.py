@@ -71,6 +71,8 @@ class ClaimConsumers:
         for pods in groups:
             for key, consumer in (use for pod in pods if pod.device_claims for use in _uses(pod)):
                 wanted.setdefault(key, set()).add(consumer)
+        if not wanted:
+            return {}
         many = {key for key, each in wanted.items() if len(each) + len(self._consumers.get(key, ())) > _FEW}
         running = (pod for pod in self._snapshot.pods if pod.node >= 0 and pod.device_claims) if many else ()
         for key, consumer in (use for pod in running for use in _uses(pod)):
@@ -82,7 +84,9 @@ class ClaimConsumers:
 
 def without_users(entity: Entity, claims: Collection[str]) -> tuple[Entity, dict[str, DevicesAwaited]]:
     """Return *entity* without the pods that use *claims*, which wait for the end of the victims of an earlier root, and their reasons."""
-    waiting = [pod for leaf in entity.leaves() for pod in leaf.waiting] if claims else []
+    if not claims:
+        return entity, {}
+    waiting = (pod for leaf in entity.leaves() for pod in leaf.waiting)
     used = {pod.key: next((key for key, _ in _uses(pod) if key in claims), "") for pod in waiting}
     reasons = {pod: DevicesAwaited(claim_of(key)) for pod, key in used.items() if key}
     return (only(entity, used.keys() - reasons.keys()), reasons) if reasons else (entity, {})

@@ -17,7 +17,7 @@ from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.planned_roots import awaiting, keeps_plan, planned_part, with_placed, with_rest_postponed
 from scheduler_core.cycle.preemptions import Preemptions
 from scheduler_core.cycle.preemptor import Proposal, eviction_quality
-from scheduler_core.cycle.verdicts import GroupVerdict, lacks_state, search_verdict, verdicts
+from scheduler_core.cycle.verdicts import lacks_state, search_verdict, verdicts
 from scheduler_core.cycle.volume_choices import VolumeChoices
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
@@ -56,6 +56,7 @@ class Decider:
     ) -> None:
         """Place on *state*, which must be that of *snapshot*; without it, a state is created."""
         self._snapshot = snapshot
+        self._behavior = snapshot.behavior
         self._conditions = conditions
         self._options = options
 
@@ -133,7 +134,9 @@ class Decider:
         if self._options.preempt and search.outcome != "budget" and (wants_more or not outcome.success):
             outcome, preemption = self.preemptions.run(entity, outcome, proved=search.outcome == "infeasible")
         if outcome.success and not (wants_more and preemption is not None and preemption.victims):
-            partly = not request.leaf and not all(verdict.status is Status.SUCCESS for verdict in self._verdicts(request, outcome))
+            partly = not request.leaf and not all(
+                verdict.status is Status.SUCCESS for verdict in verdicts(request, outcome, self._behavior)
+            )
             why = diagnosis.explain(self._greedy, request, outcome) if partly else _NOTHING_WRONG
             self._ledger.rewind(mark)
             decision = self._placed(request, outcome, why, search, released)
@@ -212,9 +215,12 @@ class Decider:
             search=search,
             pending={pod: (cause,) for pod, cause in pending.items()},
             volumes=volumes,
-            causes=(*without_none(diagnosis.volumes_not_held(volumes, without), why.cause), *_sampled(request, outcome)),
+            causes=(
+                *without_none(diagnosis.volumes_not_held(volumes, without), why.cause),
+                *(_sampled(request, outcome) if self._behavior.limits_placements else ()),
+            ),
             ranks=ranks,
-            behavior=self._snapshot.behavior,
+            behavior=self._behavior,
         )
         claiming = [pod for pod, _ in pods if pod.device_claims]
         if claiming:
@@ -263,7 +269,7 @@ class Decider:
             pending={pod: (cause, *doubt) for pod, cause in why.pods.items()},
             preemption=eviction_quality(preemption),
             post_filter=preemption.reason if preemption is not None else None,
-            behavior=self._snapshot.behavior,
+            behavior=self._behavior,
         )
         kept = keeps_nominations(decision, preempts=request.entity.preempts)
         self._settled(decision)
@@ -290,9 +296,6 @@ class Decider:
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         return outcome.placed < waiting if request.entity.gang else outcome.placed == 0
 
-    def _verdicts(self, request: PlacementRequest, outcome: PlacementOutcome) -> list[GroupVerdict]:
-        return verdicts(request, outcome, self._snapshot.behavior)
-
     def _with_retry(self, decision: Decision, entity: Entity) -> Decision:
         """Return *decision*, which places a part of *entity*, with the results of its other groups after the next attempt.
 
@@ -312,7 +315,7 @@ class Decider:
             self._ledger.rewind(mark)
         if preemption is None or preemption.nominations:
             return decision
-        reasons = {verdict.name: verdict.reason for verdict in self._verdicts(request, outcome)}
+        reasons = {verdict.name: verdict.reason for verdict in verdicts(request, outcome, self._behavior)}
         groups = tuple(
             each
             if each.status is Status.SUCCESS
@@ -325,7 +328,7 @@ class Decider:
         if request.entity.name.kind == "Pod":
             return ()
         decisions = []
-        for verdict in self._verdicts(request, outcome):
+        for verdict in verdicts(request, outcome, self._behavior):
             causes = without_none(why.groups.get(verdict.name) or verdict.reason)
             before = self._conditions.present(verdict.name)
             decisions.append(GroupDecision(verdict.name, verdict.status, causes, verdict.domain, verdict.reason, before))

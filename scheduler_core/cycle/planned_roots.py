@@ -22,11 +22,11 @@ from scheduler_core.preemption.result import Preemption
 
 def keeps_plan(request: PlacementRequest, outcome: PlacementOutcome, nominations: Nominations) -> bool:
     """Return whether *outcome* places at least as many pods of each group as have *nominations*."""
-    planned = {leaf.name: len(nominations.own(leaf)) for leaf in request.entity.leaves()}
-    if not any(planned.values()):
+    planned = nominations.numbers(request.entity)
+    if not planned:
         return True
     placed = {pod.key for pod, _ in assigned(request, outcome)}
-    return all(sum(pod.key in placed for pod in leaf.waiting) >= planned[leaf.name] for leaf in request.entity.leaves())
+    return all(sum(pod.key in placed for pod in leaf.waiting) >= planned.get(leaf.name, 0) for leaf in request.entity.leaves())
 
 
 def planned_part(entity: Entity, nominations: Nominations) -> Entity | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -85,14 +87,19 @@ def cause_for_more(state: PlacementState, request: PlacementRequest, domain: Pla
 
 def _by_shape(pods: Sequence[PodRecord], nodes: Nodes) -> tuple[dict[PodShape, Nodes], ShapeCounts]:
     """Return the nodes of *pods* by shape, and the numbers of pods without a node; *nodes* has one entry for each pod, -1 for none."""
-    placed: dict[PodShape, list[int]] = {}
+    placed: dict[PodShape, list[Nodes]] = {}
     left = Counter[PodShape]()
-    for pod, node in zip(pods, nodes.tolist(), strict=True):
-        if node < 0:
-            left[pod.shape] += 1
-        else:
-            placed.setdefault(pod.shape, []).append(node)
-    return {shape: np.array(used, dtype=np.int64) for shape, used in placed.items()}, left
+    start = 0
+    # Equal pods mostly follow each other.
+    for shape, run in itertools.groupby(map(operator.attrgetter("shape"), pods)):
+        part = nodes[start : start + len([*run])]
+        start += len(part)
+        used = part[part >= 0]
+        if len(used) < len(part):
+            left[shape] += len(part) - len(used)
+        if len(used):
+            placed.setdefault(shape, []).append(used)
+    return {shape: np.concatenate(parts) for shape, parts in placed.items()}, left
 
 
 def _shortages(

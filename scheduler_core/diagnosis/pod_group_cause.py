@@ -124,4 +124,6 @@ def no_domain(state: PlacementState, request: PlacementRequest, parent: Placemen
     key = request.entity.key
     if not key:
         return NoPlacement(path)
-    return NoDomain(path, key, domain_of(parent), device_attribute=key in state.nodes.device_levels, pinned=bool(request.pinned))
+    by_devices = key in state.nodes.device_levels
+    empty = 0 if by_devices else sum(state.nodes.labels[node].get(key) == "" for node in parent.nodes.tolist())
+    return NoDomain(path, key, domain_of(parent), by_devices, bool(request.pinned), empty)

@@ -81,7 +81,7 @@ class LabelSuggestions:
 
     def key(self, key: str) -> str:
         """Return a label key whose name is similar to that of *key*; empty if a node has *key*, or none is similar."""
-        if key in self._nodes.device_levels or self._nodes.column(key).values:
+        if key in self._nodes.device_levels or self._nodes.label_column(key).values:
             return ""
         if self._by_name is None:
             self._by_name = {}

@@ -14,6 +14,7 @@ import numpy as np
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Hold, Ledger, PodLoad
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 
 
@@ -83,9 +84,13 @@ class Nominations:
         """Return the nominated pods of *leaf*."""
         return [pod for pod in leaf.waiting if pod.key in self._nominations] if self._nominations else []
 
+    def numbers(self, root: Entity) -> dict[Name, int]:
+        """Return the number of nominated pods of each leaf of *root* that has some."""
+        return {leaf.name: len(own) for leaf in root.leaves() if (own := self.own(leaf))} if self._nominations else {}
+
     def release_own(self, root: Entity) -> list[PodRecord]:
         """Do the same for the pods of *root*."""
-        own = [pod for leaf in root.leaves() for pod in self.own(leaf)]
+        own = [pod for leaf in root.leaves() for pod in self.own(leaf)] if self._nominations else []
         for pod in own:
             self.release_until_rewind(pod)
         return own

@@ -44,6 +44,10 @@ class Greedy:
         self._results: dict[tuple[int, int, int, tuple[int, ...]], PlacementOutcome] = {}
         self._domain_caches: dict[tuple[int, int, tuple[int, ...]], DomainCache] = {}
         self._generated: dict[tuple[str, str, bytes], Placement] = {}
+        # Facts about the whole cycle, read once.
+        behavior, sparing = state.behavior, state.options.sparing
+        self._nominated_first = behavior.tries_nominated_first and not sparing
+        self._samples = behavior.limits_placements and not sparing
 
     def request(self, entity: Entity) -> PlacementRequest:
         """Return *entity* prepared for ``place``."""
@@ -127,20 +131,21 @@ class Greedy:
         if domain is None:
             return self._no_placement(placement)
         outcome = self.attempt(request, domain)
-        if outcome.success and not outcome.placed and self._nominated_row(request, (domain,)) == 0:
+        if outcome.success and not outcome.placed and self._nominated_first and self._nominated_row(request, (domain,)) == 0:
             return _infeasible_outcome(1, _none_pending_placed(outcome))
         return outcome if outcome.success or outcome.status is Status.ERROR else _infeasible_outcome(1, outcome)
 
     def _best(self, request: PlacementRequest, placement: Placement, division: Division) -> PlacementOutcome:
         cache = self._domain_cache(request, division)
         cache.refresh(request)
-        first = self._nominated_row(request, division.domains)
+        first = self._nominated_row(request, division.domains) if self._nominated_first else -1
         if first >= 0 and self._is_final(cache.outcome(request, first)):
             return cache.outcome(request, first)
         if cache.failed.any():
             return cache.outcome(request, int(cache.failed.argmax()))
         feasible = cache.able.nonzero()[0]
-        feasible = feasible[feasible != first]
+        if first >= 0:
+            feasible = feasible[feasible != first]
         self.state.evaluated.add(len(division.domains), len(feasible), composite=not request.leaf)
         if not len(feasible):
             return self._infeasible(len(division.domains), lambda row: cache.outcome(request, row), first)
@@ -149,15 +154,15 @@ class Greedy:
         row = cache.score.choose(feasible, cache.tight, cache.counts, cache.holds)
         if row < 0:
             return PlacementOutcome(Status.ERROR, placement, 0, AttemptResult.NOT_COMPARABLE)
-        return self._noted(request, division.domains, number, cache.outcome(request, row))
+        outcome = cache.outcome(request, row)
+        return self._noted(request, division.domains, number, outcome) if self._samples else outcome
 
     def _nominated_row(self, request: PlacementRequest, places: Sequence[Placement]) -> int:
         """Return the index of the only placement with a nominated node of a PodGroup that is a root; -1 if it is not evaluated first."""
-        is_tried = self.state.behavior.tries_nominated_first and not self.state.options.sparing and request is self._root and request.leaf
-        nominated = [pod.nominated for pod in request.entity.waiting if pod.nominated >= 0] if is_tried else []
-        if not nominated:
+        if request is not self._root or not request.leaf:
             return -1
-        rows = [row for row, place in enumerate(places) if np.isin(nominated, place.nodes).any()]
+        nominated = [pod.nominated for pod in request.entity.waiting if pod.nominated >= 0]
+        rows = [row for row, place in enumerate(places) if np.isin(nominated, place.nodes).any()] if nominated else []
         return rows[0] if len(rows) == 1 else -1
 
     def _is_final(self, outcome: PlacementOutcome) -> bool:
@@ -166,8 +171,6 @@ class Greedy:
 
     def _noted(self, request: PlacementRequest, places: Sequence[Placement], feasible: int, outcome: PlacementOutcome) -> PlacementOutcome:
         """Return *outcome* of the best of the *feasible* placements, with their numbers if kube-scheduler compares only a part of them."""
-        if not self.state.behavior.limits_placements or self.state.options.sparing:
-            return outcome
         percentage = self.state.options.percentage_of_placements
         if percentage is None:
             percentage = request.entity.profile.percentage_of_placements
@@ -213,7 +216,7 @@ class Greedy:
     def _best_of(
         self, request: PlacementRequest, placement: Placement, places: Sequence[Placement], outcomes: Sequence[PlacementOutcome]
     ) -> PlacementOutcome:
-        first = self._nominated_row(request, places)
+        first = self._nominated_row(request, places) if self._nominated_first else -1
         if first >= 0 and self._is_final(outcomes[first]):
             return outcomes[first]
         if (failed := next((each for each in outcomes if each.status is Status.ERROR), None)) is not None:
@@ -226,7 +229,8 @@ class Greedy:
         row = self._choose_scored(request, [places[number] for number in feasible], [outcomes[number] for number in feasible])
         if row < 0:
             return PlacementOutcome(Status.ERROR, placement, 0, AttemptResult.NOT_COMPARABLE)
-        return self._noted(request, places, len(able), outcomes[feasible[row]])
+        outcome = outcomes[feasible[row]]
+        return self._noted(request, places, len(able), outcome) if self._samples else outcome
 
     def _choose_scored(self, request: PlacementRequest, places: list[Placement], outcomes: list[PlacementOutcome]) -> int:
         """Return the index of the best feasible placement by built-in and plugin scores; -1 if they cannot be compared."""

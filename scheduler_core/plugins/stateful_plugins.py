@@ -276,8 +276,8 @@ class StatefulPlugins:
         self._journal.append((pod, node, amount))
 
     @property
-    def _allocating(self) -> Iterator[ClaimAllocation]:
-        return (plugin for plugin in self.plugins if isinstance(plugin, ClaimAllocation))
+    def _allocating(self) -> tuple[ClaimAllocation, ...]:
+        return self._active.allocating if self._active is not None else ()
 
     def _plugins_for(self, pod: PodRecord) -> _ActivePlugins | None:
         """Return the plugins, which know *pod* from now on; None if no pod so far, nor this one, can affect a verdict."""
@@ -319,15 +319,15 @@ class StatefulPlugins:
         plugins = tuple(
             plugin(counts, self._defaults) if issubclass(plugin, SpreadScoring) else plugin(counts) for plugin in registry.STATEFUL
         )
-        for allocating in plugins:
-            if isinstance(allocating, ClaimAllocation):
-                allocating.sparing = self._sparing
+        allocating = tuple(plugin for plugin in plugins if isinstance(plugin, ClaimAllocation))
+        for allocation in allocating:
+            allocation.sparing = self._sparing
         with_state = tuple(plugin for plugin in plugins if plugin.keeps_state)
         for pod in self._running() if with_state else ():
             if pod.node >= 0:
                 for plugin in with_state:
                     plugin.add_pod(pod, pod.node)
-        return _ActivePlugins(counts, plugins, with_state)
+        return _ActivePlugins(counts, plugins, with_state, allocating)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -338,6 +338,7 @@ class _ActivePlugins:
     plugins: tuple[StatefulPlugin, ...]
     with_state: tuple[StatefulPlugin, ...]
     """Plugins with state beyond the counts."""
+    allocating: tuple[ClaimAllocation, ...]
 
     def soft(self, pod: PodRecord) -> SoftSpread | None:
         """Return the topology spread constraints of *pod* with ScheduleAnyway; None if it has none."""

@@ -166,6 +166,9 @@ def _no_domain(cause: NoDomain) -> str:
     noun, where = level(cause.key), domain_text(cause.inside)
     if cause.pinned:
         return f"must stay {preposition(cause.key)} the {noun} where its members run, but {where} has no node of that {noun}"
+    if cause.empty_values:
+        nodes = f"{cause.empty_values} {'node of' if cause.empty_values == 1 else 'nodes of'} {where}"
+        return f"has no candidate {noun}: the label {cause.key} of {nodes} is empty, which is no {noun} in this version of Kubernetes"
     what = "reaches devices with one value of the attribute" if cause.device_attribute else "has the label"
     return f"has no candidate {noun}: no node of {where} {what} {cause.key}"
 

@@ -525,3 +525,24 @@ def test_the_chart_has_the_version_of_the_program():
 
     assert f'\nversion = "{chart["appVersion"]}"\n' in project
     assert chart["version"] == chart["appVersion"]
+
+
+@pytest.mark.parametrize(
+    ("version", "values", "want"),
+    [
+        pytest.param("1.37.1", [], [], id="the version that is mirrored by default"),
+        pytest.param("1.38.0-beta.0", [], ["1.38"], id="a newer API server"),
+        pytest.param("v1.38.2-eks-1", [], ["1.38"], id="a managed cluster"),
+        pytest.param("1.39.0", [], ["1.38"], id="newer than what is mirrored"),
+        pytest.param("1.38.0", ["webhooks.env.MUSTER_KUBERNETES=1.37"], ["1.37"], id="given"),
+    ],
+)
+def test_the_webhooks_mirror_the_version_of_the_api_server(version, values, want):
+    done = rendered.template("--kube-version", version, *(part for each in values for part in ("--set-string", each)))
+    assert 0 == done.returncode, done.stderr
+    deployments = (each for each in yaml.safe_load_all(done.stdout) if each and each["kind"] == "Deployment")
+    (env,) = (
+        each["spec"]["template"]["spec"]["containers"][0]["env"] for each in deployments if each["metadata"]["name"] == "muster-webhook"
+    )
+
+    assert want == [each["value"] for each in env if each["name"] == "MUSTER_KUBERNETES"]

@@ -20,7 +20,7 @@ from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, Schedule
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
-from scheduler_core.loading.configuration.scheduler_configuration import part_scored
+from scheduler_core.loading.configuration.scheduler_configuration import part_scored, read_configuration
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
@@ -60,8 +60,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     if request.drain or request.additions:
         objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
         all_problems += unsorted
-    profiles = request.configuration.profiles if request.configuration is not None else None
     request, behavior = _of_version(request, request.behavior or inputs.behavior or KUBERNETES_1_37)
+    profiles = request.configuration.profiles if request.configuration is not None else None
     snapshot = load(objects, profiles, request.device_topology, behavior)
     if request.configuration is not None:
         all_problems += request.configuration.problems(len(snapshot.nodes))
@@ -97,12 +97,18 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
 
 
 def _of_version(request: SimulationRequest, behavior: SchedulerBehavior) -> tuple[SimulationRequest, SchedulerBehavior]:
-    """Return the request with the feature gates of the version, and the version."""
+    """Return the request with the feature gates and the scheduler configuration of the version, and the version."""
     try:
         gates = request.cycle.gates.of_version(behavior.minor)
     except GateError as error:
         raise RefusedRequestError(f"option gates: {error}") from None
-    return dataclasses.replace(request, cycle=dataclasses.replace(request.cycle, gates=gates)), behavior
+    configuration = request.configuration
+    if configuration is not None:
+        configuration = read_configuration(configuration.written, behavior)
+        if configuration.errors:
+            errors = "; ".join(f"{each.path}: {each}" for each in configuration.errors)
+            raise RefusedRequestError(f"option schedulerConfig: kube-scheduler {behavior.version} does not start with it: {errors}")
+    return dataclasses.replace(request, configuration=configuration, cycle=dataclasses.replace(request.cycle, gates=gates)), behavior
 
 
 def _demand_profile(snapshot: ClusterSnapshot, name: str | None) -> None:

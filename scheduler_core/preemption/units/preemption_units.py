@@ -200,15 +200,20 @@ class Units:
         priority: list[int] = []
         rank: list[int] = []
         owned: dict[Name, int] = {}
+        by_root = self.behavior.ranks_by_root
+        rank_of_pod, rank_of_member = RANKS["Pod"], RANKS["PodGroup" if self.behavior.ranks_members_as_groups else "Pod"]
         for pod in self.pods:
-            inherited = self.inherited(pod.namespace, pod.group) if pod.group else _NOTHING
+            if not pod.group:
+                unit_of.append(len(priority))
+                priority.append(pod.priority)
+                rank.append(rank_of_pod)
+                continue
+            inherited = self.inherited(pod.namespace, pod.group)
             number = owned.setdefault(inherited.owner, len(priority)) if inherited.owner else len(priority)
             unit_of.append(number)
             if number == len(priority):
-                own = inherited.priority is None or not self.behavior.ranks_by_root
-                priority.append(pod.priority if own else inherited.priority or 0)
-                member = "PodGroup" if pod.group and self.behavior.ranks_members_as_groups else "Pod"
-                rank.append(RANKS[inherited.owner.kind if inherited.owner else member])
+                priority.append(inherited.priority if by_root and inherited.priority is not None else pod.priority)
+                rank.append(RANKS[inherited.owner.kind] if inherited.owner else rank_of_member)
         self._owners = {number: owner for owner, number in owned.items()}
         self.unit_of: Ints = np.array(unit_of, dtype=np.int64)
         self.priority: Ints = np.array(priority, dtype=np.int64)
@@ -248,9 +253,6 @@ class Units:
     @functools.cached_property
     def _serials(self) -> Ints:
         return np.array([pod.shape.serial for pod in self.pods], dtype=np.int64)
-
-
-_NOTHING = Inherited(None, None)
 
 
 def lowest_priority(snapshot: ClusterSnapshot) -> int:

@@ -10,6 +10,7 @@ import pytest
 from kubeapi.field_path import FieldPath
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, KUBERNETES_1_38, SchedulerBehavior, behavior_of
 from scheduler_core.causes.attempts import PreemptionResult
+from scheduler_core.causes.groups import NoDomain
 from scheduler_core.causes.searches import PlacementsSampled
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
@@ -168,3 +169,14 @@ def test_every_difference_is_a_difference():
     facts = [each.name for each in dataclasses.fields(SchedulerBehavior)]
     assert [] == [name for name in facts if getattr(KUBERNETES_1_37, name) == getattr(KUBERNETES_1_38, name)]
     assert [KUBERNETES_1_37, KUBERNETES_1_37, KUBERNETES_1_38, KUBERNETES_1_38] == [behavior_of(minor) for minor in (36, 37, 38, 39)]
+
+
+@pytest.mark.parametrize(("labels", "empty"), [({"rack": ""}, 1), ({}, 0), ({"rak": "r1"}, 0)], ids=["empty", "missing", "misspelt"])
+def test_a_group_without_a_domain_states_how_many_nodes_have_an_empty_value(labels: dict[str, str], empty: int) -> None:
+    cluster = load([node("n1", labels=labels), node("n2"), pod_group("g", 1, key="rack"), pod("p", "g")], behavior=KUBERNETES_1_38)
+
+    (cause,) = run_cycle(cluster, CycleOptions(strategy="greedy")).decisions[-1].causes
+
+    assert isinstance(cause, NoDomain)
+    assert empty == cause.empty_values
+    assert ("rak" in labels) == bool(cluster.problems)
