@@ -141,3 +141,19 @@ def test_a_group_of_kai_may_have_the_name_of_the_object_of_its_pods(kind):
     status, answer = fit([group, renamed, *further], NODES)
     assert (0, "fits") == (status, answer["verdict"])
     assert 4 == len(answer["decisions"][0]["assignments"])
+
+
+def test_pods_of_two_jobs_with_a_generated_name_are_all_compiled_into_their_group():
+    template = {"metadata": {"annotations": {"pod-group-name": "mine"}}, "spec": RUN_ONCE["spec"]}
+    made = [job(2, metadata={"name": "", "generateName": "w-"}) for _ in range(2)]
+    for each in made:
+        each["spec"]["template"] = template
+        del each["metadata"]["name"]
+    Path("all.json").write_text(
+        "\n".join(map(json.dumps, [*made, manifest("PodGroup", "scheduling.run.ai/v2alpha2", "mine", minMember=4)])), encoding="utf-8"
+    )
+
+    compiled = CliRunner().invoke(cli.main, ["compile", "--groups", "--pods", "all.json", "--format", "json"])
+    pods = [each for each in json.loads(compiled.stdout)["items"] if each["kind"] == "Pod"]
+    assert (0, 4) == (compiled.exit_code, len({each["metadata"]["name"] for each in pods}))
+    assert {"mine-podgroup-root"} == {each["spec"]["schedulingGroup"]["podGroupName"] for each in pods}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
-from expansion.created import identity, with_free_name
+from expansion.created import with_free_name
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.names import Name
@@ -65,6 +65,7 @@ def run(inputs: CompileInputs, options: CompileOptions, progress: Progress) -> R
     for document in progress.over((*with_pods, *groups), len(inputs.documents), "compiling"):
         if known is inputs.known and is_of_other_scheduler(document.content):
             # The pods that are created so far can be their members.
+            _name_pods_apart(results)
             known = known.joined_by(created for each in results for created in each.compiled.objects if created["kind"] == "Pod")
         compiled = compile_object(document.content, known, options)
         if compiled is not None:
@@ -105,6 +106,26 @@ def _named(document: Document) -> str:
     return name if isinstance(name, str) else ""
 
 
+def _name_pods_apart(results: list[CompileResult]) -> None:
+    """Give pods with the name of a pod of another object another one: most controllers end their names with random letters."""
+    results.sort(key=_order)
+    pods: set[Name] = set()
+    seen: set[tuple[str, ...]] = set()
+    for result in results:
+        own = _own_name(result)
+        if own[3] and own in seen:
+            continue
+        seen.add(own)
+        for pod in filter(lambda each: each["kind"] == "Pod", result.compiled.objects):
+            pods.add(with_free_name(pod, Name(*own[1:]), pods))
+
+
+def _own_name(result: CompileResult) -> tuple[str, str, str, str]:
+    """Return API group, kind, namespace and name of the object that was compiled."""
+    content = result.document.content
+    return group_of(str(content.get("apiVersion"))), str(content.get("kind")), result.compiled.namespace, _named(result.document)
+
+
 def _without_members(results: Sequence[CompileResult]) -> Iterator[CompileResult]:
     """Yield the results; pods that are members of another scheduler's group are created with the group only."""
     groups = [each for each in results if is_of_other_scheduler(each.document.content)]
@@ -126,19 +147,16 @@ def _without_duplicates(results: Iterable[CompileResult], known: Known, options:
     owners: dict[tuple[str, str, str], CompileResult] = {}
     pods: set[Name] = set()
     for result in results:
-        content = result.document.content
-        own = group_of(str(content.get("apiVersion"))), str(content.get("kind")), result.compiled.namespace, _named(result.document)
+        own = _own_name(result)
         if own[3] and own in given:
             yield _refused(result, field.duplicate(_NAME, own[3], f"the object is given twice: also at {_place(given[own])}"))
             continue
         given[own] = result
         if any(each["kind"] != "Pod" and _identity(each) in owners for each in result.compiled.objects):
-            compiled = compile_object(content, known, dataclasses.replace(options, distinct=True))
+            compiled = compile_object(result.document.content, known, dataclasses.replace(options, distinct=True))
             result = dataclasses.replace(result, compiled=compiled or result.compiled)  # noqa: PLW2901 - the same object with other names
         for pod in filter(lambda each: each["kind"] == "Pod", result.compiled.objects):
-            # Most controllers end the names of pods with random letters.
-            with_free_name(pod, Name(own[1], own[2], own[3]), pods)
-            pods.add(identity(pod))
+            pods.add(with_free_name(pod, Name(*own[1:]), pods))
         names = [_identity(each) for each in result.compiled.objects]
         if taken := next((name for name in names if name in owners), None):
             kind, namespace, name = taken

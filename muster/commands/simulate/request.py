@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from expansion.pod_creation import PodCreation
+from kubeapi.versions.kubernetes_releases import TODAY
 from muster.commands import options, placement_plugins
 from muster.commands.simulate.node_addition import Addition, paired_additions
 from muster.commands.simulate.simulation_options import ADD_NODES, BY_KEY, FIELDS, GATES, LIKE, SCHEDULER_CONFIG
@@ -48,8 +49,8 @@ class SimulationRequest:
 
     def creation(self, creation: PodCreation, of_cluster: SchedulerBehavior | None = None) -> PodCreation:
         """Return *creation* by the controllers of the requested version and feature gates; *of_cluster* is the version of the cluster."""
-        minor = (self.behavior or of_cluster or KUBERNETES_1_37).minor
-        return dataclasses.replace(creation, kubernetes=minor, gates=self.cycle.gates)
+        behavior = self.behavior or of_cluster
+        return dataclasses.replace(creation, kubernetes=TODAY if behavior is None else behavior.minor, gates=self.cycle.gates)
 
 
 def with_options(request: SimulationRequest, given: object) -> SimulationRequest:

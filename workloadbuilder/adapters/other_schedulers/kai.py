@@ -183,8 +183,7 @@ def _topology(holder: Fields, default: str, known: Known, losses: list[Loss]) ->
     labels = {each.text(key): each.text("nodeLabel") for key in ("nodeLabel", "alias") for each in levels if each.text(key)}
     label = labels.get(level) or known.levels.get(level, "") or ("" if levels else scheduler_groups.label(known, level))
     if not label:
-        path = constraint.path / "requiredTopologyLevel"
-        why = f"is none of Topology {name}" if levels else "has no known node label: add the Topology to the input, or"
-        hint = suggest(level, labels) if levels else f" pass --level {level}=LABEL"
-        losses.append(Loss(path, f"level {level!r} {why}{hint}", required=True))
+        unknown = f"level {level!r} has no known node label: add the Topology to the input, or pass --level {level}=LABEL"
+        detail = f"level {level!r} is none of Topology {name}{suggest(level, labels)}" if levels else unknown
+        losses.append(Loss(constraint.path / "requiredTopologyLevel", detail, required=True))
     return label
