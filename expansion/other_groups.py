@@ -18,10 +18,11 @@ from kubeapi.gather import whole_name
 from kubeapi.gathered import GatheredObjects
 from kubeapi.names import Name
 from kubeapi.problem import Problem
+from kubeapi.versions.api_versions import SCHEDULING
 from validators.gates import GENERIC_WORKLOAD
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of, similar_name
-from workloadbuilder.adapters.shared.named_groups import KEYS, KUBERNETES, NamedGroup, named_group
+from workloadbuilder.adapters.shared.named_groups import KEYS, NamedGroup, named_group
 
 _POD_GROUP = "PodGroup"
 _MARKS = tuple(each.encode() for each in KEYS)
@@ -58,7 +59,7 @@ class OtherGroups:
         """
         known: Known | None = None
         for (namespace, named), pods in self._wanted().items():
-            if named.group == KUBERNETES:
+            if named.group == SCHEDULING:
                 self._note_missing(namespace, named.name, pods)
             elif _of_name(self._result.others, namespace, named) is None:
                 content = _of_name(self._cluster.others, namespace, named)
@@ -77,7 +78,7 @@ class OtherGroups:
         wanted: dict[tuple[str, NamedGroup], list[Content]] = {}
         for name, pod in (self._given | self.created).items():
             named = named_group(pod)
-            if named is not None and (name in self.created or named.group != KUBERNETES):
+            if named is not None and (name in self.created or named.group != SCHEDULING):
                 wanted.setdefault((name.namespace, named), []).append(pod)
         return wanted
 

@@ -176,7 +176,7 @@ def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.T
             return f"{label(owner)} has made it for pods that are not in the input: give them too; its pods are placed without it"
         case notes.PodOfTwoGroups(pod, group):
             return f"{label(pod)} names it and {label(group)}: two schedulers wait for the pod, which stays pending; remove one group"
-    groups = f"YuniKorn's task groups ({fact.key}) are not modelled"
+    groups = f"YuniKorn's task groups in {fact.key} are not modelled"
     if not fact.created:
         return f"{groups}: the pods are placed one by one, which YuniKorn does not do; --gang judges them as one gang"
     return (

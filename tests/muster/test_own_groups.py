@@ -109,7 +109,14 @@ KINDS = {
     ],
     "Deployment": lambda template: [manifest(replicas=4, selector={"matchLabels": {"app": "x"}}, template=template)],
     "StatefulSet": lambda template: [
-        manifest("StatefulSet", replicas=4, serviceName="web", selector={"matchLabels": {"app": "x"}}, template=template)
+        manifest(
+            "StatefulSet",
+            replicas=4,
+            podManagementPolicy="Parallel",
+            serviceName="web",
+            selector={"matchLabels": {"app": "x"}},
+            template=template,
+        )
     ],
 }
 """Objects of four pods, by the template."""

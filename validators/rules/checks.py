@@ -16,6 +16,8 @@ from validators.field import FieldError, Fix
 from validators.model.objects import namespace_of
 from validators.rules.base import Context
 
+FIXED = "field is immutable"
+"""Detail of an error at a field that does not change after creation."""
 _LONGEST_DRIVER = 63
 _LONGEST_IDENTIFIER = 32
 _MOST_NAMES = 500

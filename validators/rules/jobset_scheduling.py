@@ -15,7 +15,6 @@ from validators.model.templates import SPEC
 from validators.model.views import JobSet, JobSetSpec, ReplicatedJob
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Profile, Rule
-from validators.rules.spec_immutable import FIXED
 
 _PATH = SPEC / "scheduling"
 _POLICIES = _PATH / "replicatedJobPolicies"
@@ -56,11 +55,11 @@ def check(context: Context) -> Iterator[FieldError]:
 def _changed(new: JobSetSpec, old: JobSetSpec) -> Iterator[FieldError]:
     """Yield errors at scheduling that changes: the groups were created from it, and replicated jobs are immutable but for a few fields."""
     if not deep_equal(new.scheduling, old.scheduling):
-        yield field.invalid_struct(_PATH, FIXED)
+        yield field.invalid_struct(_PATH, checks.FIXED)
     before = {job.name: job.template.spec.scheduling for job in old.replicated_jobs or ()}
     for index, job in enumerate(new.replicated_jobs or ()):
         if job.name in before and not deep_equal(job.template.spec.scheduling, before[job.name]):
-            yield field.invalid_struct(SPEC.join(("replicatedJobs", index, "template", "spec", "scheduling")), FIXED)
+            yield field.invalid_struct(SPEC.join(("replicatedJobs", index, "template", "spec", "scheduling")), checks.FIXED)
 
 
 def _root(scheduling: JobSetScheduling) -> Iterator[FieldError]:

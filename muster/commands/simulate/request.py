@@ -11,7 +11,7 @@ from kubeapi.versions.kubernetes_releases import TODAY
 from muster.commands import options, placement_plugins
 from muster.commands.simulate.node_addition import Addition, paired_additions
 from muster.commands.simulate.simulation_options import ADD_NODES, BY_KEY, FIELDS, GATES, LIKE, SCHEDULER_CONFIG
-from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_by_any_version, read_configuration
 from scheduler_core.model.placement_options import KUBERNETES, PLUGIN

@@ -42,7 +42,7 @@ class Edit(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Awaited:
+class DeletionsAwaitedFirst:
     """Pods that are being deleted are gone."""
 
     pods: tuple[str, ...]

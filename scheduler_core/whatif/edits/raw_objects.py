@@ -76,7 +76,7 @@ class Book:
 
     def without_pods(self, pods: Iterable[str]) -> Book:
         """Return the same objects without *pods*, by ``namespace/name``."""
-        left_out = {("Pod", *pod.split("/", 1)) for pod in pods}
+        left_out = {("Pod", *pod.partition("/")[::2]) for pod in pods}
         others = (each for kind, several in self._objects.items() if kind != "Pod" for each in several)
         return Book((*others, *(each for key, each in self._objects_of_kind("Pod").items() if key not in left_out)))
 

@@ -43,7 +43,7 @@ def relaxations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecified
     if related := [pod for pod in waiting if pod_edits.rules_about_pods(pod.shape)]:
         relaxing.append(pod_edits.unrelated(related, owner))
     # Only Kueue removes its gates: a pod whose gate somebody else removes runs without its quota.
-    if gated := [pod.key for pod in waiting if pod.gates and not any(gate.startswith(kueue.PREFIX) for gate in pod.gates)]:
+    if gated := [pod.key for pod in waiting if pod.gates and not any(map(kueue.is_gate, pod.gates))]:
         relaxing.append(pod_edits.ungated(gated, owner))
     return relaxing
 

@@ -10,7 +10,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.decision import Decision, Remedy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.edits.edits import Awaited
+from scheduler_core.whatif.edits.edits import DeletionsAwaitedFirst
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies.bisection import necessary
 
@@ -23,11 +23,11 @@ def leaving_pods(snapshot: ClusterSnapshot, own: Collection[str]) -> tuple[str, 
     return tuple(sorted(pod.key for pod in snapshot.pods if pod.terminating and pod.node >= 0 and pod.key not in own))
 
 
-def fewest_awaited(pods: tuple[str, ...], works: Callable[[Awaited], bool]) -> Awaited:
+def fewest_awaited(pods: tuple[str, ...], works: Callable[[DeletionsAwaitedFirst], bool]) -> DeletionsAwaitedFirst:
     """Return the deletions of those of *pods* that must be awaited; to await all of them works."""
     if len(pods) > _MOST_ONE_BY_ONE:
-        return Awaited(pods)
-    return Awaited(tuple(necessary(pods, lambda fewer: works(Awaited(tuple(fewer))))))
+        return DeletionsAwaitedFirst(pods)
+    return DeletionsAwaitedFirst(tuple(necessary(pods, lambda fewer: works(DeletionsAwaitedFirst(tuple(fewer))))))
 
 
 class Deletions:
@@ -43,7 +43,7 @@ class Deletions:
     def __init__(self, book: Book, snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, pods: tuple[str, ...]) -> None:
         self._before, self._present, self._root, self._options = book, snapshot, decision.root, options
         self._pods = pods
-        self._steps = Awaited(pods).steps(book)
+        self._steps = DeletionsAwaitedFirst(pods).steps(book)
         self.snapshot, self.book = after(book.cluster(snapshot), self._steps).snapshot(), book.without_pods(pods).with_steps(self._steps)
         self.decision = self._decided(self.snapshot)
 
@@ -55,7 +55,7 @@ class Deletions:
         nodes = {*self.decision.assignments.values()}
         names = self._present.nodes.names
         there = tuple(pod.key for pod in self._present.pods if pod.key in self._pods and names[pod.node] in nodes)
-        enough = tuple(sorted(there)) if there and self._helps(Awaited(there)) else self._pods
+        enough = tuple(sorted(there)) if there and self._helps(DeletionsAwaitedFirst(there)) else self._pods
         edit = fewest_awaited(enough, self._helps)
         return Remedy(edit.change, merged(edit.steps(self._before)), weight=edit.weight)
 
@@ -64,10 +64,10 @@ class Deletions:
         present = self._decided(after(self._before.cluster(self._present), remedy.steps).snapshot())
         if present is not None and present.status is Status.SUCCESS:
             return remedy
-        change = Successive(Awaited(self._pods).change, remedy.change)
+        change = Successive(DeletionsAwaitedFirst(self._pods).change, remedy.change)
         return dataclasses.replace(remedy, change=change, steps=merged(self._steps, remedy.steps))
 
-    def _helps(self, edit: Awaited) -> bool:
+    def _helps(self, edit: DeletionsAwaitedFirst) -> bool:
         decision = self._decided(after(self._before.cluster(self._present), edit.steps(self._before)).snapshot())
         return decision is not None and decision.status is Status.SUCCESS
 

@@ -16,7 +16,18 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.change_order import order_key
-from scheduler_core.whatif.edits.edits import EVICTED, MORE_NODES, MOVED, UNCORDONED, Awaited, Both, Edit, Moved, combine, disruption
+from scheduler_core.whatif.edits.edits import (
+    EVICTED,
+    MORE_NODES,
+    MOVED,
+    UNCORDONED,
+    Both,
+    DeletionsAwaitedFirst,
+    Edit,
+    Moved,
+    combine,
+    disruption,
+)
 from scheduler_core.whatif.edits.node_edits import LARGER, uncordoning
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates
@@ -107,7 +118,7 @@ def smallest_change(
     capacity = PresentCapacity(snapshot, subject, book)
     # Of equal weights: the remedies of a single pod of a controller lack the relaxations of all its pods.
     if leaving := leaving_pods(snapshot, roots.required):
-        edits.append(Awaited(leaving))
+        edits.append(DeletionsAwaitedFirst(leaving))
     changes: list[Edit | Remedy] = [*edits, *remedies] if roots.root.kind == "Pod" else [*remedies, *edits]
     try:
         if (found := _without_nodes(trials, capacity, changes)) is not None:
@@ -134,7 +145,11 @@ def _without_nodes(trials: _Trials, capacity: PresentCapacity, changes: Sequence
         while tried < len(ordered) and _weight(ordered[tried])[0] <= kind:
             change = ordered[tried]
             if (found := trials.try_change(change)) is not None:
-                return trials.as_change(fewest_awaited(change.pods, trials.works), proven=True) if isinstance(change, Awaited) else found
+                return (
+                    trials.as_change(fewest_awaited(change.pods, trials.works), proven=True)
+                    if isinstance(change, DeletionsAwaitedFirst)
+                    else found
+                )
             tried += 1
         if (edit := search(trials, capacity)) is not None:
             return trials.as_change(edit, proven=True)

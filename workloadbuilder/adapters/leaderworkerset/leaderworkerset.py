@@ -42,9 +42,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
     spec = top.mapping("spec")
     shape = lws_pods.read_group_shape(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))
     policy = spec.mapping("leaderWorkerTemplate").mapping("subGroupPolicy")
-    shape = dataclasses.replace(
-        shape, subgroups=lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
-    )
+    subgroups = lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
+    shape = dataclasses.replace(shape, subgroups=subgroups)
     intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=True)
     leader_first = _leader_first(spec, intent, errors, warnings)
     constraint = _replica_constraint(shape)

@@ -43,15 +43,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     topology = scheduler_groups.highest_tier(spec, known, losses)
     volumes = tuple(_volumes(spec, about.owner.name))
     claims = tuple(_created_claims(spec, about, known))
-    tasks: list[_Task] = []
-    for index, task in enumerate(spec.each_item("tasks")):
-        role, replicas = start_order.task_name(task.given, index), task.number("replicas", 1)
-        labels = {"volcano.sh/job-name": about.owner.name, "volcano.sh/task-spec": role}
-        template = pod_template.read_pod_template(task.mapping("template"))
-        pods = PodSet(template, f"{about.owner.name}-{role}", replicas, labels, number_label=_INDEX, owner=about.owner, volumes=volumes)
-        partitions = task.mapping("partitionPolicy")
-        confined = scheduler_groups.highest_tier(partitions, known, losses)
-        tasks.append(_Task(role, task, dataclasses.replace(pods, part=role), _minimum(task, partitions, replicas), partitions, confined))
+    tasks = [_read_task(index, task, about, volumes, known, losses) for index, task in enumerate(spec.each_item("tasks"))]
     _check_names(spec)
     waits = start_order.start_order("batch.volcano.sh", "Job", spec.given)
     sets = [each.pods for each in tasks]
@@ -77,6 +69,18 @@ def adapt(manifest: Json, known: Known) -> Reading:
     if not errors and minimums <= minimum and (divided or (minimum < total and not later)):
         result = _by_task(result, tasks, minimum)
     return dataclasses.replace(result, further=claims, origins=(*origins, *result.origins), waits=waits)
+
+
+def _read_task(
+    index: int, task: Fields, about: Subject, volumes: tuple[Mapping[str, Json], ...], known: Known, losses: list[Loss]
+) -> _Task:
+    role, replicas = start_order.task_name(task.given, index), task.number("replicas", 1)
+    labels = {"volcano.sh/job-name": about.owner.name, "volcano.sh/task-spec": role}
+    template = pod_template.read_pod_template(task.mapping("template"))
+    pods = PodSet(template, f"{about.owner.name}-{role}", replicas, labels, number_label=_INDEX, owner=about.owner, volumes=volumes)
+    partitions = task.mapping("partitionPolicy")
+    confined = scheduler_groups.highest_tier(partitions, known, losses)
+    return _Task(role, task, dataclasses.replace(pods, part=role), _minimum(task, partitions, replicas), partitions, confined)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

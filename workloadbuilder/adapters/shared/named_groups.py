@@ -10,11 +10,11 @@ import dataclasses
 from collections.abc import Mapping
 
 from kubeapi.decode import Json
+from kubeapi.versions.api_versions import SCHEDULING
 from validators.field import FieldError
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.workload_item import WHOLE
 
-KUBERNETES = "scheduling.k8s.io"
 COSCHEDULING_LABEL = "scheduling.x-k8s.io/pod-group"
 VOLCANO_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 KAI_ANNOTATION = "pod-group-name"
@@ -44,7 +44,7 @@ class NamedGroup:
 
     def __str__(self) -> str:
         """Return it for messages."""
-        return f"PodGroup {self.name}" if self.group == KUBERNETES else f"PodGroup ({self.group}) {self.name}"
+        return f"PodGroup {self.name}" if self.group == SCHEDULING else f"PodGroup ({self.group}) {self.name}"
 
 
 def named_group(pod: Json) -> NamedGroup | None:
@@ -52,7 +52,7 @@ def named_group(pod: Json) -> NamedGroup | None:
     errors: list[FieldError] = []
     top = Fields(pod, WHOLE, errors)
     if name := top.mapping("spec").mapping("schedulingGroup").text("podGroupName"):
-        return NamedGroup(KUBERNETES, name)
+        return NamedGroup(SCHEDULING, name)
     metadata = top.mapping("metadata")
     for part, key, group in _MARKS:
         if name := metadata.annotations(part).get(key, ""):
