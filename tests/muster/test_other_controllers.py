@@ -128,7 +128,8 @@ LEVELS = {
 @pytest.mark.parametrize(("levels", "group"), LEVELS.values(), ids=LEVELS)
 def test_levels_of_kai_are_those_of_its_topology(levels, group):
     """Three pods need one rack, which has room for two."""
-    template = {**MEMBERS, "metadata": {**MEMBERS["metadata"], "labels": {"kai.scheduler/subgroup-name": "w"}}}
+    labels = {"kai.scheduler/subgroup-name": "w"} if "subGroups" in group["spec"] else {}
+    template = {**MEMBERS, "metadata": {**MEMBERS["metadata"], "labels": labels}}
 
     for mine, cluster in (([group], [*NODES, levels]), ([group, levels], NODES), ([], [*NODES, group, levels])):
         status, answer = fit([{**job(3), "spec": {**job(3)["spec"], "template": template}}, *mine], cluster)

@@ -65,7 +65,7 @@ DROPPED = {
         "spec.template.topologyConstraint",
         ("--level", "rack=rack"),
     ),
-    "a partition of Volcano": (partitioned(HARD), "spec.tasks[0].partitionPolicy", ()),
+    "a partition of Volcano": (partitioned(HARD), "spec.tasks[0].partitionPolicy.networkTopology", ("--level", "1=rack")),
     "one domain for several groups": (
         job_set(2),
         "spec.replicatedJobs[0].template.spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]",
