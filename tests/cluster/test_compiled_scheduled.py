@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from kubeapi.versions import kubernetes_releases
 from scheduler_core.behavior.scheduler_behavior import behavior_of
 from tests.cluster.groups import SCHEDULED, condition_of
 from tests.cluster.kubelet import node
 from tests.cluster.programs import find
 from tests.cluster.resources import Manifest
+from tests.cluster.waiting import until
 from validators.rules import gang_nesting
 from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
@@ -212,8 +214,8 @@ def _renamed(objects: list[Manifest], wanted: str, uid: str) -> list[Manifest]:
         pytest.param(True, "", id="one below a composite is not"),
     ],
 )
-def test_which_templates_the_job_controller_makes_a_childs_group_of(api, namespace, nested, want):
-    """A child Job gets no group of its own unless its template is at the top of the Workload."""
+def test_which_templates_the_job_controller_makes_a_childs_group_of(plane, api, namespace, nested, want):
+    """A child Job gets no group of its own unless its template is at the top of the Workload; from 1.38 on no pods either."""
     minor = find().minor()
     owner = {"apiVersion": "example.com/v1", "kind": "Train", "name": "train", "uid": "uid-1", "controller": True}
     leaf = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}
@@ -229,6 +231,11 @@ def test_which_templates_the_job_controller_makes_a_childs_group_of(api, namespa
         "annotations": template_annotations.write("described", "workers", "root" if nested else "", kubernetes=minor),
     }
     uid = api.create(child)["metadata"]["uid"]
+    if nested and minor >= kubernetes_releases.FIRST_WITH_WORKLOAD_NAME:
+        log = plane.controllers.log
+        until(lambda: f'podGroupTemplate \\"workers\\" not found in workload {namespace}/described' in log.read_text(encoding="utf-8"))
+        assert [] == api.objects("Pod", namespace)
+        return
     pods = api.wait_all("Pod", namespace, until=lambda result: len(result) == 2)
 
     group = names.group_name("described", "workers", owner_uid=uid, kubernetes=minor) if want else None
