@@ -6,36 +6,44 @@ skipped, with the reason; what arises is then not all.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from expansion import gangs, not_judged
 from expansion.admission import validation
 from expansion.contents import Content, parsed
-from expansion.created import Cluster, Expansion, Place, identity, with_free_name
+from expansion.created import Cluster, Expansion, OrderedPods, Place, identity, with_free_name
+from expansion.creation_order import leave_out_never_created
 from expansion.notes import (
     ConversionWarning,
     CreatedTwice,
+    GroupOfOwner,
     JudgedAsGang,
     NameMissing,
     NotExpressed,
     NotSimulated,
     ObjectNote,
+    PodOfTwoGroups,
+    TaskGroups,
     TemplateWithoutContainers,
     WhyNotSimulated,
 )
+from expansion.other_controllers import create_claim_templates, incomplete_kueue_groups
+from expansion.other_groups import OtherGroups
 from expansion.pod_creation import Gang, PodCreation
 from expansion.pod_owners import Controller, PodOwners
 from kubeapi import decode
 from kubeapi.controllers import CONTROLLERS
 from kubeapi.field_path import FieldPath
-from kubeapi.gather import gather, several, unreadable, written_name
+from kubeapi.gather import gather, several, unreadable, whole_name, written_name
 from kubeapi.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
+from workloadbuilder.adapters.shared.named_groups import is_of_other_scheduler
 from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.adapters.skipped_kinds import skip_reason
 
@@ -53,25 +61,42 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     others = ObjectList()
     kinds, problems = gather(objects, others)
     controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(each)]
-    result = Expansion(kinds=kinds, skipped=problems, others=others)
+    result = Expansion(kinds=kinds, skipped=problems, others=others, kubernetes=creation.kubernetes)
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
-        _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, place)
+        _expand(manifests, cluster, result, creation, place)
+    OtherGroups(result, cluster, creation).join(lambda compiled: _why_skipped(compiled, compiled.objects, result, creation.gang))
+    create_claim_templates(result, cluster)
+    result.notes += incomplete_kueue_groups(result, cluster)
+    listed = [kinds, cluster.kinds]
+    groups = (each for kind in ("PodGroup", "CompositePodGroup") for known in listed for each in _named(known.get(kind, ())))
+    leave_out_never_created(groups, _named(kinds["Pod"]), result)
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
-    elif place is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
-        result.notes.append(Problem.about(identity(of_kueue[0]), ObjectNote.KUEUE_GROUP))
+    elif place is not None:
+        _note_other_gangs([each for each in _named(kinds["Pod"]) if gangs.is_alone(each)], result)
     return result
+
+
+def _note_other_gangs(pods: Sequence[Content], result: Expansion) -> None:
+    """Note that pods without a group are in gangs that are not modelled."""
+    if of_kueue := [each for each in pods if gangs.is_of_kueue(each)]:
+        result.notes.append(Problem.about(identity(of_kueue[0]), ObjectNote.KUEUE_GROUP))
+    if in_task_groups := [each for each in pods if not_judged.task_groups((each,))]:
+        fact = TaskGroups(not_judged.task_groups(in_task_groups), created=False)
+        result.skipped.append(Problem(fact, tuple(map(identity, in_task_groups))))
 
 
 def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
     """Add the given groups as *gang* requests; note pods that it does not concern."""
+    created = [each for each in result.objects if each["kind"] == "Pod"]
     pods = [*_named(kinds["Pod"])]
-    for group, note in gangs.of_groups([*_named((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], pods, gang):
+    for group, note in gangs.of_groups([*_named((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], [*pods, *created], gang):
         result.objects.append(group)
         if note is not None:
             result.notes.append(Problem.about(identity(group), note))
-    if alone := [each for each in pods if gangs.is_alone(each)]:
+    joined = {*map(identity, created)}
+    if alone := [each for each in pods if gangs.is_alone(each) and identity(each) not in joined]:
         names = tuple(map(identity, alone))
         if (apart := gangs.why_apart(alone)) is not None:
             result.skipped.append(Problem(apart, names))
@@ -103,13 +128,12 @@ def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Cluster, crea
     named = {name for each in manifests for name in (str(each["kind"]), group_of(str(each.get("apiVersion"))))}
     wanted = {*_LOOKED_UP, *(need for name in named for need in _NEEDED.get(name, ()))}
     listed = [each for kind in wanted for each in (*kinds[kind], *cluster.kinds.get(kind, ()))]
-    return Known(manifests, [*_parsed(listed), *_parsed(cluster.others)], creation.levels)
+    return Known(manifests, [*_parsed(listed), *_parsed(cluster.others)], creation.levels, creation.kubernetes, creation.gates)
 
 
 _NEEDED = {
     "DaemonSet": ("Node",),
     **dict.fromkeys(("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob", "batch.volcano.sh"), ("PersistentVolumeClaim",)),
-    "PodGroup": ("Pod",),
 }
 """Kinds that an adapter looks up besides Workloads and custom kinds, by the kind, or the API group, that it reads."""
 
@@ -123,17 +147,44 @@ def _named(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
     return (each for each in _parsed(listed) if _has_name(each) and isinstance(each.get("spec"), dict))
 
 
-def _expand(
-    manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, creation: PodCreation, place: Place | None
-) -> None:
+def _expand(manifests: Sequence[Content], cluster: Cluster, result: Expansion, creation: PodCreation, place: Place | None) -> None:
+    kinds = result.kinds
     manifests = [*_once(manifests, result)]
     read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
     owners = PodOwners(read, kinds)
     present = {owner for each in kinds["Pod"] if (owner := owners.owner(each)) is not None}
+    # Names of Workloads that belong to none of the objects.
+    taken = {Name("Workload", *name) for each in kinds["Workload"] if (name := whole_name(each)) and owners.owner(each) is None}
+    groups = [each for each in manifests if is_of_other_scheduler(each)]
+    with_pods = [each for each in manifests if not is_of_other_scheduler(each) and _owner(each) not in read]
+    known = _known(manifests, kinds, cluster, creation)
+    _add_all(_judged(with_pods, known, present, result, creation, place), known, taken, {}, result, creation, place)
+    if groups:
+        # The pods of the others can be their members.
+        others = OtherGroups(result, cluster, creation)
+        # A group is for the pods that its owner has already, or that name it; for other new ones, the owner's adapter makes it.
+        left = [each for each in groups if (owner := _owner(each)) in read and owner not in present and not others.is_named(each)]
+        groups = [each for each in groups if each not in left]
+        known = others.known(manifests)
+        _add_all(_judged(groups, known, present, result, creation, place), known, taken, others.created, result, creation, place)
+        for each in left:
+            owner = _owner(each)
+            if owner is not None and _creates_pods_without_group(owner, result):
+                result.skipped.append(Problem.about(identity(each), GroupOfOwner(owner.object)))
+
+
+def _judged(
+    manifests: Iterable[Content],
+    known: Known,
+    present: Container[Controller],
+    result: Expansion,
+    creation: PodCreation,
+    place: Place | None,
+) -> list[tuple[Content, Compiled]]:
+    """Return those of *manifests* that are judged, compiled; report the others, unless their pods are *present*."""
+    judged = []
     for content in manifests:
         controller = _controller(content)
-        if _owner(content) in read:
-            continue
         compiled = compile_object(content, known, _OPTIONS)
         if compiled is None:
             _add_unread(controller, content, result, creation)
@@ -142,9 +193,45 @@ def _expand(
         elif reason := _why_not_judged(content, compiled, strict=place is not None):
             result.skipped.append(Problem.about(controller.object, reason))
         elif controller not in present:
-            _add(controller, compiled, result, creation.gang, functools.partial(_misspelt, content, place) if place is not None else None)
-            result.controllers.append(controller)
-            result.manifests.append(content)
+            judged.append((content, compiled))
+    return judged
+
+
+def _add_all(
+    judged: list[tuple[Content, Compiled]],
+    known: Known,
+    taken: set[Name],
+    members: Mapping[Name, Content],
+    result: Expansion,
+    creation: PodCreation,
+    place: Place | None,
+) -> None:
+    """Add what is created for objects; of those whose Workloads or groups have one name, all but the first get other names.
+
+    *taken* are the names that other objects have; those of the objects are added.  *members* are created pods that can be members of groups.
+    """
+    for index in sorted(range(len(judged)), key=lambda each: dataclasses.astuple(_controller(judged[each][0]))):
+        content, compiled = judged[index]
+        names = {identity(each) for each in compiled.objects if each["kind"] != "Pod"}
+        if not taken.isdisjoint(names):
+            compiled = compile_object(content, known, dataclasses.replace(_OPTIONS, distinct=True)) or compiled
+            judged[index] = content, compiled
+        taken |= {identity(each) for each in compiled.objects if each["kind"] != "Pod"}
+    for content, compiled in judged:
+        controller = _controller(content)
+        misspelt = functools.partial(_misspelt, content, place) if place is not None else None
+        _add(controller, compiled, members, result, creation.gang, misspelt)
+        result.controllers.append(controller)
+        result.manifests.append(content)
+
+
+_GROUP = "PodGroup"
+"""Kind of the groups of other schedulers among the objects that are read here."""
+
+
+def _creates_pods_without_group(owner: Controller, result: Expansion) -> bool:
+    pods = (each for each in result.objects if each["kind"] == "Pod" and result.origins.get(identity(each)) == owner.object)
+    return any(not gangs.is_member(each) for each in pods)
 
 
 def _why_not_judged(content: Content, compiled: Compiled, *, strict: bool) -> WhyNotSimulated | None:
@@ -200,17 +287,26 @@ def _controller(content: Content) -> Controller:
 
 
 def _add(
-    controller: Controller, compiled: Compiled, result: Expansion, gang: Gang | None, misspelt: Callable[[Compiled], str] | None
+    controller: Controller,
+    compiled: Compiled,
+    members: Mapping[Name, Content],
+    result: Expansion,
+    gang: Gang | None,
+    misspelt: Callable[[Compiled], str] | None,
 ) -> None:
     objects = [dict(each) for each in compiled.objects]
     without_pods = not compiled.errors and compiled.skipped == ONE_BY_ONE and not objects
-    if not without_pods and (reason := _why_skipped(compiled, objects, result, gang)):
+    reason = None if without_pods else _why_skipped(compiled, objects, result, gang) or _second_group(controller, objects, result)
+    if reason is not None:
         words = misspelt(compiled) if misspelt is not None else ""
         result.skipped.append(Problem.about(controller.object, NotSimulated(words) if words else reason))
         return
     about = functools.partial(Problem.about, controller.object)
-    if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
+    if controller.kind != _GROUP and all(each["kind"] != "Pod" for each in objects):
         result.notes.append(about(ObjectNote.CREATES_NO_PODS))
+    if compiled.waits and (gang is None or gangs.has_gang(objects)):
+        pods = objects[len(objects) - len(compiled.parts) :]
+        result.ordered.append(OrderedPods(controller.object, [*zip(compiled.parts, pods, strict=True)], compiled.waits))
     objects, critical = gangs.without_groups_of_critical_pods(objects)
     result.notes += [about(ObjectNote.CRITICAL_PODS)] if critical else []
     if gang is not None:
@@ -218,8 +314,11 @@ def _add(
         result.notes += map(about, notes)
     for each in objects:
         name = identity(each)
-        result.origins[with_free_name(each, controller.object) if name in result.origins else name] = controller.object
-    result.objects += objects
+        if name in members:
+            members[name]["spec"] = each["spec"]
+            continue
+        result.origins[with_free_name(each, controller.object, result.origins) if name.kind == "Pod" else name] = controller.object
+        result.objects.append(each)
     result.notes += [about(NotExpressed(str(each.path), each.detail)) for each in compiled.losses]
     warnings = (each for each in compiled.warnings if not _is_uid(each.path))
     result.notes += [about(ConversionWarning(str(each.path), each.detail or str(each))) for each in warnings]
@@ -246,8 +345,19 @@ def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansi
         name = identity(taken)
         origin = result.origins[name]
         return CreatedTwice(name, origin)
-    if any(not _has_containers(each) for each in objects if each["kind"] == "Pod"):
+    pods = [each for each in objects if each["kind"] == "Pod"]
+    if any(not _has_containers(each) for each in pods):
         return TemplateWithoutContainers()
+    key = not_judged.task_groups(pods) if gang is None else ""
+    return TaskGroups(key) if key else None
+
+
+def _second_group(controller: Controller, objects: Iterable[Content], result: Expansion) -> PodOfTwoGroups | None:
+    """Return the reason why a group of another scheduler is skipped: a pod of it is a member of another one; None if none is."""
+    for each in objects if controller.kind == _GROUP else ():
+        first = result.origins.get(identity(each)) if each["kind"] == "Pod" else None
+        if first is not None and first.kind == _GROUP:
+            return PodOfTwoGroups(identity(each), first)
     return None
 
 
@@ -262,11 +372,11 @@ def _is_uid(path: FieldPath) -> bool:
 
 
 def _owner(content: Content) -> Controller | None:
-    """Return the controlling owner of an object."""
+    """Return the controlling owner of an object; of the group of another scheduler, any owner."""
     metadata = content.get("metadata")
     references = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
     for each in references if isinstance(references, list) else ():
-        if isinstance(each, Mapping) and each.get("controller") is True:
+        if isinstance(each, Mapping) and (each.get("controller") is True or content.get("kind") == _GROUP):
             return Controller(str(each.get("kind")), _controller(content).namespace, str(each.get("name")))
     return None
 

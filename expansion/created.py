@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from expansion.contents import Content
@@ -13,6 +14,8 @@ from kubeapi.gather import gather
 from kubeapi.gathered import Given, ObjectList
 from kubeapi.names import Name
 from kubeapi.problem import Problem
+from kubeapi.versions.kubernetes_releases import TODAY
+from validators.model.start_order import Wait
 
 Place = Callable[[Mapping[str, Any], FieldPath], str]
 """Returns where a field of an object is written, such as a file with a line; empty if that is not known."""
@@ -34,6 +37,15 @@ class Cluster:
         return cls(kinds, others, problems)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class OrderedPods:
+    """Created *pods* of the object *origin*, each with its part; *waits* are the parts that are created only after others."""
+
+    origin: Name
+    pods: Sequence[tuple[str, Content]]
+    waits: Mapping[str, Wait]
+
+
 @dataclasses.dataclass(slots=True)
 class Expansion:
     """Created objects, and what was not created.
@@ -47,6 +59,9 @@ class Expansion:
         skipped: objects that create pods and could not be read, with the reason.
         others: the given objects of other kinds.
         notes: what the created objects cannot express, and objects that create no pods.
+        ordered: those of the created pods whose controllers create some only after others.
+        kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
+        joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
 
     """
 
@@ -58,13 +73,18 @@ class Expansion:
     skipped: list[Problem] = dataclasses.field(default_factory=list)
     notes: list[Problem] = dataclasses.field(default_factory=list)
     others: ObjectList = dataclasses.field(default_factory=ObjectList)
+    ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
+    kubernetes: int = TODAY
+    joined: list[Content] = dataclasses.field(default_factory=list)
 
     def rename(self, taken: Collection[Name]) -> None:
         """Rename the created pods whose names are *taken* by other pods of the cluster: most controllers add random letters."""
+        names = {*taken, *self.origins} if taken else set()
         for each in self.objects if taken else ():
             if each["kind"] == "Pod" and (name := identity(each)) in taken:
                 origin = self.origins.pop(name)
-                self.origins[with_free_name(each, origin)] = origin
+                names.add(renamed := with_free_name(each, origin, names))
+                self.origins[renamed] = origin
 
 
 def identity(content: Content) -> Name:
@@ -73,7 +93,10 @@ def identity(content: Content) -> Name:
     return Name(content["kind"], metadata.get("namespace") or "default", metadata["name"])
 
 
-def with_free_name(pod: Content, origin: Name) -> Name:
-    """Rename a *pod* that is created for the object *origin*, and whose name another pod has; return its name."""
-    pod["metadata"]["name"] += f"-of-{origin.kind.lower()}"
+def with_free_name(pod: Content, origin: Name, taken: Container[Name]) -> Name:
+    """Rename a *pod* that is created for the object *origin*, and whose name is *taken* by another pod; return its name."""
+    given = pod["metadata"]["name"]
+    suffixes = itertools.chain(("",), (f"-{number}" for number in itertools.count(2)))
+    while identity(pod) in taken:
+        pod["metadata"]["name"] = f"{given}-of-{origin.kind.lower()}{next(suffixes)}"
     return identity(pod)

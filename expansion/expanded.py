@@ -91,7 +91,10 @@ def expand(
     result, rest = Expanded(own, [*created.others], created.origins, created.skipped, created.notes), Rest()
     if cluster is not None:
         replaced = _Replaced(own, created, known)
-        result.remaining, rest = replaced.remaining(), replaced.rest
+        result.remaining, rest = (
+            _with_created(replaced.remaining(), created.joined) if created.joined else replaced.remaining(),
+            replaced.rest,
+        )
         result.names = frozenset(_names(own))
         result.notes += queue_notes(known.others)
     if not strict:

@@ -9,14 +9,15 @@ from typing import Any
 from expansion.contents import Content, section
 from expansion.notes import GangsKept, NotOneGang
 from expansion.pod_creation import Gang
+from kubeapi.kueue import POD_GROUP
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions.served_versions import hub_of
+from workloadbuilder.adapters.shared.named_groups import named_group
 
 _GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
 _LEVELS = _GROUPS - {"Workload"}
 _MINIMUMS = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
 _SUFFIX = "-gang"
-_KUEUE_GROUP = "kueue.x-k8s.io/pod-group-name"
 _Key = tuple[str, str, str]
 """Kind, namespace and name."""
 
@@ -24,7 +25,7 @@ _Key = tuple[str, str, str]
 def is_of_kueue(pod: Mapping[str, Any]) -> bool:
     """Return whether a pod is in a pod group of Kueue, and not in one of Kubernetes."""
     labels = pod["metadata"].get("labels")
-    return is_alone(pod) and isinstance(labels, Mapping) and _KUEUE_GROUP in labels
+    return is_alone(pod) and isinstance(labels, Mapping) and POD_GROUP in labels
 
 
 def without_groups_of_critical_pods(objects: Sequence[Content]) -> tuple[list[Content], bool]:
@@ -45,6 +46,8 @@ def without_groups_of_critical_pods(objects: Sequence[Content]) -> tuple[list[Co
 def on_request(name: str, objects: Sequence[Content], gang: Gang) -> tuple[list[Content], list[GangsKept]]:
     """Return the created *objects* of the object *name* as *gang* requests, and notes about its own gangs and constraints."""
     groups = [each for each in objects if each["kind"] in _LEVELS]
+    if not groups and any(named_group(each) is not None for each in objects if each["kind"] == "Pod"):
+        return [*objects], []
     if not any("gang" in _policy(each) or _constraint(each) for each in groups):
         return as_gang(name, objects, gang), []
     pods = [each for each in objects if each["kind"] == "Pod"]
@@ -99,6 +102,11 @@ def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) ->
             # A group must be equal to its template in a Workload: a changed one has no template.
             kept = {key: value for key, value in before.items() if key != "workloadRef"} if changed else before
             yield {**each, "spec": {**kept, **changed}}, note if note.keeps_policies or note.replaced else None
+
+
+def has_gang(objects: Iterable[Content]) -> bool:
+    """Return whether one of the *objects* is a group that is a gang."""
+    return any("gang" in _policy(each) for each in objects if each["kind"] in _LEVELS)
 
 
 def is_alone(pod: Mapping[str, Any]) -> bool:

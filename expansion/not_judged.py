@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from expansion.admission import validation
@@ -24,6 +24,8 @@ _MANAGERS = frozenset(
 )
 """Values of ``managedBy`` that name the controller which creates the pods in this cluster."""
 _ENDED = frozenset({"Complete", "Failed", "Completed", "Succeeded"})
+_TASK_GROUPS = ("yunikorn.apache.org/task-groups", "yunikorn.apache.org/task-group-name")
+"""Annotations of pods whose application is a gang; source: YuniKorn 1.9, pkg/common/constants."""
 _HOLDERS = ((), ("runPolicy",), ("jobTemplate", "spec"), ("rayClusterSpec",))
 """Parts of ``spec`` that can have ``managedBy``."""
 
@@ -54,6 +56,11 @@ def unserved_version(manifest: Mapping[str, Any]) -> NotSimulated | None:
     """Return the reason if an object has a version that its project does not serve; None if it does."""
     error = validation.version_error(manifest)
     return None if error is None else NotSimulated(validation.described(error))
+
+
+def task_groups(pods: Iterable[Mapping[str, Any]]) -> str:
+    """Return the annotation with which one of *pods* is in a task group of YuniKorn; empty if none is."""
+    return next((key for pod in pods for key in _TASK_GROUPS if key in section(pod, "metadata", "annotations")), "")
 
 
 def has_ended(content: Mapping[str, Any]) -> bool:

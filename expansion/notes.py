@@ -9,6 +9,7 @@ from typing import ClassVar
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 from kubeapi.resource_names import Quantity, unit_of_quota
+from validators.model.start_order import Event
 
 # Objects of controllers.
 
@@ -56,10 +57,36 @@ class CreatedTwice:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class GroupOfOwner:
+    """Group of another scheduler that its *owner* has made; the pods that are created for the owner have no group."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    owner: Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodOfTwoGroups:
+    """Group of another scheduler with a *pod* that *group*, which is one too, has as a member."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    pod: Name
+    group: Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class TemplateWithoutContainers:
     """Object with a pod template that has no containers."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TaskGroups:
+    """Pods with task groups of YuniKorn in the annotation *key*, which are not modelled; *created*: pods of an object, which has none then."""
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    key: str
+    created: bool = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,7 +96,17 @@ class NameMissing:
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
 
 
-WhyNotSimulated = NotSimulated | ManagedElsewhere | FieldsUnknown | CreatedTwice | TemplateWithoutContainers | NameMissing
+WhyNotSimulated = (
+    NotSimulated
+    | ManagedElsewhere
+    | FieldsUnknown
+    | CreatedTwice
+    | GroupOfOwner
+    | PodOfTwoGroups
+    | TaskGroups
+    | TemplateWithoutContainers
+    | NameMissing
+)
 """Why the pods of an object are not simulated."""
 
 
@@ -109,6 +146,25 @@ class ConversionWarning:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class NeverCreated:
+    """Pods of an object that are created only after others which never run: their gang waits for the pods that come later.
+
+    Attributes:
+        pods: number of the pods.
+        event: what their controller waits for.
+        awaited: the parts of the object that must run before.
+        gang: the PodGroup of the pods that would have to run first; None if others are waited for, which never run either.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.GANG_WAITS_FOR_LATER
+    pods: int
+    event: Event
+    awaited: tuple[str, ...]
+    gang: Name | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class JudgedAsGang:
     """Pods without a group that are judged as one gang."""
 
@@ -141,6 +197,16 @@ class NotOneGang:
     schedulers: tuple[str, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class KueueGroupIncomplete:
+    """Pods of the pod group *group_name* of Kueue, of which *existing* pods exist and *total* are needed."""
+
+    problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
+    group_name: str
+    existing: int
+    total: int
+
+
 # Admission by the API server, and by others.
 
 
@@ -166,6 +232,23 @@ class TemplateMissing:
     problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
     template: Name
     similar: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupMissing:
+    """Pods that name a PodGroup which does not exist.
+
+    Attributes:
+        group: the PodGroup.
+        similar: name of a similar one.
+        api_group: API group of the PodGroup if it is one of another scheduler.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
+    group: Name
+    similar: str = ""
+    api_group: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -264,11 +347,14 @@ Note = (
     | ObjectNote
     | NotExpressed
     | ConversionWarning
+    | NeverCreated
     | JudgedAsGang
     | GangsKept
     | NotOneGang
     | RefusedByServer
     | TemplateMissing
+    | GroupMissing
+    | KueueGroupIncomplete
     | FieldsUnreadable
     | KueueQuotas
     | PlaceUnknown

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Collection, Mapping
 
 from expansion.contents import Content
+from kubeapi.versions.kubernetes_releases import TODAY
+from validators.gates import ALL_ON, Gates
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,12 +34,16 @@ class PodCreation:
         gang: gang to make of objects that are none; None for no change.
         levels: node labels by the names of other schedulers' topology levels.
         without_pods: unknown kinds that create no pods, as ``KIND`` or ``KIND.GROUP``.
+        kubernetes: minor version of Kubernetes whose controllers create them.
+        gates: feature gates of the controllers.
 
     """
 
     gang: Gang | None = None
     levels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     without_pods: Collection[str] = frozenset()
+    kubernetes: int = TODAY
+    gates: Gates = ALL_ON
 
     def creates_none(self, group: str, kind: str) -> bool:
         """Return whether objects of a kind are said to create no pods."""

@@ -3,6 +3,7 @@
 A module of types has the structs of one sort of objects, each with all the fields that any package reads.
 
 affinity         affinity of pods to nodes and to other pods
+base_structs     base of values with named fields
 content          formats of names, labels and condition reasons
 controllers      Services and controllers of pods, with their selectors
 decode           JSON text, parsed JSON, and structs
@@ -16,6 +17,7 @@ groups           PodGroup and CompositePodGroup
 jobs             Jobs, with their scheduling
 jobset           JobSet of ``jobset.x-k8s.io``
 json_values      splits a text into JSON values
+kueue            names of Kueue: labels, annotations, gates
 meta             object metadata, conditions, and the base class of API structs
 names            names of objects, and the kinds that are in no namespace
 nodes            nodes and namespaces
@@ -25,7 +27,6 @@ pods             pods and pod templates
 priority         priority classes
 problem          problems and notes about objects, and their kinds
 quantity         quantities
-base_structs     base of values with named fields
 redaction        marks of fields: what a snapshot of a cluster keeps, and what redaction replaces
 resource_claims  claims to devices, and their templates
 resource_names   names of resources, and amounts of them in their units

@@ -63,9 +63,10 @@ class JobTemplate(Struct, frozen=True, gc=False):
 
 
 class Dependency(Struct, frozen=True, gc=False):
-    """Replicated job on which another one depends."""
+    """Replicated job on which another one depends, until it is Ready or Complete."""
 
     name: str = ""
+    status: str = ""
 
 
 class ReplicatedJob(Struct, frozen=True, gc=False):

@@ -40,6 +40,8 @@ class ProblemKind(enum.StrEnum):
     """A pool of devices, or several, of which kube-scheduler allocates nothing."""
     NOT_MODELLED = "not-modelled"
     """A valid part of a scheduler configuration is ignored."""
+    TEMPLATE_DIFFERS = "template-differs"
+    """A group has other values than the template of its Workload; those of the group count."""
     PARTLY_SCORED = "partly-scored"
     """Every feasible node is scored, while kube-scheduler scores a part of the nodes."""
 
@@ -76,6 +78,8 @@ class ProblemKind(enum.StrEnum):
     """A group cannot express a part of an object."""
     CONVERSION_WARNING = "conversion-warning"
     """Warning about the conversion of an object to groups and pods."""
+    GANG_WAITS_FOR_LATER = "gang-waits-for-later"
+    """Pods are never created, because they come after pods of a gang that waits for them."""
     CRITICAL_PODS = "critical-pods"
     """Pods have no group, because no group can have their priority class."""
     GANG_REQUEST = "gang-request"

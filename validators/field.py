@@ -92,7 +92,8 @@ class FieldError:
     """One validation error of an object.
 
     ``origin`` is the id of the rule that reports it.  The pipeline sets it, so a rule never names itself.  ``suggestion`` is the known
-    name that *detail* proposes for an unknown field; empty without one.  Errors with different fixes are equal.
+    name that *detail* proposes for an unknown field; empty without one.  ``is_warning`` is True if this one is a warning although the rule
+    reports errors; a severity that the user sets for the rule has precedence.  Errors with different fixes are equal.
     """
 
     type: ErrorType
@@ -102,6 +103,7 @@ class FieldError:
     origin: str = ""
     fix: Fix | None = dataclasses.field(default=None, compare=False, repr=False)
     suggestion: str = dataclasses.field(default="", compare=False, repr=False)
+    is_warning: bool = dataclasses.field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the message of a cause: type, value and detail, as ``field.Error.ErrorBody`` does."""
@@ -163,6 +165,11 @@ def not_supported(path: FieldPath, value: object, supported: Iterable[str]) -> F
     listed = ", ".join(json.dumps(each) for each in values)
     fix = nearest(value, values) if isinstance(value, str) else None
     return FieldError(ErrorType.NOT_SUPPORTED, path, value, f"supported values: {listed}", fix=fix)
+
+
+def as_warning(error: FieldError) -> FieldError:
+    """Return *error* as one that is a warning, whatever the severity of its rule."""
+    return dataclasses.replace(error, is_warning=True)
 
 
 def nearest(value: str, known: Iterable[str], repair: Repair = Repair.REPLACE) -> Fix | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kubeapi.decode import Json
 
@@ -30,6 +30,16 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("priorityClass", "priorityClassRef"), ("priorityClassName",)),
 }
 """Paths of the field from the object that has the wrong name, the likeliest first."""
+
+
+_WRAPPERS = frozenset({"source"})
+"""Fields that retired versions had around fields of the object: ``source`` of the claims of a pod, until Kubernetes 1.30."""
+
+
+def moved_out(name: str, holder: Mapping[str, Json], known: Sequence[str]) -> str:
+    """Return the field inside the field *name* of *holder* that now belongs to *holder* itself, which has the *known* fields; else empty."""
+    value = holder[name] if name in _WRAPPERS else None
+    return next((each for each in value if each in known and each not in holder), "") if isinstance(value, Mapping) else ""
 
 
 def other_names(name: str, parent: Json, schema: Json) -> str:

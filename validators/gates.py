@@ -97,3 +97,7 @@ class Gates:
     def enabled(self, name: str) -> bool:
         """Return whether the gate is on."""
         return name not in self.off
+
+
+ALL_ON = Gates()
+"""All gates on."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kubeapi import decode
 from kubeapi.base_structs import Record
@@ -23,8 +23,9 @@ from validators.defaults import drop, fill
 from validators.field import ErrorType, FieldError
 from validators.hierarchy.tree import GroupTree
 from validators.model import objects, traits
-from validators.model.controllers import Controller, RawTemplate, raw_templates
+from validators.model.controllers import Controller, raw_templates
 from validators.model.objects import KINDS, Named, Object
+from validators.model.own_gangs import OWN_KINDS, own_gang
 from validators.model.templates import Templates
 from validators.object_lookup import Lookup
 from validators.rules.base import Context, Operation, Rule, Settings, Severity
@@ -103,8 +104,7 @@ def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
         return Examined(None, _with_severity(document_head.errors(api_version, kind), settings))
     group, api_version, is_known, error = document_head.head(api_version, kind, settings.minor)
     if not is_known:
-        templates = raw_templates(group, kind, content)
-        return _examine_controller(kind, content, templates, settings) if templates else Examined(None, (), foreign=True)
+        return _examine_controller(group, kind, content, settings) or Examined(None, (), foreign=True)
     if error is not None:
         violations = _with_severity([error], settings)
         return Examined(_named(kind, content) if kind in KINDS else None, violations)
@@ -199,11 +199,19 @@ def _examine_shape(kind: str, api_version: str, content: Json, settings: Setting
     return Examined(typed, _with_severity(errors, settings), form=form, templates=context.known_templates)
 
 
-def _examine_controller(kind: str, content: Mapping[str, Json], templates: Sequence[RawTemplate], settings: Settings) -> Examined:
-    """Return the result for a controller without rules of its own: the shape of its pod templates that name a group or claims."""
+def _examine_controller(group: str, kind: str, content: Mapping[str, Json], settings: Settings) -> Examined | None:
+    """Return the result for a controller without rules of its own: the shape of its pod templates that name a group or claims.
+
+    It is None if there is none, and the controller makes no gang of its pods.
+    """
+    templates, gang = raw_templates(group, kind, content), own_gang(group, kind, content)
+    if not templates and gang is None:
+        return None
+    kind = OWN_KINDS.get((group, kind), kind)
     named = _named(kind, content)
     pods, errors = pod_templates.decoded(templates)
-    controller = Controller(kind, named.metadata, pods)
+    has_group = any(each.spec.group for each in pods)
+    controller = Controller(kind, named.metadata, pods, None if has_group else gang)
     context = Context(controller, None, Operation.CREATE, settings=settings, lookup=object_lookup.NOTHING)
     applicable = applicable_rules.rules_for_document(kind, HUB, settings, traits.ANY, shape=True)
     errors += [each.error for each in _run(applicable, context)]
@@ -245,7 +253,7 @@ def _severity(rule: Rule, settings: Settings, error: FieldError) -> Severity:
             return Severity.WARNING
         if rule.at_admission is not None:
             return rule.at_admission
-    return rule.severity_for(settings.minor)
+    return Severity.WARNING if error.is_warning else rule.severity_for(settings.minor)
 
 
 def _gate_warnings(dropped: drop.Dropped, settings: Settings) -> Iterator[Violation]:
@@ -282,8 +290,7 @@ def decode_for_lookup(content: Mapping[str, Json]) -> Object | None:
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
     if not document_head.has_rules(api_version.rpartition("/")[0], kind):
-        templates = raw_templates(api_version.rpartition("/")[0], kind, content)
-        examined = _examine_controller(kind, content, templates, Settings(linting=True)) if templates else None
+        examined = _examine_controller(api_version.rpartition("/")[0], kind, content, Settings(linting=True))
         return examined.object if examined else None
     try:
         return _decoded(kind, served_versions.form_of(api_version), content)

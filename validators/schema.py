@@ -110,8 +110,11 @@ def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
         parent = _parent(schema, failure)
         known = sorted(parent["properties"])
         for unknown in sorted(failure.kind.unexpected):
-            similar = field_synonyms.other_names(unknown, parent, schema) or next(iter(difflib.get_close_matches(unknown, known, n=1)), "")
-            error = _with_rule("schema-unknown-field", field.invalid_struct(path / unknown, _unknown_field(unknown, similar)))
+            inner = field_synonyms.moved_out(unknown, failure.instance, known)
+            similar = inner or field_synonyms.other_names(unknown, parent, schema)
+            similar = similar or next(iter(difflib.get_close_matches(unknown, known, n=1)), "")
+            detail = _unknown_field(unknown, similar, is_inside=bool(inner))
+            error = _with_rule("schema-unknown-field", field.invalid_struct(path / unknown, detail))
             yield dataclasses.replace(error, fix=_renamed(unknown, known, failure), suggestion=similar)
     elif name == "enum":
         yield _with_rule("schema-enum", field.not_supported(path, failure.instance, failure.kind.options))
@@ -165,5 +168,7 @@ def _converted(value: Json, types: Sequence[str]) -> Fix | None:
     return Fix(Repair.QUOTE, is_safe=True) if "string" in types and isinstance(value, bool | int | float) else None
 
 
-def _unknown_field(name: str, similar: str) -> str:
+def _unknown_field(name: str, similar: str, *, is_inside: bool) -> str:
+    if is_inside:
+        return f"unknown field {name!r}: the API server would drop it with what is in it; write its {similar!r} in place of it"
     return f"unknown field {name!r}" + (f"; did you mean {similar!r}?" if similar else ": the API server would drop it")

@@ -11,6 +11,7 @@ the ancestors whose templates have several groups, then the group's own.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable
 
@@ -38,6 +39,16 @@ def workload_name(owner: Owner) -> str:
     # Kubernetes' DeepHashObject writes a value of the type types.UID in this form.
     suffix = digest(f"(types.UID){owner.uid}")
     return f"{_cut(owner.name, LONGEST - len(suffix) - 1)}-{suffix}" if owner.name else suffix
+
+
+def distinct_workload_name(owner: Owner, namespace: str) -> str:
+    """Return the name of *owner*'s Workload; without a uid, its hash is that of the identity of *owner*, which no other object has.
+
+    >>> distinct_workload_name(Owner("batch/v1", "Job", "job"), "team")
+    'job-c766c89dc'
+    """
+    identity = f"{owner.group}/{owner.kind}/{namespace or 'default'}/{owner.name}"
+    return workload_name(owner if owner.uid else dataclasses.replace(owner, uid=identity))
 
 
 def group_name(workload: str, template: str, index: Iterable[int] = (), *, owner_uid: str, kubernetes: int = TODAY) -> str:

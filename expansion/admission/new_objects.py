@@ -111,6 +111,9 @@ def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]
     names: defaultdict[str, set[str]] = defaultdict(set)
     for existing in filter(None, map(whole_name, (*expansion.kinds[_TEMPLATE], *rest.kinds[_TEMPLATE]))):
         names[existing[0]].add(existing[1])
+    for created in (*expansion.objects, *expansion.joined):
+        if created["kind"] == _TEMPLATE:
+            names[namespace_of(created)].add(full_name(created)[1])
     sorted_names = {namespace: sorted(each) for namespace, each in names.items()}
     similar: dict[tuple[str, str], str] = {}
     for pod in pods:
@@ -140,7 +143,7 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
 def _of_manifests(expansion: Expansion, place: Place) -> Iterator[Problem]:
     """Yield the errors of the given objects of controllers, with their positions."""
     for controller, manifest in _controllers(expansion):
-        for error in validation.errors_of_controller(manifest):
+        for error in validation.errors_of_controller(manifest, expansion.kubernetes):
             at = place(manifest, error.path)
             yield _refused(controller.object, validation.described(error), at)
 

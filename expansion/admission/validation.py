@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from expansion.contents import Content, items, section
 from kubeapi import decode
 from kubeapi.field_path import FieldPath
+from kubeapi.versions.kubernetes_releases import TODAY
 from validators import object_lookup, pipeline
 from validators.built_in import names, security, shapes, volumes, whole_objects
 from validators.field import ErrorType, FieldError
@@ -18,17 +20,17 @@ from workloadbuilder.adapters.shared.known_objects import group_of
 UNKNOWN = "schema-unknown-field"
 _UNSERVED = "unserved"
 _SETTINGS = Settings(profile=Profile.UPSTREAM)
-_WITH_RULES = frozenset({"Job", "Pod"})
+_WITH_RULES = frozenset({"CronJob", "Job", "Pod"})
 _CACHED = 256
 _BUILT_IN = frozenset({"", "apps", "batch"})
 
 
-def errors_of_controller(manifest: Content) -> list[FieldError]:
-    """Return the errors of a controller's object; the versions of a kind that nobody serves are one."""
+def errors_of_controller(manifest: Content, kubernetes: int = TODAY) -> list[FieldError]:
+    """Return the errors of a controller's object in Kubernetes 1.*kubernetes*; the versions of a kind that nobody serves are one."""
     if (unserved := version_error(manifest)) is not None:
         return [unserved]
     found = whole_objects.errors(manifest)
-    return found or (errors_of_object(manifest) if manifest.get("kind") in _WITH_RULES else [])
+    return found or (errors_of_object(manifest, kubernetes=kubernetes) if manifest.get("kind") in _WITH_RULES else [])
 
 
 def version_error(manifest: Mapping[str, Any]) -> FieldError | None:
@@ -38,14 +40,15 @@ def version_error(manifest: Mapping[str, Any]) -> FieldError | None:
     return _unserved(api_version, kind, versions) if versions and api_version.rpartition("/")[2] not in versions else None
 
 
-def errors_of_object(manifest: Content, classes: Iterable[Content] = ()) -> list[FieldError]:
+def errors_of_object(manifest: Content, classes: Iterable[Content] = (), kubernetes: int = TODAY) -> list[FieldError]:
     """Return the errors by the rules of the API server of an object that has rules, or of the scheduling in another one.
 
     *classes* are the other priority classes.
     """
     metadata = section(manifest, "metadata")
     manifest = {**manifest, "metadata": {"namespace": "default", **metadata}}
-    examined = pipeline.examine(manifest, _SETTINGS)
+    settings = dataclasses.replace(_SETTINGS, minor=kubernetes)
+    examined = pipeline.examine(manifest, settings)
     violations = examined.violations
     # Besides fields that are missing, the API server reports the errors of those that are there.
     if examined.object is not None and all(each.error.type is ErrorType.REQUIRED for each in violations):
@@ -53,7 +56,7 @@ def errors_of_object(manifest: Content, classes: Iterable[Content] = ()) -> list
         known = object_lookup.NOTHING
         if kind == "PriorityClass":
             known = object_lookup.KnownObjects(filter(None, map(pipeline.decode_for_lookup, classes)), complete=True)
-        further = pipeline.validate(kind, manifest, None, Operation.CREATE, api_version=version, settings=_SETTINGS, lookup=known)
+        further = pipeline.validate(kind, manifest, None, Operation.CREATE, api_version=version, settings=settings, lookup=known)
         reported = {each.error.path for each in violations}
         violations = (*violations, *(each for each in further if each.error.path not in reported))
     return [each.error for each in violations if each.severity is Severity.ERROR]

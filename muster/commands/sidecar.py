@@ -12,7 +12,6 @@ from click.core import ParameterSource
 
 from muster import extras
 from muster.commands import options, scheduler_config
-from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.sidecar.settings import LEASE_NAME, LEASE_NAMESPACE, NAMESPACE_VARIABLE, OPTIONS, Settings
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _settings(given: Mapping[str, Any]) -> Settings:
     if "scheduler_config" not in values:
         return Settings(**values)
     path = values["scheduler_config"]
-    settings = Settings(**{**values, "scheduler_config": scheduler_config.read_file(path, values.get("kubernetes", KUBERNETES_1_37))[1]})
+    settings = Settings(**{**values, "scheduler_config": scheduler_config.read_file(path, values.get("kubernetes"))[1]})
     if settings.scheduler_config is not None and not settings.scheduler_config.profiles.schedules(settings.scheduler_name):
         names = ", ".join(sorted(settings.scheduler_config.profiles.by_name or ()))
         reason = f"there is no profile for --scheduler-name {settings.scheduler_name}; the profiles are {names}"

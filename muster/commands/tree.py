@@ -40,7 +40,8 @@ def tree(
         raise click.UsageError("give at least one FILE: a file, a directory, or - for standard input")
     from validators.reports import tree_report
 
-    settings = dataclasses.replace(configuration.settings(**judging), fixes=form == "json")
+    settings = configuration.settings(**judging)
+    settings = dataclasses.replace(settings, fixes=form == "json", complete_kinds=inputs.complete_kinds(objects))
     read, known = inputs.chosen(paths, objects, exclude, include)
     manifests, report = inputs.linted(read, known, settings)
     inputs.print_skipped(report)

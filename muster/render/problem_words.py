@@ -7,6 +7,7 @@ from typing import assert_never
 
 from expansion import notes
 from expansion.notes import Note, ObjectNote
+from kubeapi.kueue import POD_GROUP_TOTAL
 from kubeapi.names import Name
 from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
 from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
@@ -15,6 +16,7 @@ from muster.render.file_notes import FileNote, RefusedRequest
 from scheduler_core.causes.input_problems import KindNotServed, NodeUnknown
 from scheduler_core.wording import problem_words as of_objects
 from scheduler_core.wording.titles import label
+from validators.model.start_order import event_words
 from validators.reports.counts import counted
 
 _NAMES_KIND = ObjectLeftOut | KindNotServed | NodeUnknown | notes.FieldsUnreadable
@@ -52,7 +54,7 @@ def reason_words(problem: Problem) -> str:
 
 def object_words(problem: Problem) -> str:
     """Return what a problem is about: ``Kind name`` or ``Kind namespace/name``, several of these, or a place."""
-    if isinstance(problem.fact, notes.JudgedAsGang | notes.NotOneGang):
+    if isinstance(problem.fact, notes.JudgedAsGang | notes.NotOneGang | notes.KueueGroupIncomplete):
         more = len(problem.names) - 1
         return f"{label(problem.names[0])} (and {counted(more, 'more pod')})" if more else label(problem.names[0])
     return of_objects.object_words(problem)
@@ -72,12 +74,14 @@ def shown_order(problem: Problem) -> tuple[str, str]:
     return object_words(problem), reason_words(problem)
 
 
-def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR0911 - one case for each kind of note
+def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of note
     match fact:
         case ObjectNote():
             return _OBJECT_NOTES[fact]
         case notes.NotExpressed() | notes.ConversionWarning():
             return f"{fact.field}: {fact.detail}"
+        case notes.NeverCreated():
+            return _order_words(fact)
         case notes.JudgedAsGang():
             return "without a group: --gang judges the pods at PATH as one gang"
         case notes.GangsKept():
@@ -89,6 +93,16 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
         case notes.TemplateMissing():
             hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
             return f"there is no {label(fact.template)}{hint}"
+        case notes.GroupMissing():
+            of_group = f" of {fact.api_group}" if fact.api_group else ""
+            hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
+            return f"there is no {label(fact.group)}{of_group}, for which its pods wait{hint}"
+        case notes.KueueGroupIncomplete():
+            return (
+                f"{fact.existing} of {counted(fact.total, 'pod')} of Kueue's pod group {fact.group_name} exist, so Kueue admits none of them: "
+                f"create {'the missing pod' if fact.total - fact.existing == 1 else f'the {fact.total - fact.existing} missing pods'}, "
+                f"or lower {POD_GROUP_TOTAL} to {fact.existing}"
+            )
         case notes.FieldsUnreadable():
             return _unreadable_words(fact, names)
         case notes.KueueQuotas():
@@ -97,6 +111,11 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
             return f"{of_pods}its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
+
+
+def _order_words(fact: notes.NeverCreated) -> str:
+    awaited = f"that waits for the gang of {label(fact.gang)}, which waits for them" if fact.gang is not None else "that never happens"
+    return f"{counted(fact.pods, 'pod')} {'is' if fact.pods == 1 else 'are'} created only when {event_words(fact.event, fact.awaited)}, and {awaited}"
 
 
 def _unreadable_words(fact: notes.FieldsUnreadable, names: Iterable[Name]) -> str:
@@ -129,6 +148,8 @@ def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
 
 
 def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
+    if isinstance(fact, notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups):
+        return _other_group_words(fact)
     advice = ""
     match fact:
         case notes.NotSimulated(why, unknown_kind):
@@ -147,6 +168,20 @@ def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
         case notes.NameMissing():
             why = "metadata.name or metadata.generateName is required"
     return f"{why}; its pods are not simulated{advice}"
+
+
+def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups) -> str:
+    match fact:
+        case notes.GroupOfOwner(owner):
+            return f"{label(owner)} has made it for pods that are not in the input: give them too; its pods are placed without it"
+        case notes.PodOfTwoGroups(pod, group):
+            return f"{label(pod)} names it and {label(group)}: two schedulers wait for the pod, which stays pending; remove one group"
+    groups = f"YuniKorn's task groups in {fact.key} are not modelled"
+    if not fact.created:
+        return f"{groups}: the pods are placed one by one, which YuniKorn does not do; --gang judges them as one gang"
+    return (
+        f"{groups}, so its pods are not simulated; remove the annotation to judge them one by one, or give --gang to judge them as one gang"
+    )
 
 
 def _gang_words(fact: notes.GangsKept) -> Iterable[str]:

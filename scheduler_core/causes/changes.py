@@ -52,6 +52,13 @@ class DroppedTopology:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class AwaitedDeletions:
+    """Pods that are being deleted already are gone; *pods* are sorted."""
+
+    pods: tuple[Name, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class MovedPod:
     """A running pod that is moved from the node *before* to the node *after*."""
 
@@ -321,6 +328,8 @@ class Successive:
     second: Change
 
 
+PodChange = AwaitedDeletions | MovedPods | EvictedUnits
+"""Change of running pods."""
 GroupChange = LoweredMinimums | WidenedTopology | DroppedTopology
 """Change of the spec of groups."""
 NodeChange = UncordonedNodes | AddedNodes | AddedNodesByDomain
@@ -334,7 +343,7 @@ StorageChange = (
     | RemovedSelectedNodes
 )
 DeviceChange = AddedDevices | ToleratedDeviceTaint | DroppedDeviceSelectors | ChangedDeviceClass | DroppedDeviceConstraint
-Change = GroupChange | Relaxation | MovedPods | EvictedUnits | NodeChange | StorageChange | DeviceChange | DeletedBudgets | Successive
+Change = PodChange | GroupChange | Relaxation | NodeChange | StorageChange | DeviceChange | DeletedBudgets | Successive
 """Change of a cluster."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from scheduler_core.causes.attempts import AttemptReason, FitError
 from scheduler_core.causes.domains import AttemptFailed, DomainCause
@@ -237,6 +238,28 @@ class VictimsAwaited:
     """Root for which pods were evicted, and that is placed when they have terminated on the nominated nodes."""
 
 
+class LeavingPod(NamedTuple):
+    """Pod that is being deleted, and its node."""
+
+    pod: Name
+    node: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeletionsAwaited:
+    """Root that fits when pods that are being deleted are gone."""
+
+    path: Path
+    leaving: tuple[LeavingPod, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LeavingPodsLeftOut:
+    """Pods that are being deleted: the causes of the root are about what is left when they are gone."""
+
+    leaving: tuple[LeavingPod, ...]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartlyPlaced:
     """Root that is placed, without some of its pods or groups."""
@@ -256,6 +279,8 @@ GroupCause = (
     | AttemptError
     | PluginFailed
     | VictimsAwaited
+    | DeletionsAwaited
+    | LeavingPodsLeftOut
     | PartlyPlaced
 )
 """Why a group, or a single pod that is a root, is not placed, or not all of it."""

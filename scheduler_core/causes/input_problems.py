@@ -80,6 +80,15 @@ class PriorityClassUnknown:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class TemplateDiffers:
+    """Group with other values in *differing_fields* than the *template* of its Workload; those of the group count."""
+
+    problem_kind: ClassVar = ProblemKind.TEMPLATE_DIFFERS
+    template: str
+    differing_fields: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NominatedNodeUnknown:
     """Pod that is nominated for a node which is not among the nodes."""
 
@@ -297,6 +306,7 @@ InputProblem = (
     | InvalidField
     | FieldDropped
     | PriorityClassUnknown
+    | TemplateDiffers
     | NominatedNodeUnknown
     | PoolIncomplete
     | DeviceRepeated

@@ -44,6 +44,7 @@ class AffinityConflict:
         selector: labels of the pods that match; empty for any.
         values: values of *key*, sorted; empty if the nodes do not have the label.
         everywhere: True if no examined domain has a matching pod.
+        absent: True if no node of the cluster has the label *key*.
 
     """
 
@@ -53,6 +54,7 @@ class AffinityConflict:
     values: tuple[str, ...]
     everywhere: bool
     nodes: NodeCount
+    absent: bool = False
 
 
 class DomainPods(NamedTuple):
@@ -80,4 +82,13 @@ class SpreadExceeded:
     nodes: NodeCount
 
 
-OtherPodsCause = HostPortsInUse | AffinityConflict | SpreadExceeded
+@dataclasses.dataclass(frozen=True, slots=True)
+class SpreadLabelsMissing:
+    """Nodes without one of the labels *keys* by which topology spread constraints form domains; *absent* if no node of the cluster has it."""
+
+    keys: tuple[str, ...]
+    absent: bool
+    nodes: NodeCount
+
+
+OtherPodsCause = HostPortsInUse | AffinityConflict | SpreadExceeded | SpreadLabelsMissing

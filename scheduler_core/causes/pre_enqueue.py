@@ -64,6 +64,14 @@ class QuorumAwaited:
     shortages: tuple[QuorumShortage, ...]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupBeingDeleted:
+    """Group that is being deleted, so that no more of its members can be created; *missing* is the number that its minimum lacks."""
+
+    group: Name
+    missing: int = 0
+
+
 class GatedPod(NamedTuple):
     """Pod with its scheduling gates."""
 
@@ -158,6 +166,7 @@ PreEnqueueCause = (
     | ParentAwaited
     | QuorumShortage
     | QuorumAwaited
+    | GroupBeingDeleted
     | MembersGated
     | MembersWithoutClaims
     | RuleViolation

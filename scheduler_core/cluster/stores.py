@@ -16,7 +16,7 @@ from scheduler_core.cluster.node_store import NodeStore
 from scheduler_core.cluster.rule_lookups import with_nodes
 from scheduler_core.cluster.store import Store
 from scheduler_core.cluster.volume_store import VolumeStore
-from scheduler_core.loading import label_case, label_suggestions
+from scheduler_core.loading import label_case, label_suggestions, template_differences
 from scheduler_core.loading.read_namespaces import missing_namespaces
 from scheduler_core.loading.v1alpha1 import GeneratedGroups
 from scheduler_core.model.device_claims import DeviceObjects
@@ -95,6 +95,7 @@ def assembled(
     groups = stores.groups.all_completed()
     snapshot = stores.snapshot(table, devices, with_nodes(stores.groups, table), pods, groups)
     problems += (*stores.groups.problems(), *label_case.problems(table, groups, pods), *label_suggestions.problems(table, groups, pods))
+    problems += template_differences.problems(groups, snapshot.known)
     problems += missing_namespaces(pods, stores.namespaces.labels)
     if devices is not None:
         from scheduler_core.loading.device_levels import levels_not_named

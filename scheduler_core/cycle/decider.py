@@ -9,6 +9,7 @@ from scheduler_core import diagnosis
 from scheduler_core.causes.attempts import AttemptResult
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.claims import ClaimFull, DevicesAwaited
+from scheduler_core.causes.groups import DeletionsAwaited
 from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.causes.searches import AttemptNote, NoPlacementExists, PlacementMissed, PlacementsSampled
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
@@ -76,6 +77,7 @@ class Decider:
         self._volumes = VolumeChoices(self._greedy.state, snapshot.pods)
         self._consumers = ClaimConsumers(snapshot)
         self._chosen = False
+        self._leaving = [pod for pod in snapshot.pods if pod.terminating and pod.node >= 0]
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
@@ -142,12 +144,15 @@ class Decider:
             decision = self._placed(request, outcome, why, search, released)
             return self._with_retry(decision, entity) if partly and not self._options.sparing and self._options.preempt else decision
         why = diagnosis.explain(self._greedy, request, outcome)
+        later = diagnosis.explain_later(self._greedy, request, why, self._leaving) if self._leaving and not outcome.success else None
         self._ledger.rewind(mark)
         notes = [AttemptNote.CONFLICTS_OVERLOOKED] if preemption is not None and preemption.overlooks else []
         if not self._options.sparing and lacks_state(request, outcome, self._greedy.state.profile):
             outcome = dataclasses.replace(outcome, status=Status.ERROR, reason=AttemptResult.STATE_NOT_FOUND)
             notes.insert(0, AttemptNote.FAILED_BEFORE_DEVICES)
-        return self._not_placed(request, outcome, preemption, why, search, notes)
+        if later is None:
+            return self._not_placed(request, outcome, preemption, why, search, notes)
+        return self._not_placed(request, outcome, preemption, later.why, search, [*notes, *without_none(later.note)])
 
     def _outcome(self, request: PlacementRequest) -> tuple[PlacementOutcome, Search, list[PodRecord]]:
         """Return the result of *request*, its search, and the pods whose nominations do not count for it.
@@ -251,12 +256,14 @@ class Decider:
         preemption: Preemption[Proposal] | Preemption[None] | None,
         why: Diagnosis,
         search: Search,
-        notes: Iterable[AttemptNote] = (),
+        notes: Iterable[Cause] = (),
     ) -> Decision:
         nominations = preemption.nominations if preemption is not None else {}
         victims = preemption.victims if preemption is not None else ()
         names = self._greedy.state.nodes.names
         searched, missed = search_verdict(search), PlacementMissed(why.limits) if why.limits else None
+        if isinstance(why.cause, DeletionsAwaited):
+            searched = missed = None
         doubt = without_none(None if isinstance(searched, NoPlacementExists) else missed)
         decision = Decision(
             request.entity.name,

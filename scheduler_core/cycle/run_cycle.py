@@ -214,7 +214,13 @@ class _Cycle:
         decisions = []
         roots = self.forest.roots
         for number, root in enumerate(roots):
-            decisions.append(root if isinstance(root, Decision) else self.decider.decide(root))
+            decisions.append(root if isinstance(root, Decision) else self._decided(root))
             if self._progress is not None:
                 self._progress(number + 1, len(roots))
         return tuple(decisions)
+
+    def _decided(self, root: Entity) -> Decision:
+        """Return the decision on *root*, which says whether a group of it is being deleted."""
+        decision = self.decider.decide(root)
+        deleted = self.forest.deleted.get(root.name, ())
+        return dataclasses.replace(decision, causes=(*decision.causes, *deleted)) if deleted else decision

@@ -14,9 +14,10 @@ relaxed_filters    effect of dropping one filter
 resource_shortage  missing resources of a domain
 pod_rule_reasons   rules about other pods that exclude nodes, with their domains
 volume_reasons     claims and volumes that exclude nodes, by name
+leaving_pods       diagnosis without the pods that are being deleted
 device_causes      reasons why nodes have no devices, each with its number of nodes
 device_reasons     these reasons as causes: free devices, taints, constraints, claims that are allocated
-with_pods          placement state with some pods assumed
+with_pods          placement state with some pods assumed, or removed
 greedy_limits      reasons why greedy may have missed a placement
 capacity_survey    used, free and unusable capacity of nodes
 fragmentation      largest gang that fits in each domain now
@@ -24,7 +25,8 @@ fragmentation      largest gang that fits in each domain now
 
 from __future__ import annotations
 
+from scheduler_core.diagnosis.leaving_pods import explain_later
 from scheduler_core.diagnosis.root_diagnosis import Diagnosis, explain, leftovers
 from scheduler_core.diagnosis.volume_reasons import volumes_not_held
 
-__all__ = ["Diagnosis", "explain", "leftovers", "volumes_not_held"]
+__all__ = ["Diagnosis", "explain", "explain_later", "leftovers", "volumes_not_held"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from scheduler_core.causes.other_pods import (
     HostPortsInUse,
     OtherPodsCause,
     SpreadExceeded,
+    SpreadLabelsMissing,
 )
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.nodes import Bools, Nodes
@@ -29,6 +30,7 @@ from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD, P
 from scheduler_core.plugins.spread_constraints import SpreadTerm
 
 _PORTS = Refusal(NodePorts.name, PORTS)
+_LACKS_LABEL = Refusal(PodTopologySpread.name, LACKS_TOPOLOGY)
 _SPREAD = Refusal(PodTopologySpread.name, SPREAD)
 _AFFINITY = Refusal(InterPodAffinity.name, AFFINITY)
 _ANTI_AFFINITY = Refusal(InterPodAffinity.name, ANTI_AFFINITY)
@@ -38,7 +40,7 @@ _CONFLICTS = {
     _ANTI_AFFINITY: AffinityRule.ANTI_AFFINITY,
     _EXISTING_ANTI_AFFINITY: AffinityRule.EXISTING_ANTI_AFFINITY,
 }
-RULES = (_PORTS, *_CONFLICTS, Refusal(PodTopologySpread.name, LACKS_TOPOLOGY), _SPREAD)
+RULES = (_PORTS, *_CONFLICTS, _LACKS_LABEL, _SPREAD)
 """Refusals by host ports and by rules between pods."""
 
 
@@ -81,6 +83,8 @@ def _cause(state: PlacementState, refusals: NodeRefusals, refusal: Refusal, mask
     for plugin in state.stateful.plugins:
         if isinstance(plugin, InterPodAffinity) and refusal in _CONFLICTS:
             return next(_conflicts(state, refusals, plugin, refusal, rejected, nodes), None)
+        if isinstance(plugin, PodTopologySpread) and refusal == _LACKS_LABEL:
+            return _without_labels(state, [each.spread.key for each in plugin.rules(refusals.pod)], rejected, nodes)
         if isinstance(plugin, PodTopologySpread) and refusal == _SPREAD:
             return SpreadExceeded(tuple(_skew(*each) for each in plugin.exceeded(refusals.pod, rejected)), nodes)
     return None
@@ -95,8 +99,15 @@ def _conflicts(
         refused = rejected[(counts == 0) if refusal == _AFFINITY else (counts > 0)]
         if len(refused):
             everywhere = nodes.count == nodes.total and len(refused) == len(rejected)
-            domains = _domains(state, term.key, refused)
-            yield AffinityConflict(_CONFLICTS[refusal], term.key, tuple(term.pods.clauses or ()), domains, everywhere, nodes)
+            domains, absent = _domains(state, term.key, refused), not state.nodes.column(term.key).values
+            yield AffinityConflict(_CONFLICTS[refusal], term.key, tuple(term.pods.clauses or ()), domains, everywhere, nodes, absent)
+
+
+def _without_labels(state: PlacementState, keys: Iterable[str], rejected: Nodes, nodes: NodeCount) -> SpreadLabelsMissing:
+    """Return the labels *keys* that the nodes *rejected* lack; only those that no node has if there are any."""
+    missing = [key for key in dict.fromkeys(keys) if (state.nodes.column(key).ids[rejected] < 0).any()]
+    absent = tuple(key for key in missing if not state.nodes.column(key).values)
+    return SpreadLabelsMissing(absent or tuple(missing), bool(absent), nodes)
 
 
 def _domains(state: PlacementState, key: str, nodes: Nodes) -> tuple[str, ...]:

@@ -1,12 +1,15 @@
-"""Placement state with some pods assumed temporarily."""
+"""Placement state with some pods assumed, or removed, temporarily."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import numpy as np
 
 from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
@@ -35,3 +38,21 @@ def assume_pods(state: PlacementState, request: PlacementRequest, nodes: Nodes) 
     for pod, node in zip(request.entity.waiting, nodes.tolist(), strict=True):
         if node >= 0:
             state.stateful.assume(pod, node)
+
+
+def remove_pods(state: PlacementState, pods: Iterable[PodRecord]) -> None:
+    """Remove *pods*, which have nodes; to be used inside ``rewound``."""
+    removed = [*pods]
+    if removed:
+        state.ledger.release(loads_of(removed), state.ledger.fresh())
+    if state.stateful.active:
+        for pod in removed:
+            state.stateful.remove(pod, pod.node)
+
+
+def loads_of(pods: Iterable[PodRecord]) -> tuple[PodLoad, ...]:
+    """Return what *pods* use on their nodes."""
+    by_shape: dict[int, tuple[PodShape, list[int]]] = {}
+    for pod in pods:
+        by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
+    return tuple(PodLoad(shape, np.array(nodes, dtype=np.int64)) for shape, nodes in by_shape.values())

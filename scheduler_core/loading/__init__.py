@@ -33,6 +33,7 @@ v1alpha1             groups of ``v1alpha1``, which has no PodGroup objects
 object_errors        validation errors with field paths
 label_case           labels that differ only in case
 label_suggestions    labels that no node has, with similar ones
+template_differences groups that differ from their templates
 feature_gates        removal of fields and kinds whose feature gate is off
 extended_requests    extended resources that the containers of a pod request, which devices can provide
 extended_resources   claims for extended resources that device classes provide

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import Group
@@ -26,6 +27,9 @@ _SIMILAR = 0.8
 """Minimum ratio of similarity."""
 _SHORT = 4
 """Minimum length of a name that is similar to one with another letter, or two letters exchanged, whatever the ratio is."""
+_WORD, _FIGURE = re.compile("[a-z0-9]+"), re.compile("[0-9]")
+_KNOWN = re.compile("x*large|medium|small|micro|nano|east|west|north|south")
+"""Words of instance types and regions that are similar, and that nobody exchanges by mistake."""
 _PRESENT = frozenset({"In", "Exists", "Gt", "Lt"})
 """Operators that a node without the label does not match."""
 
@@ -113,8 +117,27 @@ def _name(key: str) -> str:
     return key.rpartition("/")[2]
 
 
+def similar_name(name: str, names: Iterable[str]) -> str:
+    """Return one of *names* that *name* is probably meant to be; empty if there is none."""
+    return _near(name, names, _SIMILAR)
+
+
+def _is_other_thing(name: str, near: str) -> bool:
+    """Return whether two similar names say different things: other figures, as a100 and h100 or 2x2x1 and 2x2x4, or another size or side."""
+    one, other = _words(name), _words(near)
+    if "".join(one) == "".join(other):
+        return False
+    figures, others = (sorted(word for word in words if _FIGURE.search(word)) for words in (one, other))
+    sides, other_sides = ({word for word in words if _KNOWN.fullmatch(word)} for words in (one, other))
+    return figures != others or bool(sides and other_sides and sides != other_sides)
+
+
+def _words(name: str) -> list[str]:
+    return _WORD.findall(name.lower())
+
+
 def _near(name: str, names: Iterable[str], cutoff: float) -> str:
-    listed = [*itertools.islice(names, _COMPARED)]
+    listed = [each for each in itertools.islice(names, _COMPARED) if not _is_other_thing(name, each)]
     if near := difflib.get_close_matches(name, listed, n=1, cutoff=cutoff):
         return near[0]
     return next((each for each in listed if is_slip(name, each)), "") if len(name) >= _SHORT else ""

@@ -92,6 +92,8 @@ class Remedy:
     then: Status = Status.SUCCESS
     because: TakenAhead | None = None
     """Reason why the change is larger than the root alone needs."""
+    weight: tuple[int, ...] = (0,)
+    """Key by which remedies are sorted, those that disrupt the least first."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -109,7 +109,9 @@ def _held_back(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
     causes: list[Cause] = []
     if (missing := quorum.awaited(tree, trees)) is not None:
         own.update((each.group, (each,)) for each in missing.shortages)
-        causes.append(missing)
+        deleted = quorum.being_deleted(tree, missing)
+        own.update((each.group, (*own.get(each.group, ()), each)) for each in deleted)
+        causes += [missing, *deleted]
     waiting = {name_of(node.group): trees.members(node).waiting for node in tree.nodes}
     gated = {name: tuple(GatedPod(pod.key, tuple(pod.gates)) for pod in pods if pod.gates) for name, pods in waiting.items()}
     held = {name: tuple(PodWithoutClaim(pod.key, pod.held) for pod in pods if pod.held and not pod.gates) for name, pods in waiting.items()}

@@ -8,7 +8,7 @@ Only the root of a tree decides.
 from __future__ import annotations
 
 from kubeapi.groups import PodGroup
-from scheduler_core.causes.pre_enqueue import QuorumAwaited, QuorumShortage
+from scheduler_core.causes.pre_enqueue import GroupBeingDeleted, QuorumAwaited, QuorumShortage
 from scheduler_core.queueing.trees import Tree, Trees, minimum, name_of
 from validators.hierarchy.tree import GroupNode
 
@@ -36,6 +36,13 @@ def shortages(tree: Tree, trees: Trees) -> list[QuorumShortage]:
         result.append(short[id(node)])
         stack.extend(child for child in reversed(node.children) if id(child) in short)
     return result
+
+
+def being_deleted(tree: Tree, missing: QuorumAwaited | None = None) -> tuple[GroupBeingDeleted, ...]:
+    """Return the groups of *tree* that are being deleted, with what they lack of *missing*, from the top down."""
+    lacking = {each.group: each.minimum - each.available for each in (missing.shortages if missing else ())}
+    deleted = (name_of(node.group) for node in tree.nodes if node.group.metadata.deletion_timestamp is not None)
+    return tuple(GroupBeingDeleted(name, lacking.get(name, 0)) for name in deleted)
 
 
 def _available(node: GroupNode, trees: Trees, short: dict[int, QuorumShortage]) -> int:

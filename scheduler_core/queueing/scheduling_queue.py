@@ -6,11 +6,11 @@ Sources: KEP-6012, Scheduling Queue Support for CPGs; the queue of kube-schedule
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.pre_enqueue import NotARoot
+from scheduler_core.causes.pre_enqueue import GroupBeingDeleted, NotARoot
 from scheduler_core.model.conditions import Conditions
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
@@ -19,6 +19,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
+from scheduler_core.queueing import quorum
 from scheduler_core.queueing.pre_enqueue import decision, gate_causes, refusal, stray
 from scheduler_core.queueing.queue_order import Order, OrderError, Place, spellings
 from scheduler_core.queueing.trees import Trees, name_of, pod_entity
@@ -60,6 +61,8 @@ class Forest:
     """Pods that belong to no root, as ``namespace/name``, and the causes."""
     conditions: Conditions
     """Present conditions of the groups, for decisions still to come."""
+    deleted: Mapping[Name, tuple[GroupBeingDeleted, ...]] = dataclasses.field(default_factory=dict)
+    """Groups that are being deleted, by their root."""
 
     @property
     def ready(self) -> tuple[Entity, ...]:
@@ -94,6 +97,7 @@ def build(snapshot: ClusterSnapshot, options: QueueOptions) -> Forest:
         roots=tuple(root for _, root in entries),
         pending=tuple((pod.key, stray(pod, trees)) for pod in trees.strays if _is_pending(pod) and options.wants(pod)),
         conditions=conditions,
+        deleted={tree.name: deleted for tree in trees.all if (deleted := quorum.being_deleted(tree))},
     )
 
 

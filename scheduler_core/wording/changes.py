@@ -53,16 +53,13 @@ def searched_text(roots: SearchedRoots) -> str:
 def change_text(change: Change, shown: Shown = titled) -> str:  # noqa: PLR0911 - one case for each kind of change
     """Return a change in words, such as ``minCount of PodGroup default/a lowered from 4 to 2``."""
     match change:
-        case changes.MovedPods(moves):
-            moved = [f"{each.pod.namespace}/{each.pod.name} from {each.before} to {each.after}" for each in moves]
-            return f"{counted(len(moves), 'running pod')} moved: {listed(moved, _MOST)}"
-        case changes.EvictedUnits(pods, units):
-            return f"{titles(units, shown, _MOST)} evicted ({counted(pods, 'running pod')})"
         case changes.DeletedBudgets(budgets, disruptions):
             instead = f", or changed to allow {counted(disruptions, 'disruption')}" if disruptions else ""
             return f"{' and '.join(map(shown, budgets))} deleted{instead}; the victims are then evicted"
         case changes.Successive():
             return ", and ".join(_successive([*_single_changes(change)], shown))
+    if isinstance(change, changes.PodChange):
+        return _pod_change(change, shown)
     if isinstance(change, changes.GroupChange):
         return _group_change(change, shown)
     if isinstance(change, changes.Relaxation):
@@ -74,6 +71,20 @@ def change_text(change: Change, shown: Shown = titled) -> str:  # noqa: PLR0911 
         return _storage_change(change)
     if isinstance(change, changes.DeviceChange):
         return _device_change(change, shown)
+    assert_never(change)
+
+
+def _pod_change(change: changes.PodChange, shown: Shown) -> str:
+    match change:
+        case changes.AwaitedDeletions(pods):
+            return (
+                f"wait for {counted(len(pods), 'pod')} that {'is' if len(pods) == 1 else 'are'} being deleted: {titles(pods, shown, _MOST)}"
+            )
+        case changes.MovedPods(moves):
+            moved = [f"{each.pod.namespace}/{each.pod.name} from {each.before} to {each.after}" for each in moves]
+            return f"{counted(len(moves), 'running pod')} moved: {listed(moved, _MOST)}"
+        case changes.EvictedUnits(pods, units):
+            return f"{titles(units, shown, _MOST)} evicted ({counted(pods, 'running pod')})"
     assert_never(change)
 
 

@@ -12,10 +12,13 @@ from scheduler_core.causes.groups import (
     ChildFails,
     ChildrenDoNotFit,
     ChildrenInDomain,
+    DeletionsAwaited,
     FailedGroup,
     FitsAlone,
     GroupCause,
     InsufficientCapacity,
+    LeavingPod,
+    LeavingPodsLeftOut,
     MinimumOutOfReach,
     NoDomain,
     NoPlacement,
@@ -77,7 +80,7 @@ def sentences(cause: GroupCause) -> list[Sentence]:
             return [Sentence(f"{_subject(cause.path)} {_head(cause)}", tuple(_domains(cause)), cause)]
         case PodsLeftOver():
             return [Sentence(f"{_subject(cause.path)} {_left_over(cause)}", tuple(domain_clauses(cause.domain)), cause)]
-    return [Sentence(_statement(cause), cause=cause)]
+    return [Sentence(_deletions(cause) if isinstance(cause, DeletionsAwaited | LeavingPodsLeftOut) else _statement(cause), cause=cause)]
 
 
 _Stated = (
@@ -111,6 +114,19 @@ def _statement(cause: _Stated) -> str:
         case NotTried():
             return f"not tried: {cause.because.path[-1].name} {_predicate(cause.because)}"
     return f"{_subject(cause.path)} {_predicate(cause)}"
+
+
+def _deletions(cause: DeletionsAwaited | LeavingPodsLeftOut) -> str:
+    leaving = _leaving(cause.leaving)
+    if isinstance(cause, LeavingPodsLeftOut):
+        return f"Counted as gone: {leaving}"
+    return f"{_subject(cause.path)} fits when {leaving} {'is' if len(cause.leaving) == 1 else 'are'} gone"
+
+
+def _leaving(pods: Sequence[LeavingPod]) -> str:
+    """Return pods that are being deleted: ``1 pod that is being deleted (default/a on n1)``."""
+    named = listed([f"{each.pod.namespace}/{each.pod.name} on {each.node}" for each in pods])
+    return f"{counted(len(pods), 'pod')} that {'is' if len(pods) == 1 else 'are'} being deleted ({named})"
 
 
 def _predicate(cause: _Leaf) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
-from scheduler_core.causes.other_pods import AffinityConflict, AffinityRule, ExceededSkew, HostPortsInUse, OtherPodsCause, SpreadExceeded
+from scheduler_core.causes.other_pods import (
+    AffinityConflict,
+    AffinityRule,
+    ExceededSkew,
+    HostPortsInUse,
+    OtherPodsCause,
+    SpreadExceeded,
+    SpreadLabelsMissing,
+)
 from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.wording import phrases
 from scheduler_core.wording.nouns import SHOWN, level, listed, plural, preposition
@@ -21,6 +29,9 @@ def pod_rule_words(cause: OtherPodsCause) -> str:
             return f"{phrases.verb(cause.nodes, 'has', 'have')} {noun} {ports} in use"
         case AffinityConflict():
             return f"{phrases.verb(cause.nodes, 'is', 'are')} excluded by {_affinity(cause)}"
+        case SpreadLabelsMissing():
+            labels = f"the label{'' if len(cause.keys) == 1 else 's'} {listed(cause.keys)} of its topology spread"
+            return f"no node has {labels}" if cause.absent else f"{phrases.verb(cause.nodes, 'lacks', 'lack')} {labels}"
         case SpreadExceeded():
             spread = listed([_spread(each) for each in cause.constraints])
             return f"{phrases.verb(cause.nodes, 'is', 'are')} excluded by its topology spread: {spread}"
@@ -35,6 +46,8 @@ def _affinity(conflict: AffinityConflict) -> str:
             return f"its pod anti-affinity: {where} {'have' if several else 'has'} a pod with {selected}"
         case AffinityRule.EXISTING_ANTI_AFFINITY:
             return f"the anti-affinity to {selected} of pods {preposition(conflict.key)} {where}"
+        case AffinityRule.AFFINITY if conflict.absent:
+            return f"its pod affinity: no node has the label {conflict.key}"
         case AffinityRule.AFFINITY if conflict.everywhere:
             return f"its pod affinity: no {noun} has a pod with {selected}"
         case AffinityRule.AFFINITY:

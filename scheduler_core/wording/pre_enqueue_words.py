@@ -6,6 +6,7 @@ from typing import assert_never
 
 from scheduler_core.causes.pre_enqueue import (
     ClaimMissing,
+    GroupBeingDeleted,
     InvalidTree,
     MembersGated,
     MembersWithoutClaims,
@@ -51,6 +52,8 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: PLR0911 - one cas
             what = "pods" if cause.group.kind == "PodGroup" else "ready child groups"
             missing = cause.minimum - cause.available
             return f"{_name(cause.group)} has {cause.available} of {cause.minimum} {what}, {missing} missing"
+        case GroupBeingDeleted():
+            return f"{_name(cause.group)} is being deleted: {_never_created(cause)}"
         case QuorumAwaited() | MembersGated() | MembersWithoutClaims() | InvalidTree():
             return enumeration(cause).text
         case RuleViolation() | PriorityMismatch():
@@ -58,6 +61,13 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: PLR0911 - one cas
         case PodsDiffer():
             return _unlike(cause)
     assert_never(cause)
+
+
+def _never_created(cause: GroupBeingDeleted) -> str:
+    noun = "pod" if cause.group.kind == "PodGroup" else "child group"
+    if not cause.missing:
+        return f"no more {noun}s can be created"
+    return f"the missing {noun}{'' if cause.missing == 1 else 's'} can never be created"
 
 
 def enumeration(cause: QuorumAwaited | MembersGated | MembersWithoutClaims | InvalidTree) -> Enumeration:

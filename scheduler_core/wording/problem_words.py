@@ -100,6 +100,9 @@ def _input_words(fact: InputProblem, names: tuple[Name, ...]) -> str:  # noqa: C
             return f"{fact.field} is dropped: the feature gate {fact.gate} is off"
         case inputs.PriorityClassUnknown():
             return f'spec.priorityClassName is "{fact.priority_class}", which does not exist; priority 0 is used'
+        case inputs.TemplateDiffers():
+            listed, be = ", ".join(fact.differing_fields), "is" if len(fact.differing_fields) == 1 else "are"
+            return f"{listed} {be} not as in template {fact.template}; the values of the group count"
         case inputs.NominatedNodeUnknown():
             return f'status.nominatedNodeName is "{fact.node}", which is not among the nodes; the nomination is ignored'
         case inputs.PoolIncomplete() | inputs.DeviceRepeated() | inputs.MorePoolsUnusable():

@@ -10,7 +10,7 @@ PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "cause
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "kubeapi": (
-        frozenset({"content", "field_path", "names", "base_structs"}),
+        frozenset({"base_structs", "content", "field_path", "kueue", "names"}),
         frozenset({"problem", "redaction", "resource_names"}),
         frozenset({"meta", "quantity"}),
         frozenset({"decode", "object_heads", "priority", "selectors", "versions", "view"}),
@@ -137,7 +137,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"pod_creation", "pod_owners"}),
         frozenset({"created", "gangs"}),
         frozenset({"admission"}),
-        frozenset({"not_judged"}),
+        frozenset({"creation_order", "not_judged", "other_controllers", "other_groups"}),
         frozenset({"controllers"}),
         frozenset({"expanded"}),
     ),

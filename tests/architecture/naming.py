@@ -100,9 +100,14 @@ COMPARES_OTHER_TEXT: dict[tuple[str, str], str] = {
 }
 """Expressions with results of ``wording``, each with the only module in which it may be compared or be a key, and the reason."""
 TEXTS_IN_CAUSES: dict[str, str] = {
+    "api_group": "an API group",
+    "differing_fields": "fields of a group",
+    "group_name": "a pod group of Kueue",
+    "template": "a template of a Workload",
     "after": "a node, or a device class",
     "allowed": "values of a field",
     "attribute": "a device attribute",
+    "awaited": "replicated jobs, tasks or roles of an object",
     "before": "a node, a topology key, or a device class",
     "capacity": "names of capacities",
     "classes": "storage classes",

@@ -10,6 +10,7 @@ from scheduler_core.loading.configuration.scheduler_configuration import read_co
 from tests.cluster.conftest import clean, new_namespace
 from tests.cluster.random_clusters import Drawing
 from tests.cluster.random_devices import NAMESPACE_LABELS, CountedDrawing, DeviceDrawing
+from tests.cluster.random_groups import GroupsDrawing
 from tests.cluster.random_profiles import TEAM, AffinityDrawing, placing_profile, profile_name
 from tests.cluster.scheduler_agreement import begin, build, compared, namespaces, observed, present
 from tests.cluster.scheduler_configs import configuration
@@ -91,6 +92,11 @@ def test_random_clusters_with_interchangeable_devices(plane, seed, record_proper
 @pytest.mark.parametrize("seed", every(50, range(200)))
 def test_random_clusters_with_affinity_namespaces_owners_and_taints(plane, seed, record_property):
     agrees(plane, seed, record_property, drawing=AffinityDrawing, labels=TEAM)
+
+
+@pytest.mark.parametrize("seed", every(50, range(200)))
+def test_random_clusters_with_running_groups_and_deep_trees(plane, seed, record_property):
+    agrees(plane, seed, record_property, drawing=GroupsDrawing)
 
 
 @pytest.mark.parametrize("seed", PROFILED)

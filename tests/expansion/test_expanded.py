@@ -84,7 +84,9 @@ def test_a_created_pod_gets_another_name_if_one_of_another_controller_has_it() -
 
 
 def test_the_object_for_which_a_pod_is_created_is_a_name() -> None:
-    assert Name("Pod", "default", "web-0-of-statefulset") == with_free_name(named("Pod", "web-0"), Name("StatefulSet", "Pod of", "a b/c"))
+    assert Name("Pod", "default", "web-0-of-statefulset") == with_free_name(
+        named("Pod", "web-0"), Name("StatefulSet", "Pod of", "a b/c"), {Name("Pod", "default", "web-0")}
+    )
 
 
 def test_without_a_cluster_there_are_no_names() -> None:

@@ -191,6 +191,18 @@ def test_a_remedy_of_the_root_is_the_change_if_all_pods_fit_with_it():
     assert answer["message"].endswith("; the smallest change that helps: 1 more node like n1")
 
 
+def test_running_pods_make_way_for_several_pods_of_an_object():
+    small = [pod(f"small-{name}", on=name) for name in ("n1", "n2", "n3", "n4")]
+    answer = fit([deployment(6)], [node(name) for name in ("n1", "n2", "n3", "n4")] + small)
+    assert answer["message"].endswith("2 running pods moved: default/small-n1 from n1 to n2 and default/small-n3 from n3 to n4")
+
+    pinned = [pod(f"pinned-{name}", cpu="3", on=name) for name in ("n1", "n2")]
+    answer = fit([deployment(4)], [*NODES, *pinned])
+    assert answer["message"].endswith(
+        "the smallest change that helps: Pod default/pinned-n1 and Pod default/pinned-n2 evicted (2 running pods)"
+    )
+
+
 def test_a_remedy_with_which_only_some_pods_fit_is_not_the_change():
     """Of a Job without a gang, a remedy places at least one pod."""
     full = [pod(f"high-{name}", cpu="4", on=name, priority=10) for name in ("n1", "n2")]

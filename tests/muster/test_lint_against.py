@@ -60,6 +60,26 @@ def findings(*arguments: str) -> list[list[str | int]]:
     return [[each[key] for key in ("file", "line", "column", "field", "rule")] for each in report["findings"]]
 
 
+JOBSET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  scheduling: {schedulingPolicy: {gang: {}}}
+  replicatedJobs:
+  - {name: workers, replicas: 2, template: {spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}
+"""
+
+
+def test_the_scheduling_of_a_jobset_is_immutable() -> None:
+    commit(a__set=JOBSET)
+    write(a__set=JOBSET.replace("{gang: {}}", "{basic: {}}"))
+    assert findings(".") == []
+    assert findings("--against", "HEAD", ".") == [["a/set.yaml", 5, 3, "spec.scheduling", "jobset-scheduling"]]
+    write(a__set=JOBSET.replace("image: i", "image: j"))
+    assert findings("--against", "HEAD", ".") == []
+
+
 def test_a_change_in_a_renamed_file_is_found() -> None:
     commit(a__group=GROUP)
     git("mv", "a", "b")

@@ -130,16 +130,19 @@ def test_a_half_written_document_is_reported_where_it_is(tmp_path: Path) -> None
 
 
 def test_the_files_of_muster_lint_are_read(tmp_path: Path) -> None:
-    """Files that git ignores, hidden ones, those of other tools and excluded ones are not linted, open or not."""
+    """Files that git ignores, hidden ones, those of other tools and excluded ones are not linted, open or not; templates only while open."""
     wrong = GROUP.replace("minCount: 2", "minCount: 0")
     written(tmp_path, read=wrong, ignored=wrong, excluded=wrong)
     (tmp_path / ".git").mkdir()
     (tmp_path / ".gitignore").write_text("ignored.yaml\n", encoding="utf-8")
     (tmp_path / "package.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "a.yaml").write_text("kind: {{ .Kind }}\n", encoding="utf-8")
 
     async def steps() -> None:
         async with started(tmp_path, "--exclude", "excluded.yaml") as editor:
             await editor.until(lambda: editor.rules("read.yaml"), "the findings on disk")
+            assert editor.rules("a.yaml") == []
+            assert [each.code for each in await editor.open("a.yaml")] == ["unreadable"]
             for name in ("ignored.yaml", "excluded.yaml", "package.json"):
                 assert await editor.open(name) == []
             item = types.TextDocumentItem(f"git:{tmp_path}/read.yaml", "yaml", 1, wrong)

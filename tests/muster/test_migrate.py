@@ -92,6 +92,21 @@ def test_the_exit_status(arguments: list[str], want: int) -> None:
     assert want == migrate(*arguments).exit_code
 
 
+def test_what_cannot_be_converted_is_named_and_kept(folder: Path) -> None:
+    claim = "apiVersion: resource.k8s.io/v1alpha2\nkind: ResourceClaim\nmetadata: {name: old}\nspec: {resourceClassName: gpu}\n"
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  resourceClaims:\n  - {name: gpu, source: {resourceClaimName: old}}\n"
+    (folder / "old.yaml").write_text(f"{claim}---\n{pod}", encoding="utf-8")
+    answer = migrate("old.yaml")
+
+    assert (answer.exit_code, answer.stdout) == (1, f"{claim}---\n{pod}")
+    lost = [line for line in answer.stderr.splitlines() if ": lost: " in line]
+    assert lost == [
+        "old.yaml:1:1: lost: ResourceClaim default/old: apiVersion: the whole object: ResourceClaim of resource.k8s.io/v1alpha2 cannot be converted",
+        "old.yaml:11:17: lost: Pod default/p: spec.resourceClaims[0].source: source of a claim",
+    ]
+    assert answer.stderr.endswith("0 of 2 objects changed, in 0 of 1 file; 0 PodGroups created; 2 losses\n")
+
+
 @pytest.mark.parametrize("arguments", [["nowhere.yaml"], [], ["--output", "xml=out", "pod.yaml"], ["--in-place", "-"]])
 def test_a_mistake_is_one_line(arguments: list[str]) -> None:
     answer = migrate(*arguments)

@@ -9,6 +9,13 @@ from click.testing import CliRunner
 
 import scheduler_core
 from muster import cli
+from muster.commands.progress import Progress
+from muster.commands.simulate import simulation
+from muster.commands.simulate.completed_input import ClusterInput
+from muster.commands.simulate.request import SimulationRequest, with_values
+from muster.commands.simulate.simulation_options import SCHEDULER_CONFIG
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, KUBERNETES_1_38
+from scheduler_core.model.placement_options import KUBERNETES
 from tests.muster.test_sidecar import invoke, kubeconfig, started
 from tests.scheduler_core.builders import node, pod
 
@@ -230,3 +237,31 @@ def test_only_the_beginning_of_a_file_without_end_is_read(monkeypatch):
 
     assert 2 == result.exit_code
     assert "--scheduler-config /dev/zero:1: must be at most 1,000 bytes" in result.stderr
+
+
+PLACEMENTS = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "percentageOfPlacementsToScore": 50}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "given", "read"),
+    [
+        pytest.param(KUBERNETES_1_38, None, 50, id="of the cluster"),
+        pytest.param(None, KUBERNETES_1_38, 50, id="given"),
+        pytest.param(KUBERNETES_1_37, KUBERNETES_1_38, 50, id="given for another cluster"),
+        pytest.param(KUBERNETES_1_37, None, None, id="of an older cluster"),
+        pytest.param(None, None, None, id="the default"),
+    ],
+)
+def test_the_configuration_is_read_by_the_version_of_the_cluster(cluster, given, read):
+    values = {SCHEDULER_CONFIG: PLACEMENTS} | ({KUBERNETES: given} if given else {})
+    request = with_values(SimulationRequest(), values)
+    inputs = ClusterInput([*map(json.dumps, OBJECTS)], behavior=cluster)
+
+    if read is None:
+        with pytest.raises(
+            simulation.RefusedRequestError, match=r"kube-scheduler 1\.37 does not start with it: percentageOfPlacementsToScore"
+        ):
+            simulation.run(inputs, request, Progress())
+    else:
+        _, snapshot = simulation.run(inputs, request, Progress())
+        assert read == snapshot.profiles.profile("default-scheduler").percentage_of_placements

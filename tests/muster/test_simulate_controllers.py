@@ -97,13 +97,6 @@ FALSE_GREENS = {
     ),
     "an object without a name": ([job(), {**deployment(1), "metadata": {}}], 2),
     "an object twice with different content": ([deployment(1), deployment(2)], 2),
-    "objects of two kinds whose Workloads have one name": (
-        [
-            job(1),
-            manifest("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "train", leaderWorkerTemplate={"workerTemplate": TEMPLATE}),
-        ],
-        2,
-    ),
     "objects of two kinds whose pods have the same names": (
         [job(3), manifest("StatefulSet", name="train", replicas=3, template=TEMPLATE)],
         1,

@@ -43,3 +43,37 @@ def test_a_reference_in_a_schema_is_followed() -> None:
     parent = {"properties": {"schedulingPolicy": {"$ref": "#/$defs/Policy"}}}
     assert "schedulingPolicy.gang.minCount" == field_synonyms.other_names("minAvailable", parent, schema)
     assert not field_synonyms.other_names("minAvailable", {"properties": {}}, schema)
+
+
+CLAIMS = {
+    "a Pod": ("v1", "Pod", "spec: {resourceClaims: [ENTRY]}", "spec.resourceClaims[0].source"),
+    "a Job": ("batch/v1", "Job", "spec: {template: {spec: {resourceClaims: [ENTRY]}}}", "spec.template.spec.resourceClaims[0].source"),
+    "a CronJob": (
+        "batch/v1",
+        "CronJob",
+        "spec: {schedule: '@daily', jobTemplate: {spec: {template: {spec: {resourceClaims: [ENTRY]}}}}}",
+        "spec.jobTemplate.spec.template.spec.resourceClaims[0].source",
+    ),
+    "a Deployment": (
+        "apps/v1",
+        "Deployment",
+        "spec: {template: {spec: {resourceClaims: [ENTRY]}}}",
+        "spec.template.spec.resourceClaims[0].source",
+    ),
+    "a PodGroup": (
+        "scheduling.k8s.io/v1beta1",
+        "PodGroup",
+        "spec: {schedulingPolicy: {basic: {}}, resourceClaims: [ENTRY]}",
+        "spec.resourceClaims[0].source",
+    ),
+}
+
+
+@pytest.mark.parametrize("member", ["resourceClaimName", "resourceClaimTemplateName"])
+@pytest.mark.parametrize(("version", "kind", "text", "path"), CLAIMS.values(), ids=CLAIMS)
+def test_the_field_in_the_source_of_an_old_claim_is_named(version: str, kind: str, text: str, path: str, member: str) -> None:
+    content = yaml.safe_load(text.replace("ENTRY", f"{{name: gpu, source: {{{member}: one}}}}"))
+    examined = pipeline.examine({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, **content}, Settings(linting=True))
+    (error,) = [each.error for each in examined.violations]
+    assert (str(error.path), error.origin, error.suggestion) == (path, "schema-unknown-field", member)
+    assert f"write its {member!r} in place of it" in error.detail

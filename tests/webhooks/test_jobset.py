@@ -53,6 +53,37 @@ def test_what_was_wrong_before_does_not_stop_other_changes():
     assert not admit.validate(request(bad.replace("replicas: 3", "replicas: 2"), old=bad), NOTHING, Settings()).allowed
 
 
+NESTED = "spec.replicatedJobs[1].template.spec.scheduling"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fields"),
+    [
+        pytest.param(jobset(at_root=GANG), jobset(at_root="schedulingPolicy: {basic: {}}"), ["spec.scheduling"], id="another policy"),
+        pytest.param(
+            jobset(at_root=GANG), jobset(at_root="schedulingPolicy: {gang: {minGroupCount: 2}}"), ["spec.scheduling"], id="a minimum"
+        ),
+        pytest.param(jobset(at_root=GANG), jobset(), ["spec.scheduling"], id="cleared"),
+        pytest.param(jobset(), jobset(at_root=GANG), ["spec.scheduling"], id="set later"),
+        pytest.param(
+            jobset(at_root="schedulingConstraints: {topology: [{key: rack}]}"),
+            jobset(at_root="schedulingConstraints: {topology: [{key: zone}]}"),
+            ["spec.scheduling"],
+            id="a topology",
+        ),
+        pytest.param(jobset(targeted=GANG), jobset(targeted="schedulingPolicy: {basic: {}}"), ["spec.scheduling"], id="of a target"),
+        pytest.param(jobset(nested=GANG), jobset(nested="schedulingPolicy: {basic: {}}"), [NESTED], id="of a replicated job"),
+        pytest.param(jobset(nested=GANG), jobset(nested=GANG).replace("replicas: 3", "replicas: 2"), [], id="nothing of the scheduling"),
+    ],
+)
+def test_the_scheduling_is_immutable(old, new, fields):
+    assert old != new
+    verdict = admit.validate(request(new, old=old), NOTHING, Settings())
+
+    causes = () if verdict.allowed else verdict.status["details"]["causes"]
+    assert [(each["field"], "field is immutable" in each["message"]) for each in causes] == [(each, True) for each in fields]
+
+
 def test_the_profile_of_the_api_server_leaves_it_alone():
     """The API server has no such rules for JobSet."""
     bad = jobset(nested="schedulingPolicy: {gang: {minCount: 5}}")

@@ -61,16 +61,17 @@ def job_groups(item: object, minor: int) -> Iterator[JobGroup]:
     if isinstance(item, JobSet):
         yield from _of_jobset(item.spec)
     part = job_part(item)
-    if part is None or part.spec.scheduling is None or part.spec.template.spec.group or not _is_managed(part, item, minor):
+    if part is None or part.spec.scheduling is None or part.spec.template.spec.group or is_left_to_owner(part, item, minor):
         return
     placed = isinstance(item, Job) and item.status.ready > 0
     yield JobGroup(part.path("scheduling"), part.spec.scheduling, pods_of(item)[0], placed=placed)
 
 
-def _is_managed(part: JobPart, item: object, minor: int) -> bool:
+def is_left_to_owner(part: JobPart, item: object, minor: int) -> bool:
+    """Return whether the Job controller of Kubernetes 1.*minor* creates no group from the scheduling of *part*, the Job of *item*."""
     if minor >= FIRST_WITH_OWNED_JOBS:
-        return part.annotations.keys().isdisjoint((WORKLOAD, TEMPLATE))
-    return not isinstance(item, CronJob) and part.metadata.controller is None
+        return not part.annotations.keys().isdisjoint((WORKLOAD, TEMPLATE))
+    return isinstance(item, CronJob) or part.metadata.controller is not None
 
 
 def _of_jobset(spec: JobSetSpec) -> Iterator[JobGroup]:

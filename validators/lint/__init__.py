@@ -28,6 +28,7 @@ file_content   bytes of files, pipes and devices
 folders        folders with their files, listed once
 path_patterns  patterns of paths, as in ``.gitignore``
 tool_files     files of other tools, such as charts and kustomizations
+tool_content   files of other tools that only their content tells
 
 Documents: the bytes of one file to objects, each with the positions of its fields.
 

@@ -1,7 +1,7 @@
 """Discovery of the manifests below a directory of a repository.
 
 Left out are files that git ignores, hidden ones, vendor folders and environments.  Files of other tools are skipped and counted.
-A file or directory that is named explicitly is never left out, and nothing depends on whether a file can be parsed as a manifest.
+A file or directory that is named explicitly is never left out.  Nothing here depends on the content of a file; see ``tool_content``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Discovered(Record, frozen=True):
 
     ``charts`` are the folders of charts that are in no other chart, ``kustomizations`` those that no other kustomization includes, and
     ``resources`` the identities of files that kustomizations include.  ``stored`` has those of the files that are below a directory and
-    no links.
+    no links.  ``unnamed`` are the files that the user neither named nor included.
     """
 
     paths: tuple[str, ...]
@@ -47,6 +47,7 @@ class Discovered(Record, frozen=True):
     kustomizations: tuple[str, ...] = ()
     resources: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
+    unnamed: frozenset[str] = frozenset()
 
 
 def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered:
@@ -62,6 +63,7 @@ def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered
     kustomizations: dict[str, str] = {}
     included: set[str] = set()
     stored: set[str] = set()
+    unnamed: set[str] = set()
     for path in paths:
         if path != files.STDIN and os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and may not be valid text
             walk = _Walk(path, filters or Filters())
@@ -71,13 +73,23 @@ def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered
             kustomizations |= walk.kustomizations
             included |= walk.included
             stored |= walk.stored
+            unnamed |= walk.unnamed
         else:
             files.check_exists(path)
             chosen.append(path)
     read = set(map(files.Identity(), chosen)) if skipped else set()
     counted = collections.Counter(tool for file, tool in skipped.items() if file not in read)
     roots = tuple(folder for same, folder in sorted(kustomizations.items()) if same not in included)
-    return Discovered(tuple(paths), tuple(chosen), counted, tuple(dict.fromkeys(charts)), roots, frozenset(included), frozenset(stored))
+    return Discovered(
+        tuple(paths),
+        tuple(chosen),
+        counted,
+        charts=tuple(dict.fromkeys(charts)),
+        kustomizations=roots,
+        resources=frozenset(included),
+        stored=frozenset(stored),
+        unnamed=frozenset(unnamed.difference(paths)),
+    )
 
 
 class _Walk:
@@ -106,6 +118,7 @@ class _Walk:
         """Identity of each skipped file, with its tool."""
         self.chosen: list[str] = []
         self.stored: set[str] = set()
+        self.unnamed: set[str] = set()
         candidates = list(self._candidates())
         for file, chart in candidates:
             self._choose(file, chart)
@@ -117,10 +130,13 @@ class _Walk:
         tool = tool_files.tool_of(file.split(os.sep), inside)  # noqa: PTH206 - as above
         if not tool and self._not_manifests and self._identity(file) in self._not_manifests - self._resources:
             tool = tool_files.KUSTOMIZE
-        if tool and not self._is_included(file):
+        is_included = self._is_included(file)
+        if tool and not is_included:
             self.skipped[self._identity(file)] = tool
-        else:
-            self.chosen.append(file)
+            return
+        self.chosen.append(file)
+        if not is_included:
+            self.unnamed.add(file)
 
     def _candidates(self) -> Iterator[tuple[str, str | None]]:
         """Yield the files that are not left out, each with the innermost chart around it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath, Part
@@ -20,6 +20,7 @@ from validators.lint.places import Chunk, Fault, Lines, Place, Span, StreamPart
 
 _JSON_START = re.compile(r"(?:---)?[ \t\r\n]*(?=[{\[])")
 _BOM = "\ufeff"
+_TEMPLATE_MARKS = ("{{", "{%")
 
 
 class Document(Record, frozen=True, eq=False):
@@ -87,6 +88,12 @@ class Manifest(Record, frozen=True):
     comments: tuple[Comment, ...] = ()
     as_whole: bool = False
     """True if the only part is an error of the whole file."""
+    has_template_marks: bool = False
+    """True if the text has marks of templates, which a manifest can have too, in strings."""
+    is_discovered: bool = False
+    """True if the user did not name the file: it was discovered below a directory."""
+    tool: str = ""
+    """Other tool to which the file belongs by its content, so that it is skipped and has no parts; see ``tool_content``."""
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -172,6 +179,7 @@ class _Reader:
         self.lines = Lines(text + next_line, start.line, start.offset)
         self._parts: list[FilePart] = []
         self._comments: list[Comment] = []
+        self._has_marks = any(mark in text for mark in _TEMPLATE_MARKS)
         self.objects = 0
         self.repeats = Repeats(start.repeated)
         self._part = StreamPart(start.offset, start.index)
@@ -181,7 +189,7 @@ class _Reader:
         try:
             self._add_json(0, self._text)
         except Fault as fault:
-            return Manifest(self._file, (self._unreadable(fault.offset, fault.message),), as_whole=True)
+            return self._of_parts((self._unreadable(fault.offset, fault.message),), as_whole=True)
         return self._manifest()
 
     def read_yaml(self, *, may_be_empty: bool = False, only: Mapping[int, int] | None = None) -> Manifest:
@@ -202,14 +210,18 @@ class _Reader:
             except Fault as fault:
                 if "{{" in text:
                     hint = "; this looks like a template: render it first"
-                    return Manifest(self._file, (self._unreadable(base + fault.offset, fault.message + hint),), as_whole=True)
+                    return self._of_parts((self._unreadable(base + fault.offset, fault.message + hint),), as_whole=True)
                 self._parts.append(self._unreadable(base + fault.offset, fault.message))
         return self._manifest(may_be_empty=may_be_empty)
 
     def _manifest(self, *, may_be_empty: bool = False) -> Manifest:
         if not self._parts and not may_be_empty:
             self._parts.append(without_documents(self._file))
-        return Manifest(self._file, tuple(self._parts), tuple(self._comments))
+        return self._of_parts(self._parts)
+
+    def _of_parts(self, parts: Iterable[FilePart], *, as_whole: bool = False) -> Manifest:
+        comments = () if as_whole else tuple(self._comments)
+        return Manifest(self._file, tuple(parts), comments, as_whole=as_whole, has_template_marks=self._has_marks)
 
     def _add_chunk(self, base: int, text: str) -> None:
         start = _JSON_START.match(text)

@@ -6,6 +6,7 @@ is validated.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -116,6 +117,8 @@ def report_on(examination: Examination, files: tuple[str, ...], settings: Settin
     scope = _scope(settings, {*examination.objects_skipped}, {*examination.documents_skipped})
     outcome = suppress.apply(examination.findings, examination.annotations, examination.comments, scope=scope)
     findings = _with_configured_severity(outcome.findings, settings)
+    tools = dict(examination.tools)
+    files = tuple(each for each in files if each not in tools)
     summary = Summary(
         files=len(files),
         documents=examination.documents,
@@ -123,7 +126,9 @@ def report_on(examination: Examination, files: tuple[str, ...], settings: Settin
         suppressed=outcome.suppressed,
     )
     has_unreadable = any(each.rule == UNREADABLE for each in examination.findings)
-    return Report((), summary, files, tuple(examination.checked), has_unreadable=has_unreadable).with_findings(findings)
+    skipped = collections.Counter(tools.values())
+    report = Report((), summary, files, tuple(examination.checked), has_unreadable=has_unreadable, skipped=skipped)
+    return report.with_findings(findings)
 
 
 def _scope(

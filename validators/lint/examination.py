@@ -23,6 +23,7 @@ class Examination:
     Attributes:
         objects_skipped: file and number of each object with an invalid shape.
         documents_skipped: file and offset of each document with such an object.
+        tools: files that are skipped because of their content, each with its tool.
 
     """
 
@@ -32,20 +33,24 @@ class Examination:
     comments: list[tuple[str, Comment]] = dataclasses.field(default_factory=list)
     objects_skipped: list[tuple[str, int]] = dataclasses.field(default_factory=list)
     documents_skipped: list[tuple[str, int]] = dataclasses.field(default_factory=list)
+    tools: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     documents: int = 0
     foreign: int = 0
 
     def add(self, other: Examination) -> None:
         """Add the results of *other*."""
-        for name in ("findings", "checked", "annotations", "comments", "objects_skipped", "documents_skipped"):
+        for name in ("findings", "checked", "annotations", "comments", "objects_skipped", "documents_skipped", "tools"):
             getattr(self, name).extend(getattr(other, name))
         self.documents += other.documents
         self.foreign += other.foreign
 
     def add_file(self, manifest: Manifest) -> None:
-        """Add what a file has besides objects."""
+        """Add what a file has besides objects; or its tool, if it is that of another tool."""
+        if manifest.tool:
+            self.tools.append((manifest.file, manifest.tool))
         self.comments += ((manifest.file, comment) for comment in manifest.comments)
-        self.findings += (finding_of_file(part) for part in manifest.parts if not isinstance(part, Document))
+        parts = (part for part in manifest.parts if not isinstance(part, Document))
+        self.findings += (finding_of_file(part, is_discovered=manifest.is_discovered) for part in parts)
 
     def add_unreadable(self, manifest: Manifest) -> None:
         """Add the findings for what cannot be read in a file that is only looked up."""
@@ -117,8 +122,8 @@ def findings_of(document: Document, violations: Iterable[pipeline.Violation], *,
     return findings
 
 
-def finding_of_file(part: Unreadable | NotKubernetes) -> Finding:
-    """Return the finding for a document that is unreadable or not a Kubernetes object."""
+def finding_of_file(part: Unreadable | NotKubernetes, *, is_discovered: bool = False) -> Finding:
+    """Return the finding for a document that is unreadable or not a Kubernetes object, in a file that may be discovered."""
     unreadable = isinstance(part, Unreadable)
     return Finding(
         rule=UNREADABLE if unreadable else NOT_KUBERNETES,
@@ -129,4 +134,5 @@ def finding_of_file(part: Unreadable | NotKubernetes) -> Finding:
         file=part.file,
         span=Span(part.line, part.column, part.line, max(part.column, part.end_column)),
         source=part.source,
+        is_counted=is_discovered and not unreadable,
     )

@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from kubeapi.meta import replaced
-from validators.lint import documents, file_content, folders, large_files
+from validators.lint import documents, file_content, folders, large_files, tool_content
 from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import file_order
 from validators.lint.large_files import Segment
@@ -31,22 +31,29 @@ class PathError(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Source:
-    """File that was read: name to display, path, bytes, and the error if it could not be read."""
+    """File that was read: name to display, path, bytes, the error if it could not be read, and whether it was discovered."""
 
     name: str
     path: str
     content: bytes = dataclasses.field(repr=False)
     error: str = ""
+    is_discovered: bool = False
 
     def manifest(self) -> Manifest:
-        """Return the parsed file."""
+        """Return the parsed file; one of another tool has no parts if it was discovered."""
         if self.error:
             return Manifest(self.name, (Unreadable(self.name, 1, 1, self.error),))
-        return documents.parse(self.name, self.content)
+        manifest = documents.parse(self.name, self.content)
+        return tool_content.as_discovered(manifest) if self.is_discovered else manifest
 
 
 def read_manifests(
-    paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = (), given: Iterable[str] | None = None
+    paths: Sequence[str],
+    stdin: BinaryIO,
+    *,
+    leave_out: Iterable[str] = (),
+    given: Iterable[str] | None = None,
+    unnamed: Container[str] = (),
 ) -> tuple[Manifest, ...]:
     """Return the parsed files at *paths*, see ``sources``.
 
@@ -54,11 +61,16 @@ def read_manifests(
         PathError: a path does not exist.
 
     """
-    return tuple(source.manifest() for source in sources(paths, stdin, leave_out=leave_out, given=given))
+    return tuple(source.manifest() for source in sources(paths, stdin, leave_out=leave_out, given=given, unnamed=unnamed))
 
 
 def manifests(
-    paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = (), given: Iterable[str] | None = None
+    paths: Sequence[str],
+    stdin: BinaryIO,
+    *,
+    leave_out: Iterable[str] = (),
+    given: Iterable[str] | None = None,
+    unnamed: Container[str] = (),
 ) -> Iterator[Manifest]:
     """Yield the parsed files at *paths* one after another, see ``listed``; a large file in parts.
 
@@ -66,21 +78,29 @@ def manifests(
         PathError: a path does not exist.
 
     """
-    found = Files(listed(paths, leave_out, given=given), stdin, paths if given is None else given)
+    found = Files(listed(paths, leave_out, given=given), stdin, paths if given is None else given, unnamed)
     return (manifest for number in range(len(found.names)) for _, manifest in found.segments(number))
 
 
 def sources(
-    paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = (), given: Iterable[str] | None = None
+    paths: Sequence[str],
+    stdin: BinaryIO,
+    *,
+    leave_out: Iterable[str] = (),
+    given: Iterable[str] | None = None,
+    unnamed: Container[str] = (),
 ) -> Iterator[Source]:
     """Yield the files at *paths*, see ``listed``; a file is read when it is yielded.
+
+    Those that are *unnamed* can be files of other tools by their content, see ``tool_content``.
 
     Raises:
         PathError: a path does not exist.
 
     """
     named = frozenset(paths if given is None else given)
-    return (_source(name, file, stdin, is_given=file in named) for name, file in listed(paths, leave_out, given=given))
+    found = listed(paths, leave_out, given=given)
+    return (_source(name, file, stdin, is_given=file in named, is_discovered=file in unnamed) for name, file in found)
 
 
 def listed(
@@ -191,16 +211,16 @@ def _below(top: str) -> Iterator[str]:
 class Files:
     """Files in order, each of which can be read twice: as segments, and then single segments for the positions of findings.
 
-    Pipes and devices are read if they are among the paths *given*.
+    Pipes and devices are read if they are among the paths *given*.  Files that are *unnamed* can be those of other tools by their content.
     """
 
-    def __init__(self, named: Sequence[tuple[str, str]], stdin: BinaryIO, given: Iterable[str]) -> None:
-        self._named = named
+    def __init__(self, named: Sequence[tuple[str, str]], stdin: BinaryIO, given: Iterable[str], unnamed: Container[str] = ()) -> None:
+        self._named, self._unnamed = named, unnamed
         by_user = frozenset(given)
         self._sizes = [_size(file) for _, file in named]
         # Standard input and pipes can be read only once.
         self._sources = {
-            number: _source(*named[number], stdin, is_given=named[number][1] in by_user)
+            number: _source(*named[number], stdin, is_given=named[number][1] in by_user, is_discovered=False)
             for number, size in enumerate(self._sizes)
             if size is None
         }
@@ -215,7 +235,11 @@ class Files:
         return [len(self._sources[number].content) if number in self._sources else size or 0 for number, size in enumerate(self._sizes)]
 
     def segments(self, number: int) -> Iterator[tuple[Segment, Manifest]]:
-        """Yield the segments of a file, see ``large_files.read``."""
+        """Yield the segments of a file, see ``large_files.read``; a file of another tool has no parts."""
+        segments = self._segments(number)
+        return tool_content.segments_as_discovered(segments) if self._named[number][1] in self._unnamed else segments
+
+    def _segments(self, number: int) -> Iterator[tuple[Segment, Manifest]]:
         name, file = self._named[number]
         source = self._sources.get(number)
         try:
@@ -262,13 +286,11 @@ def _content(file: str, size: int | None) -> bytes | None:
     return content if len(content) == size else None
 
 
-def _source(name: str, file: str, stdin: BinaryIO, *, is_given: bool) -> Source:
+def _source(name: str, file: str, stdin: BinaryIO, *, is_given: bool, is_discovered: bool) -> Source:
+    most = LARGEST_FILE + 1
     try:
-        return Source(
-            name,
-            file,
-            file_content.read_given(file, stdin, LARGEST_FILE + 1) if is_given else file_content.read_regular(file, LARGEST_FILE + 1),
-        )
+        content = file_content.read_given(file, stdin, most) if is_given else file_content.read_regular(file, most)
+        return Source(name, file, content, is_discovered=is_discovered)
     except OSError as error:
         return Source(name, file, b"", _reason(error))
 

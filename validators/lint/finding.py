@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Collection, Iterable, Mapping
 
 from kubeapi.base_structs import Record, record_field
@@ -80,6 +81,8 @@ class Finding(Record, frozen=True, kw_only=True):
     source: str = ""
     fix: TextFix | None = None
     owner: Owner | None = None
+    is_counted: bool = False
+    """True if reports for people only count it: there can be hundreds of such files in a repository, and nobody named this one."""
 
     @property
     def docs(self) -> str:
@@ -122,7 +125,11 @@ class Report(Record, frozen=True):
     has_unreadable: bool = False
     """True if a file or a document could not be read."""
     skipped: Mapping[str, int] = record_field(default_factory=dict)
-    """Number of skipped files of each other tool."""
+    """Number of skipped files of each other tool, which are not among ``files``."""
+
+    def with_skipped(self, skipped: Mapping[str, int]) -> Report:
+        """Return this report with further *skipped* files."""
+        return replaced(self, skipped=dict(collections.Counter(self.skipped) + collections.Counter(skipped)))
 
     def with_findings(self, findings: Iterable[Finding]) -> Report:
         """Return this report with *findings* and their counts."""

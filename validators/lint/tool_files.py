@@ -1,4 +1,4 @@
-"""Files of other tools in a repository, recognised by their place and name and never by their content.
+"""Files of other tools in a repository, recognised by their place and name; ``tool_content`` recognises files by their content.
 
 Only files are recognised that ``muster lint`` would read in a directory: with the suffixes of manifests.
 """
@@ -21,7 +21,9 @@ VENDOR_FOLDERS = frozenset(
 ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
 """Names whose presence makes a folder an environment of Python."""
 
-_OF_A_CHART = (CHART, "values*.yaml", "values*.yml", "*-values.yaml", "values*.json", "requirements.yaml")
+_OF_A_CHART = (CHART, "values*.yaml", "values*.yml", "*-values.yaml", "*-values.yml", "values*.json", "*-values.json", "requirements.yaml")
+_FOLDERS_OF_A_CHART = ("templates", "files")
+"""Folders of templates, and of files that templates read."""
 _TOOLS: Mapping[str, tuple[str, ...]] = {
     "Node.js": (
         *("package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "lerna.json", "nx.json"),
@@ -116,7 +118,7 @@ def _ends_with(path: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _belongs_to_chart(name: str, inside: str) -> bool:
     folder = inside.partition("/")[0] if "/" in inside else ""
-    if folder == "templates":
+    if folder in _FOLDERS_OF_A_CHART:
         return True
     if folder == "tests":  # of the plugin unittest
         return fnmatch.fnmatchcase(name, "*_test.y*ml")

@@ -13,6 +13,7 @@ from kubeapi.versions import served_versions
 from kubeapi.versions.api_versions import V1ALPHA1, V1ALPHA2
 from kubeapi.versions.kubernetes_releases import OLDEST, TODAY
 from kubeapi.versions.v1alpha2 import CONDITIONS, MODES
+from validators.migrate import references
 from validators.migrate.change import Change, Parts, Remove, Rename, Replace, Unwrap
 
 
@@ -35,6 +36,13 @@ class Noted:
 
 
 Step = Change | Lost | Noted
+_REMOVED: Mapping[tuple[str, str], str] = {
+    ("resource.k8s.io", "ResourceClass"): "a DeviceClass takes its place",
+    ("resource.k8s.io", "ResourceClassParameters"): "selectors and configurations of a DeviceClass take its place",
+    ("resource.k8s.io", "ResourceClaimParameters"): "requests, selectors and configurations of a ResourceClaim take its place",
+    ("resource.k8s.io", "PodSchedulingContext"): "kube-scheduler allocates devices itself",
+}
+"""Kinds that only retired versions of an API group had, with what to use instead."""
 
 
 def is_retired(api_version: Json, kind: Json) -> bool:
@@ -76,7 +84,39 @@ def steps(content: Mapping[str, Json], to: str) -> Iterator[Step]:
         spec = content.get("spec")
         if steps_of_form is not None and isinstance(spec, Mapping):
             yield from steps_of_form(content, spec)
+    elif (lost := _not_convertible(api_version, kind, to)) is not None:
+        yield lost
     yield from _owners(content, to)
+    yield from (_old_source(path) for path in references.old_sources(content))
+
+
+def _not_convertible(api_version: Json, kind: Json, to: str) -> Lost | None:
+    """Return the loss of an object of a version that its API group does not have, or no longer; None for others.
+
+    Custom kinds can have versions that are not known here.
+    """
+    if not isinstance(api_version, str) or not isinstance(kind, str) or served_versions.find(api_version, kind) is not None:
+        return None
+    group = api_version.rpartition("/")[0]
+    is_known = served_versions.serves(group, kind) and group not in served_versions.CUSTOM
+    if not is_known and (group, kind) not in _REMOVED:
+        return None
+    current = target_of(api_version, kind, to) if is_known else ""
+    return Lost(
+        ("apiVersion",),
+        f"the whole object: {kind} of {api_version} cannot be converted",
+        f"Kubernetes 1.{TODAY} does not serve this version",
+        f"write the object again in {current}; its fields can be others" if is_known else f"remove the object: {_REMOVED[group, kind]}",
+    )
+
+
+def _old_source(path: Parts) -> Lost:
+    return Lost(
+        path,
+        "source of a claim",
+        "the claim, or template of claims, of the pod until Kubernetes 1.30; newer API servers drop this field",
+        "write its resourceClaimName or resourceClaimTemplateName in place of it, beside the name of the entry",
+    )
 
 
 def _workload_v1alpha1(_: Mapping[str, Json], spec: Mapping[str, Json]) -> Iterator[Step]:

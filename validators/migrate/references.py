@@ -1,4 +1,4 @@
-"""References of v1alpha1 from pods to groups of a Workload, anywhere in an object.
+"""References of v1alpha1 from pods to groups of a Workload, and old references to claims, anywhere in an object.
 
 A ``workloadRef`` is recognized by its fields, in Pods and in the pod templates of any controller: Jobs, Deployments and
 unknown kinds (KEP-4671, Associating Pod into PodGroups).
@@ -17,6 +17,7 @@ from validators.migrate.group_names import text
 
 FIELD = "workloadRef"
 _FIELDS = frozenset({"name", "podGroup", "podGroupReplicaKey"})
+_SOURCES = frozenset({"resourceClaimName", "resourceClaimTemplateName"})
 _NEVER = "Never"
 
 
@@ -62,6 +63,15 @@ def find(document: Mapping[str, Json]) -> Iterator[Reference | InvalidReference]
         reference = spec.get(FIELD)
         if isinstance(reference, Mapping) and (result := _parse(spec, reference, path, is_pod=_is_pod(document, spec, path))):
             yield result
+
+
+def old_sources(document: Mapping[str, Json]) -> Iterator[Parts]:
+    """Yield the path of each ``source`` of a claim of a pod or group, which Kubernetes had until 1.30, in the order of the fields."""
+    for path, spec in _mappings(document, ()):
+        claims = spec.get("resourceClaims")
+        for index, claim in enumerate(claims if isinstance(claims, list) else ()):
+            if isinstance(claim, Mapping) and isinstance(claim.get("source"), Mapping) and not _SOURCES.isdisjoint(claim["source"]):
+                yield (*path, "resourceClaims", index, "source")
 
 
 def changes(reference: Reference, group: str) -> Iterator[Change]:

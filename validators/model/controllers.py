@@ -1,4 +1,4 @@
-"""Pods that controllers create, by pod template: their number, and the event before which they are not created.
+"""Pods that controllers create, by pod template: their number, and the other pods for which they wait.
 
 Kinds without rules of their own are read here as ``Controller``.  Sources: Kubernetes 1.37.1; the APIs of JobSet, LeaderWorkerSet,
 KubeRay and Kubeflow.
@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubeapi.field_path import Key, Part
-from kubeapi.meta import ObjectMeta, Struct
+from kubeapi.meta import ObjectMeta, Struct, replaced
+from validators.model import start_order
+from validators.model.own_gangs import OwnGang
+from validators.model.start_order import HEAD, LEADER, SUBMITTER, WORKER, Event, Wait, items, ray_workers, section
 from validators.model.views import CronJob, Job, JobSet, JobSetSpec, Pod, PodSpec
 
 _MOST = 2**31 - 1
@@ -22,21 +25,23 @@ class TemplatePods(Struct, frozen=True, gc=False):
     """Pods that a controller creates from one template.
 
     ``path`` is that of the template's ``spec``.  ``count`` is the largest number of pods at one time, None if it is unknown.
-    ``after`` is the event before which the pods are not created; empty if they are created with the controller.
+    ``part`` is their name in the order of creation; ``wait`` is None if they are created with the controller.
     """
 
     path: tuple[Part, ...]
     spec: PodSpec
     count: int | None = None
-    after: str = ""
+    part: str = ""
+    wait: Wait | None = None
 
 
 class Controller(Struct, frozen=True, gc=False):
-    """Object of a kind without rules of its own, with those of its pod templates that name a group or claims."""
+    """Object of a kind without rules of its own, with those of its pod templates that name a group or claims, or the gang of its pods."""
 
     kind: str
     metadata: ObjectMeta = ObjectMeta()
     pods: tuple[TemplatePods, ...] = ()
+    gang: OwnGang | None = None
 
 
 class RawTemplate(Struct, frozen=True, gc=False):
@@ -45,7 +50,8 @@ class RawTemplate(Struct, frozen=True, gc=False):
     path: tuple[Part, ...]
     spec: Mapping[str, Any]
     count: int | None = None
-    after: str = ""
+    part: str = ""
+    wait: Wait | None = None
 
 
 def pods_of(item: object) -> tuple[TemplatePods, ...]:
@@ -71,26 +77,28 @@ def _of_cron_job(item: CronJob) -> TemplatePods:
 def _of_jobset(spec: JobSetSpec) -> Iterator[TemplatePods]:
     jobs = spec.replicated_jobs or ()
     in_order = spec.startup_policy is not None and spec.startup_policy.startup_policy_order == "InOrder"
+    dependencies = ((job.name, [(each.name, each.status) for each in job.depends_on or ()]) for job in jobs)
+    waits = start_order.order_of_jobs(dependencies, in_order=in_order)
     for index, job in enumerate(jobs):
-        awaited = [each.name for each in job.depends_on or ()] or ([jobs[index - 1].name] if in_order and index else [])
-        after = f"replicated job {awaited[0]!r} has started" if awaited else ""
         replicas = 1 if job.replicas is None else job.replicas
         path = ("spec", "replicatedJobs", index, "template", "spec", "template", "spec")
-        yield TemplatePods(path, job.template.spec.template.spec, replicas * job.template.spec.largest_pod_count, after)
+        count = replicas * job.template.spec.largest_pod_count
+        yield TemplatePods(path, job.template.spec.template.spec, count, job.name, waits.get(job.name))
 
 
 def raw_templates(group: str, kind: str, content: Mapping[str, Any]) -> list[RawTemplate]:
-    """Return the pod templates that name a group or claims, of a controller that has no rules of its own; none for other kinds."""
+    """Return the pod templates of a controller that has no rules of its own; none for other kinds, and if none names a group or claims.
+
+    Those that name none are without their specification: only others may wait for them.
+    """
     read = _READERS.get((group, kind))
     if read is None:
         return []
-    return [each for each in read(_section(content, "spec")) if not REFERENCES.isdisjoint(each.spec)]
-
-
-def _section(value: object, *names: str) -> Mapping[str, Any]:
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
+    templates = [*read(section(content, "spec"))]
+    named = [not REFERENCES.isdisjoint(each.spec) for each in templates]
+    awaited = {part for each in templates if each.wait is not None for part in each.wait.parts} if any(named) else set()
+    listed = ((each, names) for each, names in zip(templates, named, strict=True) if names or each.wait is not None or each.part in awaited)
+    return [each if names else replaced(each, spec={}) for each, names in listed] if any(named) else []
 
 
 def _number(fields: Mapping[str, Any], name: str, default: int | None) -> int | None:
@@ -111,76 +119,90 @@ def _times(*counts: int | None) -> int | None:
 
 def _replicas(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     # Without replicas, an autoscaler may set the number.
-    yield RawTemplate(("spec", "template", "spec"), _section(spec, "template", "spec"), _number(spec, "replicas", None))
+    yield RawTemplate(("spec", "template", "spec"), section(spec, "template", "spec"), _number(spec, "replicas", None))
+
+
+def _stateful_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
+    waits = start_order.start_order("apps", "StatefulSet", spec)
+    for template in _replicas(spec):
+        if not waits or template.count is None:
+            yield template
+            continue
+        yield replaced(template, count=min(template.count, 1), part=start_order.FIRST)
+        others = max(template.count - 1, 0)
+        yield replaced(template, count=others, part=start_order.OTHERS, wait=waits[start_order.OTHERS])
 
 
 def _daemon_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
-    yield RawTemplate(("spec", "template", "spec"), _section(spec, "template", "spec"))
+    yield RawTemplate(("spec", "template", "spec"), section(spec, "template", "spec"))
 
 
 def _leader_worker_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
-    parts, path = _section(spec, "leaderWorkerTemplate"), ("spec", "leaderWorkerTemplate")
+    parts, path = section(spec, "leaderWorkerTemplate"), ("spec", "leaderWorkerTemplate")
     replicas, size = _number(spec, "replicas", 1), _number(parts, "size", 1)
     leader = "leaderTemplate" if parts.get("leaderTemplate") is not None else "workerTemplate"
-    after = "the leader is ready" if spec.get("startupPolicy") == "LeaderReady" else ""
+    wait = start_order.start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec).get(WORKER)
     workers = None if size is None else size - 1
-    yield RawTemplate((*path, leader, "spec"), _section(parts, leader, "spec"), replicas)
-    yield RawTemplate((*path, "workerTemplate", "spec"), _section(parts, "workerTemplate", "spec"), _times(replicas, workers), after)
+    yield RawTemplate((*path, leader, "spec"), section(parts, leader, "spec"), replicas, LEADER)
+    worker_spec = section(parts, "workerTemplate", "spec")
+    yield RawTemplate((*path, "workerTemplate", "spec"), worker_spec, _times(replicas, workers), WORKER, wait)
 
 
 def _ray_cluster(cluster: Mapping[str, Any], *path: Part) -> Iterator[RawTemplate]:
-    yield RawTemplate((*path, "headGroupSpec", "template", "spec"), _section(cluster, "headGroupSpec", "template", "spec"), 1)
-    scaled, groups = cluster.get("enableInTreeAutoscaling") is True, cluster.get("workerGroupSpecs")
-    for index, group in enumerate(groups if isinstance(groups, list) else ()):
-        if not isinstance(group, Mapping):
-            continue
+    yield RawTemplate((*path, "headGroupSpec", "template", "spec"), section(cluster, "headGroupSpec", "template", "spec"), 1, HEAD)
+    scaled = cluster.get("enableInTreeAutoscaling") is True
+    for index, group in enumerate(items(cluster, "workerGroupSpecs")):
         least, most = _number(group, "minReplicas", 0) or 0, _number(group, "maxReplicas", _MOST)
         replicas, hosts = _number(group, "replicas", least), _number(group, "numOfHosts", 1)
-        at, template = (*path, "workerGroupSpecs", index, "template", "spec"), _section(group, "template", "spec")
+        at, template = (*path, "workerGroupSpecs", index, "template", "spec"), section(group, "template", "spec")
         now = 0 if group.get("suspend") is True else replicas
-        yield RawTemplate(at, template, _times(now, hosts))
+        yield RawTemplate(at, template, _times(now, hosts), ray_workers(str(group.get("groupName"))))
         if scaled and most is not None and now is not None and most > now:
-            yield RawTemplate(at, template, _times(most - now, hosts), "the autoscaler in the head pod demands them")
+            yield RawTemplate(at, template, _times(most - now, hosts), wait=_SCALED)
+
+
+_SCALED = Wait(Event.AUTOSCALED, (HEAD,))
 
 
 def _ray_job(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
-    yield from _ray_cluster(_section(spec, "rayClusterSpec"), "spec", "rayClusterSpec")
-    if spec.get("submissionMode") in (None, "", "K8sJobMode"):
-        template = _section(spec, "submitterPodTemplate", "spec")
-        yield RawTemplate(("spec", "submitterPodTemplate", "spec"), template, 1, "the Ray cluster is ready")
+    yield from _ray_cluster(section(spec, "rayClusterSpec"), "spec", "rayClusterSpec")
+    if wait := start_order.start_order("ray.io", "RayJob", spec).get(SUBMITTER):
+        template = section(spec, "submitterPodTemplate", "spec")
+        yield RawTemplate(("spec", "submitterPodTemplate", "spec"), template, 1, SUBMITTER, wait)
 
 
 def _kubeflow(name: str) -> Callable[[Mapping[str, Any]], Iterator[RawTemplate]]:
     def read(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
         elastic = spec.get("elasticPolicy") is not None
-        roles: Mapping[Any, Any] = _section(spec, name)
+        waits = start_order.start_order("kubeflow.org", "MPIJob", spec) if name == "mpiReplicaSpecs" else {}
+        roles: Mapping[Any, Any] = section(spec, name)
         for role, replicas in roles.items():
             if not isinstance(role, str):
                 continue
-            count = None if elastic and role.lower() == "worker" else _number(_section(replicas), "replicas", 1)
-            awaits = role.lower() == "launcher" and spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
-            path = ("spec", name, Key(role), "template", "spec")
-            yield RawTemplate(path, _section(replicas, "template", "spec"), count, "the workers are ready" if awaits else "")
+            count = None if elastic and role.lower() == "worker" else _number(section(replicas), "replicas", 1)
+            path, part = ("spec", name, Key(role), "template", "spec"), role.lower()
+            yield RawTemplate(path, section(replicas, "template", "spec"), count, part, waits.get(part))
 
     return read
 
 
 def _training_runtime(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
-    jobs = _section(spec, "template", "spec").get("replicatedJobs")
+    jobs = section(spec, "template", "spec").get("replicatedJobs")
     for index, job in enumerate(jobs if isinstance(jobs, list) else ()):
         path = ("spec", "template", "spec", "replicatedJobs", index, "template", "spec", "template", "spec")
         # The TrainJob sets the number.
-        yield RawTemplate(path, _section(job, "template", "spec", "template", "spec"))
+        yield RawTemplate(path, section(job, "template", "spec", "template", "spec"))
 
 
 _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Iterator[RawTemplate]]] = {
-    **{("apps", kind): _replicas for kind in ("Deployment", "ReplicaSet", "StatefulSet")},
+    **{("apps", kind): _replicas for kind in ("Deployment", "ReplicaSet")},
+    ("apps", "StatefulSet"): _stateful_set,
     ("", "ReplicationController"): _replicas,
     ("apps", "DaemonSet"): _daemon_set,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
     ("ray.io", "RayCluster"): lambda spec: _ray_cluster(spec, "spec"),
     ("ray.io", "RayJob"): _ray_job,
-    ("ray.io", "RayService"): lambda spec: _ray_cluster(_section(spec, "rayClusterConfig"), "spec", "rayClusterConfig"),
+    ("ray.io", "RayService"): lambda spec: _ray_cluster(section(spec, "rayClusterConfig"), "spec", "rayClusterConfig"),
     ("kubeflow.org", "MPIJob"): _kubeflow("mpiReplicaSpecs"),
     ("kubeflow.org", "PyTorchJob"): _kubeflow("pytorchReplicaSpecs"),
     ("kubeflow.org", "TFJob"): _kubeflow("tfReplicaSpecs"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import collections
 
-from validators.lint.finding import Report, Summary
+from validators.lint.finding import Finding, Report, Summary
+from validators.reports.escape import printable
+from validators.rules.base import Severity
 
 
 def in_words(summary: Summary) -> str:
@@ -29,9 +31,36 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def shown_findings(report: Report) -> list[Finding]:
+    """Return the findings that a report for people shows one by one; ``counted_line`` has the others."""
+    return [each for each in report.findings if not _is_counted(each)]
+
+
+def counted_line(report: Report) -> str:
+    """Return one line about all documents below directories that are no Kubernetes objects; empty without any."""
+    others = [each for each in report.findings if _is_counted(each)]
+    if not others:
+        return ""
+    documents, files = counted(len(others), "document"), counted(len({each.file for each in others}), "file")
+    verb = "is not a Kubernetes object" if len(others) == 1 else "are not Kubernetes objects"
+    return f"{documents} of {files} {verb}; --statistics lists them, --exclude leaves files out"
+
+
+def _is_counted(finding: Finding) -> bool:
+    # One that is configured to be an error is shown.
+    return finding.is_counted and finding.severity is Severity.WARNING
+
+
 def statistics(report: Report) -> str:
-    """Return the number of findings of each severity and rule, one per line, most first, and the summary."""
+    """Return the number of findings of each severity and rule, one per line, most first, with the places of those only counted; the summary."""
     numbers = collections.Counter((each.severity.value, each.rule) for each in report.findings)
     rows = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
     width = max((len(f"{number:,}") for _, number in rows), default=0)
-    return "".join(f"{number:>{width},} {severity:<7} {rule}\n" for (severity, rule), number in rows) + f"{in_words(report.summary)}\n"
+    places: dict[str, list[str]] = {}
+    for each in filter(_is_counted, report.findings):
+        places.setdefault(each.rule, []).append(f"{' ' * width}   {printable(each.file)}:{each.span.line}\n")
+    lines = (
+        "".join((f"{number:>{width},} {severity:<7} {rule}\n", *(places.get(rule, ()) if severity == Severity.WARNING else ())))
+        for (severity, rule), number in rows
+    )
+    return f"{''.join(lines)}{in_words(report.summary)}\n"

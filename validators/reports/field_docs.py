@@ -54,6 +54,7 @@ FIELDS: Mapping[str, FieldDoc] = {
     "metadata.namespace": FieldDoc("Namespace of the object.", default="default", change=FIXED),
     "spec": FieldDoc("Desired state of the object."),
     "status": FieldDoc("Observed state; written by controllers."),
+    "dependsOn.status": FieldDoc("State of the replicated job that is waited for: `Ready` or `Complete`."),
     "conditions": FieldDoc("Conditions, one for each type."),
     "controllerRef": FieldDoc("The object whose controller manages the Workload, such as a Job.", change=FIXED),
     "controllerRef.apiGroup": FieldDoc("API group of the object; empty for the core group.", limits=_LONG, change=FIXED),

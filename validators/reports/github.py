@@ -10,7 +10,8 @@ from validators.rules.base import Severity
 
 def render(report: Report) -> str:
     """Return one ``::error …::message`` or ``::warning …::message`` for each finding, and the summary in words."""
-    return "".join(f"{_command(each)}\n" for each in report.findings) + f"{counts.in_words(report.summary)}\n"
+    lines = [*map(_command, counts.shown_findings(report)), counts.counted_line(report), counts.in_words(report.summary)]
+    return "".join(f"{each}\n" for each in lines if each)
 
 
 def _command(finding: Finding) -> str:

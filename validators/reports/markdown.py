@@ -13,11 +13,14 @@ _MAX_ROWS = 200
 def render(report: Report) -> str:
     """Return a heading, the summary and, if there are findings, a table of the first 200."""
     lines = ["### muster lint", "", f"{counts.in_words(report.summary).capitalize()}."]
-    if report.findings:
+    findings = counts.shown_findings(report)
+    if findings:
         lines += ["", "| place | severity | rule | field | message |", "|---|---|---|---|---|"]
-        lines += [_row(each) for each in report.findings[:_MAX_ROWS]]
-    if len(report.findings) > _MAX_ROWS:
-        lines += ["", f"{counts.counted(len(report.findings) - _MAX_ROWS, 'further finding')} not shown."]
+        lines += [_row(each) for each in findings[:_MAX_ROWS]]
+    if len(findings) > _MAX_ROWS:
+        lines += ["", f"{counts.counted(len(findings) - _MAX_ROWS, 'further finding')} not shown."]
+    if line := counts.counted_line(report):
+        lines += ["", f"{line}."]
     return "\n".join(lines) + "\n"
 
 

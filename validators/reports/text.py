@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from validators.lint.finding import Finding, Report
+from validators.lint.finding import NOT_KUBERNETES, Finding, Report
 from validators.reports import counts
 from validators.reports.escape import printable
 from validators.rules.base import Severity
@@ -36,10 +36,12 @@ def _coloured(text: str, *codes: str) -> str:
 
 def _rendered(report: Report, paint: _Paint) -> str:
     lines: list[str] = []
-    for _, findings in itertools.groupby(report.findings, key=lambda each: each.file):
+    for _, findings in itertools.groupby(counts.shown_findings(report), key=lambda each: each.file):
         for each in findings:
             lines += _finding_lines(each, paint)
         lines.append("")
+    if line := counts.counted_line(report):
+        lines += [f"{paint(Severity.WARNING, _YELLOW, _BOLD)} {paint(NOT_KUBERNETES, _YELLOW)}: {line}", ""]
     lines.append(paint(counts.in_words(report.summary), _BOLD))
     return "\n".join(lines) + "\n"
 

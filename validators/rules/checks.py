@@ -16,6 +16,8 @@ from validators.field import FieldError, Fix
 from validators.model.objects import namespace_of
 from validators.rules.base import Context
 
+FIXED = "field is immutable"
+"""Detail of an error at a field that does not change after creation."""
 _LONGEST_DRIVER = 63
 _LONGEST_IDENTIFIER = 32
 _MOST_NAMES = 500
@@ -126,6 +128,11 @@ def missing(context: Context, path: FieldPath, kind: str, name: str, detail: str
         return error
     names = _names(context, kind)
     return error if names is None else dataclasses.replace(error, fix=unsafe(field.nearest(name, names)))
+
+
+def missing_class(context: Context, kind: str, error: FieldError) -> FieldError:
+    """Return *error* about a reference to a class of *kind* that is not known; it is a warning if there may be other classes."""
+    return error if kind in context.settings.complete_kinds else field.as_warning(error)
 
 
 def _names(context: Context, kind: str) -> set[str] | None:

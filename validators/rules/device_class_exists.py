@@ -1,4 +1,4 @@
-"""The DeviceClass of a request exists."""
+"""The DeviceClass of a request exists (a warning, unless all classes are known)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.rules import checks
 from validators.rules.base import CLAIMS, About, Context, Example, Profile, Rule
 
 
@@ -18,7 +19,8 @@ def check(context: Context) -> Iterator[FieldError]:
         for at, each in request.alternatives(path.join(("requests", index))):
             name = each.device_class_name
             if name and context.lookup.get("DeviceClass", "", name) is None:
-                yield field.not_found(at / "deviceClassName", name, "there must be a DeviceClass of this name")
+                error = field.not_found(at / "deviceClassName", name, "there must be a DeviceClass of this name")
+                yield checks.missing_class(context, "DeviceClass", error)
 
 
 _PAIR = """\
@@ -40,7 +42,8 @@ RULE = Rule(
     kinds=CLAIMS,
     about=About.TREE,
     profile=Profile.KEP,
-    why="No device is allocated for a request whose class does not exist, and no pod with such a claim is scheduled.",
+    why="No device is allocated for a request whose class does not exist, and no pod with such a claim is scheduled. Drivers install their "
+    "classes, which files rarely have: this is an error of `muster lint` only with `--cluster` or `--objects`.",
     source="Kubernetes 1.37.1, plugin DynamicResources",
     check=check,
     good=(Example(_PAIR),),

@@ -15,7 +15,6 @@ from validators.model.views import Job
 from validators.rules import checks
 from validators.rules.base import CREATE_AND_UPDATE, Context, Example, Rule
 
-_FIXED = "field is immutable"
 _ACCEPTED = Since(38, "mode All without a gang is accepted in an update that does not change the spec of the Job")
 
 
@@ -71,7 +70,7 @@ def _updated(context: Context, path: FieldPath, new: JobScheduling | None, old: 
         ("resourceClaims", new.resource_claims, old.resource_claims),
     ):
         if not deep_equal(one, other):
-            yield field.invalid_struct(path / wire, _FIXED)
+            yield field.invalid_struct(path / wire, checks.FIXED)
     if not deep_equal(new.resource_claims, old.resource_claims):
         yield from checks.too_many_claims(path / "resourceClaims", new.resource_claims)
 

@@ -1,4 +1,4 @@
-"""A JobSet sets the scheduling of each replicated job in one place, with one policy, and no gang waits for Jobs that wait for the gang."""
+"""A JobSet sets the scheduling of a replicated job in one place, once, with one policy; no gang waits for Jobs that wait for the gang."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ def check(context: Context) -> Iterator[FieldError]:
     new, old = context.new, context.old
     if not isinstance(new, JobSet) or (isinstance(old, JobSet) and deep_equal(new.spec, old.spec)):
         return
+    if isinstance(old, JobSet):
+        yield from _changed(new.spec, old.spec)
     jobs = new.spec.replicated_jobs or ()
     blocks: dict[str, tuple[FieldPath, JobScheduling]] = {}
     if new.spec.scheduling is not None:
@@ -48,6 +50,16 @@ def check(context: Context) -> Iterator[FieldError]:
             at, block = blocks[job.name]
             yield from checks.job_blocks(at, block, job.template.spec.parallelism)
     yield from _nesting(new.spec, blocks)
+
+
+def _changed(new: JobSetSpec, old: JobSetSpec) -> Iterator[FieldError]:
+    """Yield errors at scheduling that changes: the groups were created from it, and replicated jobs are immutable but for a few fields."""
+    if not deep_equal(new.scheduling, old.scheduling):
+        yield field.invalid_struct(_PATH, checks.FIXED)
+    before = {job.name: job.template.spec.scheduling for job in old.replicated_jobs or ()}
+    for index, job in enumerate(new.replicated_jobs or ()):
+        if job.name in before and not deep_equal(job.template.spec.scheduling, before[job.name]):
+            yield field.invalid_struct(SPEC.join(("replicatedJobs", index, "template", "spec", "scheduling")), checks.FIXED)
 
 
 def _root(scheduling: JobSetScheduling) -> Iterator[FieldError]:
@@ -166,5 +178,6 @@ RULE = Rule(
             at=("spec.replicatedJobs[1].template.spec.scheduling.schedulingPolicy.gang.minCount",),
         ),
         Example(_JOBSET + "  startupPolicy: {startupPolicyOrder: InOrder}\n", at=("spec.scheduling.schedulingPolicy.gang",)),
+        Example(_JOBSET.replace("{gang: {}}", "{basic: {}}"), old=_JOBSET, at=("spec.scheduling",)),
     ),
 )

@@ -1,4 +1,4 @@
-"""No group or pod is created in a group that is being deleted."""
+"""No group or pod is created in a group that is being deleted (objects that exist already are not judged)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from validators import field
 from validators.field import FieldError
 from validators.model import traits
 from validators.model.objects import Object
+from validators.model.views import Pod
 from validators.object_lookup import parent_of
 from validators.rules.base import GROUPS, PODS, About, Context, Example, Profile, Rule
 
@@ -21,14 +22,23 @@ _FIELDS = {
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Yield errors at the field that names the group."""
+    """Yield errors at the field that names the group.  In files of a cluster, a group that is being deleted has pods until they end."""
     new: Object = context.new
+    if context.settings.linting and _exists(new):
+        return
     name = parent_of(new)
     kind, path = _FIELDS[new.kind]
     parent = context.lookup.get(kind, context.namespace, name) if name else None
     if parent is not None and parent.metadata.deletion_timestamp is not None:
         noun = "pod" if new.kind in PODS else "group"
         yield field.forbidden(path, f"cannot create a {noun} referencing {kind} {name!r} because it is being deleted")
+
+
+def _exists(item: Object) -> bool:
+    """Return whether an object of a file has fields that it gets when it is created, or a pod has a node."""
+    meta = item.metadata
+    is_bound = isinstance(item, Pod) and bool(item.spec.node_name)
+    return bool(meta.uid or meta.creation_timestamp or meta.deletion_timestamp) or is_bound
 
 
 _TREE = """\
@@ -57,7 +67,14 @@ RULE = Rule(
     source="KEP-6012, Object ownership and garbage collection",
     check=check,
     relevant_traits=traits.IN_TREE,
-    good=(Example(_TREE),),
+    good=(
+        Example(_TREE),
+        Example(
+            _TREE.replace("{name: workers-0}", '{name: workers-0, uid: 5d1c, creationTimestamp: "2026-01-01T00:00:00Z"}').replace(
+                "{name: replica-0}", '{name: replica-0, deletionTimestamp: "2026-01-01T00:00:00Z"}'
+            )
+        ),
+    ),
     bad=(
         Example(
             _TREE.replace("metadata: {name: replica-0}", 'metadata: {name: replica-0, deletionTimestamp: "2026-01-01T00:00:00Z"}'),

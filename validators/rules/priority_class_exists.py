@@ -1,4 +1,4 @@
-"""The priority class of a template, group or pod exists."""
+"""The priority class of a template, group or pod exists (a warning, unless all classes are known)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def check(context: Context) -> Iterator[FieldError]:
 
 def _missing(context: Context, path: FieldPath, name: str) -> Iterator[FieldError]:
     if name and context.lookup.get("PriorityClass", "", name) is None:
-        yield checks.missing(context, path / "priorityClassName", "PriorityClass", name, f"no PriorityClass with name {name} was found")
+        detail = f"no PriorityClass with name {name} was found"
+        yield checks.missing_class(
+            context, "PriorityClass", checks.missing(context, path / "priorityClassName", "PriorityClass", name, detail)
+        )
 
 
 _PAIR = """\
@@ -64,7 +67,8 @@ RULE = Rule(
     about=About.TREE,
     profile=Profile.KEP,
     by_plugin=True,
-    why="The API server refuses groups and pods with an unknown class, so no group can be created from such a template.",
+    why="The API server refuses groups and pods with an unknown class, so no group can be created from such a template. Files rarely have all "
+    "classes of a cluster: this is an error of `muster lint` only with `--cluster` or `--objects`.",
     source="KEP-6012, Spec of the CompositePodGroup; Kubernetes 1.37.1, admission plugin Priority",
     check=check,
     relevant_traits=traits.PRIORITY_CLASS,

@@ -12,9 +12,9 @@ from validators import field, gates
 from validators.field import FieldError
 from validators.model.objects import KINDS
 from validators.model.templates import LEAVES, SPEC
+from validators.rules import checks
 from validators.rules.base import UPDATE_ONLY, Context, Example, Rule
 
-FIXED = "field is immutable"
 _FIELDS = (
     ("schedulingConstraints", "scheduling_constraints"),
     ("resourceClaims", "resource_claims"),
@@ -39,10 +39,10 @@ def check(context: Context) -> Iterator[FieldError]:
     yield from _metadata(context)
     new, old = context.new, context.old
     if isinstance(new, Workload) and isinstance(old, Workload) and new.spec.controller_ref != old.spec.controller_ref:
-        yield field.invalid_struct(SPEC / "controllerRef", FIXED)
+        yield field.invalid_struct(SPEC / "controllerRef", checks.FIXED)
     if isinstance(new, Workload) and isinstance(old, Workload) and context.form.templates_fixed:
         if not deep_equal(new.spec.pod_group_templates, old.spec.pod_group_templates):
-            yield field.invalid_struct(SPEC / LEAVES, FIXED)
+            yield field.invalid_struct(SPEC / LEAVES, checks.FIXED)
     elif isinstance(new, (Workload, PodGroup, CompositePodGroup)):
         for shape in context.templates.validated:
             before = context.templates.old(shape)
@@ -56,15 +56,15 @@ def _metadata(context: Context) -> Iterator[FieldError]:
     new, old = context.new.metadata, context.old.metadata
     for name in ("name", "namespace"):
         if getattr(new, name) != getattr(old, name) and not (name == "namespace" and context.namespace == ""):
-            yield field.invalid(FieldPath("metadata", name), getattr(new, name), FIXED)
+            yield field.invalid(FieldPath("metadata", name), getattr(new, name), checks.FIXED)
     if new.uid and old.uid and new.uid != old.uid:
-        yield field.invalid(FieldPath("metadata", "uid"), new.uid, FIXED)
+        yield field.invalid(FieldPath("metadata", "uid"), new.uid, checks.FIXED)
 
 
 def _shape(context: Context, new: LeafShape | CompositeShape, old: LeafShape | CompositeShape) -> Iterator[FieldError]:
     fields = _FIELDS if isinstance(context.new, Workload) else (*_REFERENCES, *_FIELDS)
     if context.policy_is_fixed and not deep_equal(new.scheduling_policy, old.scheduling_policy):
-        yield field.invalid_struct(context.templates.path(new) / "schedulingPolicy", FIXED)
+        yield field.invalid_struct(context.templates.path(new) / "schedulingPolicy", checks.FIXED)
     for wire, name in fields:
         value = getattr(new, name, None)
         if deep_equal(value, getattr(old, name, None)):
@@ -73,7 +73,7 @@ def _shape(context: Context, new: LeafShape | CompositeShape, old: LeafShape | C
         if off and value is not None:
             yield field.forbidden(context.templates.path(new) / wire, f"may not change while the feature gate {_GATED[wire]} is off")
         if not (off and wire == "schedulingConstraints" and isinstance(context.new, PodGroup)):
-            yield field.invalid_struct(context.templates.path(new) / wire, FIXED)
+            yield field.invalid_struct(context.templates.path(new) / wire, checks.FIXED)
 
 
 def _gate_off(context: Context, shape: LeafShape | CompositeShape, wire: str) -> bool:

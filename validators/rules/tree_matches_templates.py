@@ -1,18 +1,20 @@
-"""The template of a group exists, is a child of the parent's template, and has the same spec as the group."""
+"""The template of a group exists, is a child of the parent's template, and has the same spec as the group (else a warning)."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from kubeapi.groups import CompositePodGroup
+from kubeapi.groups import CompositePodGroup, Group
 from kubeapi.meta import Empty, deep_equal
 from kubeapi.pods import PodResourceClaim
 from kubeapi.priority import PriorityClass
 from kubeapi.workloads import CompositePodGroupTemplate, Constraints, DisruptionMode, LeafShape, Shape, Template, Workload
 from validators import field
 from validators.field import FieldError
-from validators.model.templates import SPEC, Templates
+from validators.model.objects import namespace_of
+from validators.model.templates import SPEC, Templates, TemplatesByName
+from validators.object_lookup import Lookup
 from validators.rules import checks
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule, Severity
 
@@ -21,16 +23,19 @@ _PARENT = SPEC / "parentCompositePodGroupName"
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Yield errors at ``workloadRef`` (no such Workload or template), at the parent (wrong position) and at fields that differ."""
-    return _errors(context, counts=True)
+    """Yield errors at ``workloadRef`` (no such Workload or template) and at the parent (wrong position), and warnings at fields that differ."""
+    yield from references(context)
+    template = template_of(context.group, context.lookup, context.tree.templates_of) if context.node.depth else None
+    if template is None:
+        return
+    for name in differing_fields(context.group, template, context.lookup):
+        detail = f"must be equal to that of template {template.name!r}, from which the group was created"
+        # The API server accepts such a group, and kube-scheduler does not compare it with its template.
+        yield field.as_warning(field.invalid_struct(SPEC / name, detail))
 
 
-def at_run_time(context: Context) -> Iterator[FieldError]:
-    """Yield the errors of ``check`` without ``minCount`` and ``minGroupCount``, which may change in a running group or its template."""
-    return _errors(context, counts=False)
-
-
-def _errors(context: Context, *, counts: bool) -> Iterator[FieldError]:
+def references(context: Context) -> Iterator[FieldError]:
+    """Yield the errors of ``check``: those about objects and templates that the group refers to, not about its values."""
     group, reference = context.group, context.group.spec.workload_ref
     if not context.node.depth or reference is None or context.lookup.list_kind("Workload") is None:
         return
@@ -52,7 +57,17 @@ def _errors(context: Context, *, counts: bool) -> Iterator[FieldError]:
         yield field.invalid(_REFERENCE / "templateName", reference.template_name, detail)
     else:
         yield from _position(context, template, above)
-        yield from _difference(context, template, counts=counts)
+
+
+def template_of(group: Group, lookup: Lookup, templates_of: Callable[[Workload], TemplatesByName] = TemplatesByName) -> Template | None:
+    """Return the template from which *group* was created; None if it is not known, or is one for the other kind of group."""
+    reference = group.spec.workload_ref
+    workload = lookup.get("Workload", namespace_of(group), reference.workload_name) if reference is not None else None
+    if reference is None or not isinstance(workload, Workload):
+        return None
+    template, _ = templates_of(workload).find(reference.template_name)
+    is_composite = isinstance(group, CompositePodGroup)
+    return template if template is not None and isinstance(template, CompositePodGroupTemplate) is is_composite else None
 
 
 def _position(context: Context, template: Template, above: Template | None) -> Iterator[FieldError]:
@@ -74,25 +89,20 @@ def _position(context: Context, template: Template, above: Template | None) -> I
             yield field.invalid(_PARENT, spec.parent_composite_pod_group_name, detail)
 
 
-def _difference(context: Context, template: Template, *, counts: bool) -> Iterator[FieldError]:
-    group = context.group.spec
-    policies = (group.scheduling_policy, template.scheduling_policy)
-    gangs = [each.gang is not None for each in policies]
+def differing_fields(group: Group, template: Template, lookup: Lookup) -> list[str]:
+    """Return the fields of the spec of *group* with other values than in its *template*."""
+    spec = group.spec
     differences = [
-        ("schedulingPolicy", not deep_equal(*policies) if counts else gangs[0] is not gangs[1]),
-        ("schedulingConstraints", _keys(group.scheduling_constraints) != _keys(template.scheduling_constraints)),
-        ("resourceClaims", isinstance(group, LeafShape) and _claims(group) != _claims(template)),
-        ("disruptionMode", not deep_equal(_mode(group.disruption_mode), _mode(template.disruption_mode))),
-        ("priorityClassName", _other_class(context, template)),
+        ("schedulingPolicy", not deep_equal(spec.scheduling_policy, template.scheduling_policy)),
+        ("schedulingConstraints", _keys(spec.scheduling_constraints) != _keys(template.scheduling_constraints)),
+        ("resourceClaims", isinstance(spec, LeafShape) and _claims(spec) != _claims(template)),
+        ("disruptionMode", not deep_equal(_mode(spec.disruption_mode), _mode(template.disruption_mode))),
+        ("priorityClassName", _other_class(spec, template, lookup)),
         # The API server fills in what the template does not set: not a difference.
-        ("priority", template.priority is not None and group.priority != template.priority),
-        ("preemptionPolicy", template.preemption_policy is not None and group.preemption_policy != template.preemption_policy),
+        ("priority", template.priority is not None and spec.priority != template.priority),
+        ("preemptionPolicy", template.preemption_policy is not None and spec.preemption_policy != template.preemption_policy),
     ]
-    for name, differs in differences:
-        if differs:
-            yield field.invalid_struct(
-                SPEC / name, f"must be equal to that of template {template.name!r}, from which the group was created"
-            )
+    return [name for name, differs in differences if differs]
 
 
 def _keys(constraints: Constraints | None) -> list[str]:
@@ -108,12 +118,12 @@ def _mode(mode: DisruptionMode | None) -> DisruptionMode:
     return mode if mode is not None else DisruptionMode(single=Empty())
 
 
-def _other_class(context: Context, template: Template) -> bool:
-    name = context.group.spec.priority_class_name
+def _other_class(spec: Shape, template: Template, lookup: Lookup) -> bool:
+    name = spec.priority_class_name
     if template.priority_class_name or not name:
         return name != template.priority_class_name
     # Without a class in the template, the API server fills in the global default class.
-    priority_class = context.lookup.get("PriorityClass", "", name)
+    priority_class = lookup.get("PriorityClass", "", name)
     return isinstance(priority_class, PriorityClass) and not priority_class.global_default
 
 
@@ -151,7 +161,8 @@ RULE = Rule(
     about=About.TREE,
     profile=Profile.KEP,
     at_admission=Severity.WARNING,
-    why="People and tools read the Workload to see how a job is scheduled, but the scheduler acts on the groups.",
+    why="People and tools read the Workload to see how a job is scheduled, but the scheduler acts on the groups. A value that differs is a "
+    "warning: the API server accepts it, and kube-scheduler takes that of the group.",
     source="KEP-6012, Runtime validation in Beta; Workload reference; CompositePodGroup API, Spec (fields are copied from the template)",
     check=check,
     good=(Example(_TREE),),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
@@ -11,17 +11,21 @@ from kubeapi.versions import kubernetes_releases
 from kubeapi.versions.served_versions import hub_of
 from validators import field
 from validators.field import FieldError
+from validators.model.start_order import Wait
 from workloadbuilder import names
 from workloadbuilder.adapters import group_instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
 from workloadbuilder.adapters.group_instances import Instance, Naming
 from workloadbuilder.adapters.kinds import adapter
-from workloadbuilder.adapters.shared.adapter_result import Link, Loss, Reading
+from workloadbuilder.adapters.shared import kueue_annotations
+from workloadbuilder.adapters.shared.adapter_result import Link, Loss, PodPlan, Positions, Reading, walk
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.named_groups import NamedGroup
+from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.blueprint import copied
 from workloadbuilder.builder import Builder, BuildOptions
 from workloadbuilder.errors import BuildError, in_order
-from workloadbuilder.workload_item import WHOLE, Owner
+from workloadbuilder.workload_item import WHOLE, Owner, PolicyKind, WorkloadItem
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,18 +33,22 @@ class CompileOptions:
     """Objects to create besides the Workload, and their *version* of ``scheduling.k8s.io``.
 
     With *delegated*, the controllers of child objects create the PodGroups: the result has the child objects, with annotations
-    that name their group, and only the CompositePodGroups.
+    that name their group, and only the CompositePodGroups.  With *distinct*, names are those of no other object also if there is no uid.
     """
 
     groups: bool = False
     pods: bool = False
     delegated: bool = False
+    distinct: bool = False
     version: str = hub_of("Workload").version
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Compiled:
-    """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason."""
+    """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
+
+    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.
+    """
 
     owner: Owner
     namespace: str
@@ -50,6 +58,8 @@ class Compiled:
     warnings: tuple[FieldError, ...] = ()
     losses: tuple[Loss, ...] = ()
     skipped: str = ""
+    waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
+    parts: tuple[str, ...] = ()
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -57,11 +67,27 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     adapt = adapter(manifest.get("apiVersion"), manifest.get("kind")) if isinstance(manifest, dict) else None
     if adapt is None:
         return None
+    parts: dict[int, str] = {}
     try:
-        return _compiled(adapt(manifest, known), options, known.kubernetes)
+        reading = adapt(manifest, known)
+        if reading.waits:
+            reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
+        result = _compiled(reading, options, known.kubernetes)
+        return dataclasses.replace(result, parts=tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts))
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
+
+
+def _recorded(plan: PodPlan, parts: dict[int, str]) -> PodPlan:
+    """Return *plan*; the part of each pod that it creates is added to *parts*, by the identity of the pod."""
+
+    def make(positions: Positions, number: int) -> dict[str, Json]:
+        pod = plan.make(positions, number)
+        parts[id(pod)] = plan.part
+        return pod
+
+    return dataclasses.replace(plan, make=make)
 
 
 def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Compiled:
@@ -72,17 +98,19 @@ def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Com
         warnings=_once(reading.warnings),
         losses=tuple(dict.fromkeys(reading.losses)),
         skipped=reading.skipped,
+        waits=reading.waits,
     )
     try:
+        if reading.root is not None and not reading.errors and (named := reading.named_group()) is not None:
+            return _without_own_groups(reading, reading.root, result, options, named)
         if reading.root is not None:
             return _from_tree(reading, result, options, kubernetes)
         if reading.link is not None and not reading.errors:
             objects = _from_link(reading, reading.link, options, kubernetes)
             return dataclasses.replace(result, objects=objects)
         if reading.pods and options.pods and not reading.errors:
-            further = (group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further)
-            objects = (*further, *group_instances.single_pods(reading.pods, reading.namespace))
-            return dataclasses.replace(result, objects=objects, skipped="" if objects else result.skipped)
+            objects = (*_further(reading), *group_instances.single_pods(reading.pods, reading.namespace))
+            return dataclasses.replace(result, objects=objects, skipped="" if objects else ONE_BY_ONE)
     except BuildError as error:
         return dataclasses.replace(result, errors=_once((*reading.errors, *map(reading.relocate, error.errors))))
     return result
@@ -96,7 +124,8 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions, kube
     """
     if reading.root is None:
         return result
-    identity = BuildOptions("", reading.namespace, reading.owner, reading.policies, reading.modes, options.version, kubernetes)
+    name = names.distinct_workload_name(reading.owner, reading.namespace) if options.distinct else ""
+    identity = BuildOptions(name, reading.namespace, reading.owner, reading.policies, reading.modes, options.version, kubernetes)
     builder = Builder(reading.root, identity)
     errors = _once((*reading.errors, *map(reading.relocate, builder.validate())))
     warnings = _once((*reading.warnings, *map(reading.relocate, builder.warnings())))
@@ -115,9 +144,35 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions, kube
         warnings = (*warnings, *_children_without_group(reading, workload, kubernetes))
         objects += group_instances.children(leaves, reading.children, reading.namespace, naming)
     if options.pods:
-        objects += [group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further]
+        objects += _further(reading)
         objects += group_instances.pods(leaves, reading.pods, reading.namespace)
     return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
+
+
+def _without_own_groups(reading: Reading, root: WorkloadItem, result: Compiled, options: CompileOptions, named: NamedGroup) -> Compiled:
+    """Return *result* with the pods of an object whose template names a group: its controller creates no other one then.
+
+    What the object says about groups has no effect.  Kueue's constraints would still have one, and nothing expresses them.
+    """
+    why = f"a pod template names {named}, so no other group is created"
+    told = [field.invalid_struct(path, f"has no effect: {why}") for item in walk(root) for _, path in item.intent.paths]
+    if not told and root.default.policy is not None and root.default.policy.kind is PolicyKind.GANG:
+        told.append(field.invalid_struct(root.path, f"the pods are no gang of their own: {why}"))
+    paths = dict.fromkeys(path for _, _, path in reading.origins)
+    losses = (Loss(path, f"has no effect: {why}", required=kueue_annotations.is_constraint(path)) for path in paths)
+    created = group_instances.outside_groups(root, reading.pods, reading.namespace) if options.pods else ()
+    objects = (*_further(reading), *created) if options.pods else ()
+    return dataclasses.replace(
+        result,
+        objects=objects,
+        warnings=_once((*reading.warnings, *map(reading.relocate, told))),
+        losses=tuple(dict.fromkeys((*reading.losses, *losses))),
+        skipped="" if objects else ONE_BY_ONE if options.pods else f"{why}; --pods creates the pods",
+    )
+
+
+def _further(reading: Reading) -> Iterator[dict[str, Json]]:
+    return (group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further)
 
 
 def _children_without_group(reading: Reading, workload: dict[str, Json], kubernetes: int) -> Iterator[FieldError]:

@@ -23,7 +23,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
     about, top = object_identity.read_identity(manifest, errors, warnings)
     template = top.mapping("spec").mapping("jobTemplate")
     metadata = {key: value for key in ("labels", "annotations") if (value := template.mapping("metadata").raw(key))}
-    name = {"name": f"{about.owner.name}-next", "namespace": about.namespace}
+    controller = {"apiVersion": "batch/v1", "kind": "CronJob", "name": about.owner.name, "uid": about.owner.uid, "controller": True}
+    name = {"name": f"{about.owner.name}-next", "namespace": about.namespace, "ownerReferences": [controller]}
     result = job.adapt({"apiVersion": "batch/v1", "kind": "Job", "metadata": {**metadata, **name}, "spec": template.raw("spec")}, known)
     detail = f"the time of the next Job is part of its name: {name['name']!r} is used in its place"
     warnings.append(field.invalid(FieldPath("metadata", "name"), about.owner.name, detail))

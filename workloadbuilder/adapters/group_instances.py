@@ -12,12 +12,12 @@ from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, ChildPlan, 
 from workloadbuilder.errors import BuildError
 from workloadbuilder.groups import MAX_GROUPS
 from workloadbuilder.resolve import Resolved
-from workloadbuilder.workload_item import WHOLE
+from workloadbuilder.workload_item import WHOLE, WorkloadItem
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Instance:
-    """One group of *template*: its position in the tree, its name, and the name of its parent group."""
+    """One group of *template*: its position in the tree, its name, empty if it is not created, and the name of its parent group."""
 
     template: str
     positions: Positions
@@ -44,13 +44,17 @@ def leaves(root: Resolved, naming: Naming) -> list[Instance]:
     Raises:
         BuildError: there would be more than ``MAX_GROUPS``.
     """
-    if _count_groups(root) > MAX_GROUPS:
-        raise BuildError([field.invalid_struct(WHOLE, f"all items together must have at most {MAX_GROUPS} groups")])
+    _limit_groups(_count_groups(root.item))
     return list(_leaves(root, (), (), "", naming))
 
 
-def _count_groups(item: Resolved) -> int:
-    return item.item.replicas * (1 + sum(map(_count_groups, item.children)))
+def _limit_groups(count: int) -> None:
+    if count > MAX_GROUPS:
+        raise BuildError([field.invalid_struct(WHOLE, f"all items together must have at most {MAX_GROUPS} groups")])
+
+
+def _count_groups(item: WorkloadItem) -> int:
+    return item.replicas * (1 + sum(map(_count_groups, item.children)))
 
 
 def _leaves(item: Resolved, positions: Positions, index: Positions, parent: str, naming: Naming) -> Iterator[Instance]:
@@ -63,6 +67,24 @@ def _leaves(item: Resolved, positions: Positions, index: Positions, parent: str,
             yield Instance(item.item.name, own_positions, name, parent)
         for child in item.children:
             yield from _leaves(child, own_positions, own_index, name, naming)
+
+
+def outside_groups(root: WorkloadItem, plans: Sequence[PodPlan], namespace: str) -> Iterator[dict[str, Json]]:
+    """Yield the pods of a tree whose groups are not created: each pod has the group that its template names, or none.
+
+    Raises:
+        BuildError: there would be more than ``MAX_PODS``, or more than ``MAX_GROUPS`` groups.
+    """
+    _limit_groups(_count_groups(root))
+    return pods([*_places(root, ())], plans, namespace)
+
+
+def _places(item: WorkloadItem, positions: Positions) -> Iterator[Instance]:
+    for number in range(item.replicas):
+        if not item.children:
+            yield Instance(item.name, (*positions, number), "", "")
+        for child in item.children:
+            yield from _places(child, (*positions, number))
 
 
 def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str) -> Iterator[dict[str, Json]]:
@@ -79,7 +101,8 @@ def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str
         for plan in by_template.get(each.template, ()):
             for number in range(plan.count):
                 pod = with_namespace(plan.make(each.positions, number), namespace)
-                pod["spec"]["schedulingGroup"] = {"podGroupName": each.name}
+                if each.name:
+                    pod["spec"]["schedulingGroup"] = {"podGroupName": each.name}
                 yield pod
 
 

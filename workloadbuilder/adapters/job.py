@@ -1,7 +1,8 @@
-"""Adapter for Job (batch/v1): one group of its pods (KEP-6089, "Job Integration").
+"""Adapter for Job (batch/v1): one group of its pods (KEP-6089, "Job Integration"), or none.
 
-If a Job's controller compiles a Workload, the Job does not get another one.  If that controller leaves the groups to its
-children, the Job's group is created from the template that the Job's annotations name.
+The Job controller creates no group if the pod template names one, or if its feature gate is off.  A Job with a controller has none
+in Kubernetes 1.37; from 1.38 on, it has one if it has ``scheduling``.  If annotations name a template of the Workload of another object,
+the group is created from that.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import dataclasses
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
-from kubeapi.versions.kubernetes_releases import FIRST_WITH_WORKLOAD_NAME
+from kubeapi.versions import kubernetes_releases
+from kubeapi.versions.kubernetes_releases import FIRST_WITH_OWNED_JOBS, FIRST_WITH_WORKLOAD_NAME
 from kubeapi.versions.served_versions import groups_of
 from validators import field
 from validators.field import FieldError
+from validators.gates import WITH_JOB
 from validators.model.job_parts import TEMPLATE
 from workloadbuilder import template_annotations
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
-from workloadbuilder.adapters.shared.adapter_result import Link, PodPlan, Positions, Reading, with_minimum
+from workloadbuilder.adapters.shared.adapter_result import Link, Loss, PodPlan, Positions, Reading, with_minimum
 from workloadbuilder.adapters.shared.job_spec import JobShape
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.named_groups import named_group
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.blocks import read_intent
 from workloadbuilder.workload_item import Block, Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
@@ -43,16 +47,25 @@ def adapt(manifest: Json, known: Known) -> Reading:
         detail = "the Job is suspended: its pods are created when it is resumed"
         warnings.append(field.invalid(_SPEC / "suspend", True, detail))  # noqa: FBT003 - the field's value
     link = template_annotations.read(top.raw("metadata"))
-    by_name = bool(link.workload) and known.kubernetes >= FIRST_WITH_WORKLOAD_NAME
-    if by_name or (about.controller is not None and (link.template or about.compiled_above)):
-        result = _child(about, shape, link, known, by_name=by_name)
-        errors += link.errors
-        warnings += link.warnings
+    named = named_group(shape.template.content) is not None
+    if reason := _left_to_parent(about, known, link, named=named, has_scheduling="scheduling" in spec):
+        result = Reading(about.owner, about.namespace, skipped=reason)
+        return dataclasses.replace(result, errors=(*errors, *link.errors), warnings=(*warnings, *link.warnings))
+    ungrouped = "" if named else _why_no_group(about, known, link, has_scheduling="scheduling" in spec)
+    if not named and not ungrouped and _is_delegated(about, known, link):
+        result = _child(about, shape, link, known)
+        return dataclasses.replace(result, errors=(*errors, *link.errors), warnings=(*warnings, *link.warnings))
+    intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=False)
+    errors += [*intent.errors, *job_spec.check(shape, intent.intent, _SPEC)]
+    warnings += intent.warnings
+    overlay = kueue_annotations.read_overlay(shape.template, group_size=shape.pods, groups=1)
+    losses = [*kueue_annotations.queue(about.labels, about.annotations), *overlay.losses]
+    result = Reading(about.owner, about.namespace, pods=(_pods(about.owner, shape, ROOT),), skipped=ungrouped)
+    if ungrouped:
+        warnings += [field.invalid_struct(path, f"has no effect: {ungrouped}") for _, path in intent.intent.paths]
+        losses += [Loss(overlay.path, f"has no effect: {ungrouped}", required=True)] if overlay.topology else []
     else:
-        intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=False)
-        errors += [*intent.errors, *job_spec.check(shape, intent.intent, _SPEC)]
-        warnings += [*intent.warnings, *job_spec.warn(shape, intent.intent, _SPEC)]
-        overlay = kueue_annotations.read_overlay(shape.template, group_size=shape.pods, groups=1)
+        warnings += job_spec.warn(shape, intent.intent, _SPEC)
         root = WorkloadItem(
             ROOT,
             _SPEC / "scheduling",
@@ -61,27 +74,54 @@ def adapt(manifest: Json, known: Known) -> Reading:
             callbacks=(with_minimum(shape.parallelism),),
             priority_class_name=pod_template.common_priority([shape.template], errors, warnings),
         )
-        result = Reading(
-            about.owner,
-            about.namespace,
-            root,
-            (_pods(about.owner, shape, ROOT),),
-            losses=(*kueue_annotations.queue(about.labels, about.annotations), *overlay.losses),
-            origins=((ROOT, Block.TOPOLOGY, overlay.path),) if overlay.topology else (),
-        )
-    return dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings))
+        origins = ((ROOT, Block.TOPOLOGY, overlay.path),) if overlay.topology else ()
+        result = dataclasses.replace(result, root=root, origins=origins)
+    return dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings), losses=tuple(losses))
 
 
-def _child(about: Subject, shape: JobShape, link: template_annotations.Linkage, known: Known, *, by_name: bool) -> Reading:
-    """Read a Job whose controller compiles the Workload, or which names a Workload."""
+def _left_to_parent(about: Subject, known: Known, link: template_annotations.Linkage, *, named: bool, has_scheduling: bool) -> str:
+    """Return the reason why nothing is created for a Job: its group belongs to its controller; empty if it does not."""
+    parent = about.controller
+    if parent is None or not about.compiled_above:
+        return ""
+    if known.compiles(parent.group, parent.kind, about.namespace, parent.name):
+        return f"its group is created with those of its controller, {object_identity.display_name(parent)}"
+    managed = has_scheduling and known.kubernetes >= FIRST_WITH_OWNED_JOBS
+    if named or managed or link.template:
+        return ""
+    return f"its group belongs to the Workload of its controller, {object_identity.display_name(parent)}"
+
+
+def _is_delegated(about: Subject, known: Known, link: template_annotations.Linkage) -> bool:
+    """Return whether the group of a Job is created from a template of a Workload of another object, which its annotations name."""
+    by_name = bool(link.workload) and known.kubernetes >= FIRST_WITH_WORKLOAD_NAME
+    return by_name or (about.controller is not None and bool(link.template))
+
+
+def _why_no_group(about: Subject, known: Known, link: template_annotations.Linkage, *, has_scheduling: bool) -> str:
+    """Return the reason why the Job controller creates no group for a Job whose template names none; empty if it creates one.
+
+    Source: getManagementMode in Kubernetes 1.37.1 and 1.38.0-beta.0, pkg/controller/job.
+    """
+    if not known.gates.enabled(WITH_JOB):
+        return f"the feature gate {WITH_JOB} is off, so the Job controller creates no group"
+    if about.controller is None or _is_delegated(about, known, link):
+        return ""
+    reason = (
+        f"the Job controller of Kubernetes {kubernetes_releases.name(known.kubernetes)} creates no group for a Job with a controller "
+        f"({object_identity.display_name(about.controller)})"
+    )
+    if known.kubernetes < FIRST_WITH_OWNED_JOBS:
+        return reason
+    return "" if has_scheduling else f"{reason} and without spec.scheduling"
+
+
+def _child(about: Subject, shape: JobShape, link: template_annotations.Linkage, known: Known) -> Reading:
+    """Read a Job whose group is created from a template of a Workload of another object."""
     result, controller = Reading(about.owner, about.namespace), about.controller
     parent = "" if controller is None else object_identity.display_name(controller)
-    if controller is not None and known.compiles(controller.group, controller.kind, about.namespace, controller.name):
-        return dataclasses.replace(result, skipped=f"its group is created with those of its controller, {parent}")
-    if not link.template:
-        return dataclasses.replace(result, skipped=f"its group belongs to the Workload of its controller, {parent}")
     workloads = [each for group in groups_of("Workload") for each in known.list_kind(group, "Workload", about.namespace)]
-    if by_name:
+    if link.workload and known.kubernetes >= FIRST_WITH_WORKLOAD_NAME:
         workload, source = next((each for each in workloads if object_identity.name_of(each) == link.workload), None), link.workload
     else:
         workload = next((each for each in workloads if controller is not None and object_identity.described(each, controller)), None)

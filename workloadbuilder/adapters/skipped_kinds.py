@@ -30,6 +30,7 @@ _WITHOUT_TEMPLATE = frozenset(
 """Kinds that create pods and need not have a pod template."""
 _TEMPLATES_ONLY = frozenset(
     {
+        ("", "Pod"),
         ("", "PodTemplate"),
         ("argoproj.io", "ClusterWorkflowTemplate"),
         ("argoproj.io", "WorkflowTemplate"),
@@ -42,7 +43,7 @@ _TEMPLATES_ONLY = frozenset(
         ("trainer.kubeflow.org", "TrainingRuntime"),
     }
 )
-"""Kinds that have a pod template, or its parts, and create no pods."""
+"""Kinds that have a pod template, or its parts, and create no further pods."""
 _WITHOUT_PODS = frozenset(
     {
         ("argoproj.io", "AppProject"),
@@ -55,6 +56,7 @@ _WITHOUT_PODS = frozenset(
         ("monitoring.coreos.com", "PrometheusRule"),
         ("monitoring.coreos.com", "ScrapeConfig"),
         ("monitoring.coreos.com", "ServiceMonitor"),
+        ("resource.nvidia.com", "ComputeDomain"),
     }
 )
 """Kinds that create no pods, of groups in which other kinds do."""
@@ -100,6 +102,7 @@ _GROUPS_WITHOUT_PODS = frozenset(
         "gateway.envoyproxy.io",
         "image.toolkit.fluxcd.io",
         "k8s.cni.cncf.io",
+        "kai.scheduler",
         "karpenter.azure.com",
         "karpenter.k8s.aws",
         "karpenter.sh",
@@ -146,7 +149,7 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
 def _wrong_type(content: Mapping[str, Any], group: str, kind: str) -> str:
     """Return the reason if a kind is not served in the group of the object, or is misspelt in a built-in group; empty if not."""
     groups = sorted(each for each, name in (*adapted.KINDS, *adapted.SINGLE, ("", "Pod")) if name == kind)
-    if groups and (_is_built_in(group) or kind not in _AMBIGUOUS):
+    if groups and group not in groups and (_is_built_in(group) or kind not in _AMBIGUOUS):
         expected = " or ".join(each or "v1" for each in groups)
         return f"{kind} is served in {expected}, not in {content.get('apiVersion')}"
     if group in _WITH_READ_KINDS and kind not in _LIKE_READ_KINDS and (similar := _similar(kind, group)):

@@ -85,7 +85,8 @@ def compile_(  # noqa: PLR0913 - one parameter an option
 
     Errors, warnings and losses are written to standard error, with file and line of the field; --format json also has them in
     the output. The order of the inputs does not change the output. If an object has a uid, names are those of the
-    controllers of --kubernetes. Without a uid, a Workload has the name of its owner, and a group is named WORKLOAD-TEMPLATE[-INDEX].
+    controllers of --kubernetes. Without a uid, a Workload has the name of its owner, and a group is named WORKLOAD-TEMPLATE[-INDEX];
+    where objects of two kinds would have the same names, one of them has a hash in its names.
 
     Exit status: 0 everything was compiled, 1 something was refused (see standard error; the rest is compiled), 2 something
     could not be read, there is nothing to compile, or the command line is wrong, 3 both 1 and 2.

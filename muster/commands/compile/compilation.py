@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from expansion.created import with_free_name
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
+from kubeapi.names import Name
 from muster.commands.compile.sources import CompileInputs
 from muster.commands.progress import Progress
 from validators import field, pipeline
@@ -17,7 +19,8 @@ from validators.rules.base import Operation, Settings, Severity
 from workloadbuilder.adapters import kinds
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared import object_identity
-from workloadbuilder.adapters.shared.known_objects import group_of
+from workloadbuilder.adapters.shared.known_objects import Known, group_of
+from workloadbuilder.adapters.shared.named_groups import is_of_other_scheduler
 from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.adapters.skipped_kinds import skip_reason
 
@@ -56,8 +59,15 @@ def run(inputs: CompileInputs, options: CompileOptions, progress: Progress) -> R
     """Compile all documents of known kinds; the created objects are validated as in the Kubernetes version of *inputs*."""
     results: list[CompileResult] = []
     skipped: list[CompileResult] = []
-    for document in progress.over(inputs.documents, len(inputs.documents), "compiling"):
-        compiled = compile_object(document.content, inputs.known, options)
+    groups = [each for each in inputs.documents if is_of_other_scheduler(each.content)]
+    with_pods = [each for each in inputs.documents if not is_of_other_scheduler(each.content)]
+    known = inputs.known
+    for document in progress.over((*with_pods, *groups), len(inputs.documents), "compiling"):
+        if known is inputs.known and is_of_other_scheduler(document.content):
+            # The pods that are created so far can be their members.
+            _name_pods_apart(results)
+            known = known.joined_by(created for each in results for created in each.compiled.objects if created["kind"] == "Pod")
+        compiled = compile_object(document.content, known, options)
         if compiled is not None:
             results.append(CompileResult(document, compiled))
         elif reason := skip_reason(document.content)[0]:
@@ -65,10 +75,10 @@ def run(inputs: CompileInputs, options: CompileOptions, progress: Progress) -> R
     problems = inputs.problems
     if not problems and all(each.compiled.skipped == ONE_BY_ONE for each in results):
         problems = (f"there is nothing to compile among {counted(len(inputs.documents), 'object')}: no {kinds.listed()}",)
-    results += skipped
+    results = [*_without_members(results), *skipped]
     results.sort(key=_order)
     settings = Settings(minor=inputs.known.kubernetes, linting=True)
-    unique = progress.over(_without_duplicates(results), len(results), "validating")
+    unique = progress.over(_without_duplicates(results, known, options), len(results), "validating")
     return Run(tuple(_validated(each, settings) for each in unique), problems)
 
 
@@ -96,18 +106,58 @@ def _named(document: Document) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _without_duplicates(results: Iterable[CompileResult]) -> Iterator[CompileResult]:
-    """Yield the results; refuse objects given twice, and objects that would create a name already created for another."""
+def _name_pods_apart(results: list[CompileResult]) -> None:
+    """Give pods with the name of a pod of another object another one: most controllers end their names with random letters."""
+    results.sort(key=_order)
+    pods: set[Name] = set()
+    seen: set[tuple[str, ...]] = set()
+    for result in results:
+        own = _own_name(result)
+        if own[3] and own in seen:
+            continue
+        seen.add(own)
+        for pod in filter(lambda each: each["kind"] == "Pod", result.compiled.objects):
+            pods.add(with_free_name(pod, Name(*own[1:]), pods))
+
+
+def _own_name(result: CompileResult) -> tuple[str, str, str, str]:
+    """Return API group, kind, namespace and name of the object that was compiled."""
+    content = result.document.content
+    return group_of(str(content.get("apiVersion"))), str(content.get("kind")), result.compiled.namespace, _named(result.document)
+
+
+def _without_members(results: Sequence[CompileResult]) -> Iterator[CompileResult]:
+    """Yield the results; pods that are members of another scheduler's group are created with the group only."""
+    groups = [each for each in results if is_of_other_scheduler(each.document.content)]
+    members = {_identity(each) for group in groups for each in group.compiled.objects if each["kind"] == "Pod"}
+    for result in results:
+        if not members or is_of_other_scheduler(result.document.content):
+            yield result
+            continue
+        remaining = tuple(each for each in result.compiled.objects if _identity(each) not in members)
+        yield dataclasses.replace(result, compiled=dataclasses.replace(result.compiled, objects=remaining))
+
+
+def _without_duplicates(results: Iterable[CompileResult], known: Known, options: CompileOptions) -> Iterator[CompileResult]:
+    """Yield the results; refuse objects given twice.
+
+    An object whose Workload or group would have the name of one that is created for another object is compiled anew, with other names.
+    """
     given: dict[tuple[str, str, str, str], CompileResult] = {}
     owners: dict[tuple[str, str, str], CompileResult] = {}
+    pods: set[Name] = set()
     for result in results:
-        content = result.document.content
-        own = group_of(str(content.get("apiVersion"))), str(content.get("kind")), result.compiled.namespace, _named(result.document)
-        names = [_identity(each) for each in result.compiled.objects]
+        own = _own_name(result)
         if own[3] and own in given:
             yield _refused(result, field.duplicate(_NAME, own[3], f"the object is given twice: also at {_place(given[own])}"))
             continue
         given[own] = result
+        if any(each["kind"] != "Pod" and _identity(each) in owners for each in result.compiled.objects):
+            compiled = compile_object(result.document.content, known, dataclasses.replace(options, distinct=True))
+            result = dataclasses.replace(result, compiled=compiled or result.compiled)  # noqa: PLW2901 - the same object with other names
+        for pod in filter(lambda each: each["kind"] == "Pod", result.compiled.objects):
+            pods.add(with_free_name(pod, Name(*own[1:]), pods))
+        names = [_identity(each) for each in result.compiled.objects]
         if taken := next((name for name in names if name in owners), None):
             kind, namespace, name = taken
             detail = (

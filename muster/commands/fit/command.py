@@ -110,7 +110,8 @@ def fit(  # noqa: PLR0913 - one parameter an option
         _refuse_gates_off(request.cycle.gates, creation.gang)
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
-        inputs = _inputs(paths, objects, known, creation, progress)
+        created = request.creation(creation, known.behavior if known is not None else None)
+        inputs = _inputs(paths, objects, known, created, progress)
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
         judged = _judged(inputs, request, progress, live=cluster)

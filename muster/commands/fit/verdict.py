@@ -8,6 +8,7 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from expansion.notes import NeverCreated
 from kubeapi.problem import ProblemKind
 from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer, Heading
@@ -221,7 +222,9 @@ class _Case:
         if not decisions:
             pod, why = rootless[0]
             more = f" (and {counted(len(rootless) - 1, 'more pod')})" if len(rootless) > 1 else ""
-            return f"Pod {pod}{more}: {why}"
+            origin = self._subject(pod_name(pod))
+            missing = next((each for each in self.answer.notes if each.kind is ProblemKind.MISSING_OBJECT and origin in each.names), None)
+            return f"Pod {pod}{more}: {why}{f'; {problem_words(missing)}' if missing is not None else ''}"
         first = decisions[0]
         mine = self._subject(first.root)
         subjects = len({self._subject(each.root) for each in decisions})
@@ -233,13 +236,19 @@ class _Case:
         return f"{titled(mine)}{more}: {number}{self._why(first)}{self._suggestion(first)}"
 
     def _suggestion(self, decision: Decision) -> str:
-        """Return the object that its pods wait for and that does not exist, or the problem of a misspelt key or label; or nothing."""
+        """Return what its pods wait for and never get, or the problem of a misspelt key or label; or nothing."""
         own = {decision.root, *(each.group for each in decision.groups), *map(pod_name, decision.pending)}
         subject = self._subject(decision.root)
         missing = (each for each in self.answer.notes if each.kind is ProblemKind.MISSING_OBJECT and subject in each.names)
+        later = (
+            each for each in self.answer.notes if isinstance(each.fact, NeverCreated) and (subject in each.names or each.fact.gang in own)
+        )
         misspelt = (each for each in self.answer.problems if each.kind in _MISSPELT and not own.isdisjoint(each.names))
-        first = next(itertools.chain(missing, misspelt), None)
-        return f"; {problem_words(first)}" if first is not None else ""
+        first = next(itertools.chain(missing, later, misspelt), None)
+        if first is None:
+            return ""
+        named = f"{object_words(first)}: " if isinstance(first.fact, NeverCreated) and subject not in first.names else ""
+        return f"; {named}{problem_words(first)}"
 
 
 def _kind(decision: Decision, *, evicts: bool) -> Kind:

@@ -55,7 +55,7 @@ def _in_folder(folder: str, paths: Sequence[str], tools: Tools) -> Compared:
         return Before([*objects], lambda file: _relative(file, paths))
 
     found = rendering.without_rendered(discovery.discover([folder]), tools)
-    manifests = ((each.path, each.manifest()) for each in files.sources(found.files, sys.stdin.buffer, given=()))
+    manifests = ((each.path, each.manifest()) for each in files.sources(found.files, sys.stdin.buffer, given=(), unnamed=found.unnamed))
     named = (placed for path, each in manifests for placed in against.objects_in(_relative(path, [folder]), each))
     rendered = {
         _place_of_folder(part.folder, [folder]): compared(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from kubeapi.meta import replaced
 from muster.commands.lint import inputs
 from validators import rules
 from validators.lint import batch, engine, files
@@ -46,10 +45,14 @@ def report_on(found: Discovered, objects: Discovered, settings: Settings, *, job
     """
     stdin = sys.stdin.buffer
     progress = inputs.shown_progress()
-    read = Files(files.listed(found.files, stored=found.stored, given=found.paths), stdin, found.paths)
+    read = Files(files.listed(found.files, stored=found.stored, given=found.paths), stdin, found.paths, found.unnamed)
     inputs.warn_without_files(found, len(read.names))
     further = files.manifests(
-        objects.files, stdin, leave_out=map(files.identity, found.files if objects.files else ()), given=objects.paths
+        objects.files,
+        stdin,
+        leave_out=map(files.identity, found.files if objects.files else ()),
+        given=objects.paths,
+        unnamed=objects.unnamed,
     )
     known = progress.over(further, len(objects.files), "reading --objects")
     gc.set_threshold(*_THRESHOLDS)
@@ -60,7 +63,7 @@ def report_on(found: Discovered, objects: Discovered, settings: Settings, *, job
         raise click.ClickException(str(error)) from None
     finally:
         progress.end()
-    return replaced(report, skipped=found.skipped)
+    return report.with_skipped(found.skipped)
 
 
 R = TypeVar("R", "Batch", "Finding")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubeapi.meta import replaced
 from kubeapi.versions import kubernetes_releases
 from muster import standard_output
 from muster.commands import live_input, options
@@ -94,7 +93,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
     """Find mistakes in the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
 
     Below a directory, files that git ignores, hidden files, vendor folders and environments are left out. Files of other tools,
-    such as templates of a Helm chart, patches of a kustomization or package.json, are skipped and counted. A file that is named is read.
+    such as files of a Helm chart, templates, patches of a kustomization or package.json, are skipped and counted. Documents that are no
+    Kubernetes objects are one line, which counts them; --statistics lists them. A file that is named is read.
 
     With --cluster, references are also looked up in the live cluster. Without a PATH, all objects of the cluster are checked, and the text
     is sorted by namespace and owner. --gates auto reads the feature gates of its API server.
@@ -116,7 +116,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     _check_input(paths, form, cluster=cluster, statistics=statistics)
     files = [output_of(each, FORMATS) for each in outputs]
     forms = {form, *(name for name, _ in files)}
-    settings = dataclasses.replace(settings, fixes=not forms.isdisjoint(HAVING_FIXES))
+    settings = dataclasses.replace(settings, fixes=not forms.isdisjoint(HAVING_FIXES), complete_kinds=inputs.complete_kinds(objects))
     read, known = inputs.chosen(paths, objects, exclude, include, (baseline, write_baseline, *(file for _, file in files)))
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
     _check_exclusive(paths, against, fix=fix, rendered=helm or kustomize, cluster=cluster)
@@ -161,6 +161,8 @@ def _report_on(
     """Return the report; without other objects than those of files, by several processes and in little memory."""
     from muster.commands.lint import batches
 
+    if objects_of_cluster:
+        settings = dataclasses.replace(settings, complete_kinds=settings.complete_kinds | objects_of_cluster.listed)
     if against is None and not any((tools.helm, tools.kustomize, objects_of_cluster)):
         return batches.report_on(read, known, settings, jobs=jobs, list_objects=list_objects)
     return inputs.linted(read, known, settings, against, tools, objects_of_cluster)[1]
@@ -181,8 +183,11 @@ def _fixed(read: Discovered, objects: Discovered, settings: Settings, *, diff: b
     from validators.lint import files
 
     stdin = sys.stdin.buffer
-    known = files.read_manifests(objects.files, stdin, leave_out=map(files.identity, read.files), given=objects.paths)
-    fixed = fix_files.fix(list(files.sources(read.files, stdin, given=read.paths)), known, settings, unsafe=unsafe)
+    known = files.read_manifests(
+        objects.files, stdin, leave_out=map(files.identity, read.files), given=objects.paths, unnamed=objects.unnamed
+    )
+    sources = list(files.sources(read.files, stdin, given=read.paths, unnamed=read.unnamed))
+    fixed = fix_files.fix(sources, known, settings, unsafe=unsafe)
     if diff:
         standard_output.write(fix_files.patch(fixed))
     else:
@@ -190,7 +195,7 @@ def _fixed(read: Discovered, objects: Discovered, settings: Settings, *, diff: b
     if fixed.files and not quiet:
         would = "would be " if diff else ""
         standard_output.report(f"muster lint: {counted(fixed.fixes, 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}")
-    return replaced(fixed.report, skipped=read.skipped), bool(fixed.files)
+    return fixed.report.with_skipped(read.skipped), bool(fixed.files)
 
 
 def _check_input(paths: tuple[str, ...], form: str, *, cluster: bool, statistics: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubeapi.meta import replaced
+from kubeapi.names import CLUSTER_SCOPED
 from muster import standard_output
 from muster.commands import options as shared
 from muster.commands.lint import configuration, rendering
@@ -46,6 +47,11 @@ def options(command: Command) -> Command:
     for option in (configuration.options, shared.include, shared.exclude, shared.objects, shared.judging):
         command = option(command)
     return command
+
+
+def complete_kinds(objects: Sequence[str]) -> frozenset[str]:
+    """Return the cluster-scoped kinds of which all objects are known with ``--objects``, which are those of a cluster; none without it."""
+    return CLUSTER_SCOPED if objects else frozenset()
 
 
 def chosen(
@@ -150,7 +156,7 @@ def linted(
     for problem in live.problems if live else ():
         standard_output.report(f"{click.get_current_context().command_path}: {problem}")
     unread = report.has_unreadable or bool(live and live.problems)
-    return manifests, replaced(report, skipped=inputs.skipped, has_unreadable=unread)
+    return manifests, replaced(report.with_skipped(inputs.skipped), has_unreadable=unread)
 
 
 def _read(named: Discovered, objects: Discovered, progress: Progress) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
@@ -158,10 +164,11 @@ def _read(named: Discovered, objects: Discovered, progress: Progress) -> tuple[t
     from validators.lint import files
 
     stdin = sys.stdin.buffer
-    sources = progress.over(files.sources(named.files, stdin, given=named.paths), len(named.files), "reading files")
-    further = files.sources(objects.files, stdin, leave_out=map(files.identity, named.files), given=objects.paths)
+    sources = files.sources(named.files, stdin, given=named.paths, unnamed=named.unnamed)
+    further = files.sources(objects.files, stdin, leave_out=map(files.identity, named.files), given=objects.paths, unnamed=objects.unnamed)
+    read = progress.over(sources, len(named.files), "reading files")
     known = progress.over(further, len(objects.files), "reading --objects")
-    return tuple(each.manifest() for each in sources), tuple(each.manifest() for each in known)
+    return tuple(each.manifest() for each in read), tuple(each.manifest() for each in known)
 
 
 def shown_progress() -> Progress:

@@ -61,6 +61,8 @@ class Session:
         self._open: dict[str, _OpenFile] = {}
         self._on_disk: frozenset[str] = frozenset()
         """The files that ``muster lint`` reads in the folders."""
+        self._unnamed: frozenset[str] = frozenset()
+        """Those of them that are skipped if they belong to another tool by their content; an open file is read."""
         self._names: dict[str, str] = {}
         """Name of each known file by its identity: links to one file are one file."""
 
@@ -74,10 +76,11 @@ class Session:
     def load(self, folders: Sequence[str]) -> Iterator[frozenset[str]]:
         """Read the files in *folders*; yield after each batch of files those whose findings may have changed."""
         self._folders = tuple(folder for folder in folders if Path(folder).is_dir())
-        chosen = discovery.discover(self._folders, self._options.filters(self._folders)).files
-        sources = files.sources(chosen, io.BytesIO(), given=())
+        chosen = discovery.discover(self._folders, self._options.filters(self._folders))
+        sources = files.sources(chosen.files, io.BytesIO(), given=(), unnamed=chosen.unnamed)
         left = self._on_disk
-        self._on_disk = frozenset(map(files.display_name, chosen))
+        self._on_disk = frozenset(map(files.display_name, chosen.files))
+        self._unnamed = frozenset(map(files.display_name, chosen.unnamed))
         yield self.workspace.update((), [name for name in left - self._on_disk if name not in self._open or not self._is_linted(name)])
         batch: list[Manifest] = []
         for source in sources:
@@ -93,7 +96,8 @@ class Session:
         """Read files again that have changed on disk; return the files whose findings may have changed."""
         names = {self.name_of(path) for path in paths}
         changed = [name for name in names if name in self._on_disk and name not in self._open]
-        return self.workspace.update(files.read_manifests([name for name in changed if Path(name).exists()], io.BytesIO(), given=()))
+        present = [name for name in changed if Path(name).exists()]
+        return self.workspace.update(files.read_manifests(present, io.BytesIO(), given=(), unnamed=self._unnamed))
 
     def knows(self, path: str) -> bool:
         """Return whether the content of a file does not decide which other files are read, and the file is among those."""

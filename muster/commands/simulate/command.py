@@ -12,7 +12,6 @@ from muster.commands import options, pod_creation, scheduler_config
 from muster.commands.options import click_option
 from muster.commands.simulate import simulation_options
 from muster.commands.simulate.simulation_options import BY_NAME, SCHEDULER_CONFIG
-from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def simulate(
         return question_batch.answer(paths, objects, request, creation, progress)
     from muster.commands.simulate import cluster_input
 
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, creation=creation)
+    inputs = cluster_input.read_cluster_input(paths, objects, progress, creation=request.creation(creation))
     if not inputs.files:
         standard_output.report(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}")
     return _one(
@@ -193,7 +192,7 @@ def request_of(arguments: Mapping[str, Any]) -> SimulationRequest:
 
     values = {BY_NAME[name]: value for name, value in arguments.items() if value is not None and value != ()}
     if (path := values.get(SCHEDULER_CONFIG)) is not None:
-        values[SCHEDULER_CONFIG] = scheduler_config.read_file(path, values.get(KUBERNETES, KUBERNETES_1_37))[1]
+        values[SCHEDULER_CONFIG] = scheduler_config.read_file(path, values.get(KUBERNETES))[1]
     try:
         return with_values(SimulationRequest(), values)
     except InvalidOptions as error:

@@ -54,7 +54,9 @@ def _answered(
         head["id"] = _value(fields.get("id"))
         line_request = with_options(request, _value(fields.get("options")))
         inputs = ClusterInput([*_objects(fields.get("objects"))], stored=known.stored)
-        completed_input.complete(inputs, known.objects if known.objects or known.problems else None, known.problems, creation)
+        completed_input.complete(
+            inputs, known.objects if known.objects or known.problems else None, known.problems, line_request.creation(creation)
+        )
         result, _ = simulation.run(inputs, line_request, progress)
     except (InvalidOptions, WhatIfError, simulation.RefusedRequestError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION

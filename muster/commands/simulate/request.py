@@ -6,12 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from expansion.pod_creation import PodCreation
+from kubeapi.versions.kubernetes_releases import TODAY
 from muster.commands import options, placement_plugins
 from muster.commands.simulate.node_addition import Addition, paired_additions
 from muster.commands.simulate.simulation_options import ADD_NODES, BY_KEY, FIELDS, GATES, LIKE, SCHEDULER_CONFIG
-from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
+from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_by_any_version, read_configuration
 from scheduler_core.model.placement_options import KUBERNETES, PLUGIN
 from scheduler_core.placement.extension_points import Plugins
 from validators.gates import GateError, Gates
@@ -44,6 +46,11 @@ class SimulationRequest:
     """Attributes of devices that are topology keys."""
     only_own: bool = False
     """Evict victims, and search remedies, only for the roots of the objects at PATH."""
+
+    def creation(self, creation: PodCreation, of_cluster: SchedulerBehavior | None = None) -> PodCreation:
+        """Return *creation* by the controllers of the requested version and feature gates; *of_cluster* is the version of the cluster."""
+        behavior = self.behavior or of_cluster
+        return dataclasses.replace(creation, kubernetes=TODAY if behavior is None else behavior.minor, gates=self.cycle.gates)
 
 
 def with_options(request: SimulationRequest, given: object) -> SimulationRequest:
@@ -86,7 +93,7 @@ def with_values(request: SimulationRequest, values: Mapping[Option[Any], Any]) -
     if GATES in remaining:
         remaining[GATES] = _gates(request.cycle.gates, remaining[GATES])
     if isinstance(written := remaining.get(SCHEDULER_CONFIG), Mapping):
-        remaining[SCHEDULER_CONFIG] = _configuration(written, remaining.get(KUBERNETES, request.behavior) or KUBERNETES_1_37)
+        remaining[SCHEDULER_CONFIG] = _configuration(written, remaining.get(KUBERNETES, request.behavior))
     if PLUGIN in remaining:
         remaining[PLUGIN] = _plugins(remaining[PLUGIN])
     for option, value in remaining.items():
@@ -112,8 +119,9 @@ def _gates(before: Gates, value: Gates | Mapping[str, bool]) -> Gates:
         raise InvalidOptions(f"option {GATES.key}: {error}") from None
 
 
-def _configuration(written: Mapping[str, Any], behavior: SchedulerBehavior) -> SchedulerConfiguration:
-    configuration = read_configuration(written, behavior)
+def _configuration(written: Mapping[str, Any], behavior: SchedulerBehavior | None) -> SchedulerConfiguration:
+    """Return the configuration as *behavior* reads it; None if the version is known only with the cluster."""
+    configuration = read_by_any_version(written) if behavior is None else read_configuration(written, behavior)
     if configuration.errors:
         errors = "; ".join(f"{each.path}: {each}" for each in configuration.errors)
         raise InvalidOptions(f"option {SCHEDULER_CONFIG.key}: {errors}")

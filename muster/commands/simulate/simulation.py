@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kubeapi.gathered import Given
-from kubeapi.problem import Problem
+from kubeapi.problem import Problem, ProblemKind
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.completed_input import ClusterInput
@@ -17,10 +17,11 @@ from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.problem_words import shown_order
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
+from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
-from scheduler_core.loading.configuration.scheduler_configuration import part_scored
+from scheduler_core.loading.configuration.scheduler_configuration import part_scored, read_configuration
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
@@ -60,8 +61,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     if request.drain or request.additions:
         objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
         all_problems += unsorted
-    profiles = request.configuration.profiles if request.configuration is not None else None
     request, behavior = _of_version(request, request.behavior or inputs.behavior or KUBERNETES_1_37)
+    profiles = request.configuration.profiles if request.configuration is not None else None
     snapshot = load(objects, profiles, request.device_topology, behavior)
     if request.configuration is not None:
         all_problems += request.configuration.problems(len(snapshot.nodes))
@@ -78,14 +79,14 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
     for each in inputs.stored:
         each.check()
-    if own is not None:
-        decisions = tuple(own_objects.without_self_eviction(each, own) for each in decisions)
-    in_order = sorted({*all_problems, *result.problems}, key=shown_order)
+    decisions = decisions if own is None else tuple(own_objects.without_self_eviction(each, own) for each in decisions)
+    differing = [each for each in result.problems if each.kind is ProblemKind.TEMPLATE_DIFFERS]
+    in_order = sorted({*all_problems, *result.problems}.difference(differing), key=shown_order)
     answer = Answer.from_decisions(decisions, result.pending, in_order, time.monotonic() - began if request.timings else None)
-    searched = without_search(result.decisions, request.cycle, request.remedies, only)
-    limits = [Problem(searched, place="Remedies")] if searched is not None else []
-    notes = (*(_part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()), *limits)
-    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs, notes))
+    limits = _limits(without_search(result.decisions, request.cycle, request.remedies, only))
+    scored = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
+    notes = _notes(inputs, (*_of_decided(differing, decisions, own), *scored, *limits))
+    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes)
     if inputs.own is not None:
         mine = own_objects.roots(answer.decisions, inputs.own)
         part = own_objects.restricted(answer, snapshot, inputs.own)
@@ -97,12 +98,18 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
 
 
 def _of_version(request: SimulationRequest, behavior: SchedulerBehavior) -> tuple[SimulationRequest, SchedulerBehavior]:
-    """Return the request with the feature gates of the version, and the version."""
+    """Return the request with the feature gates and the scheduler configuration of the version, and the version."""
     try:
         gates = request.cycle.gates.of_version(behavior.minor)
     except GateError as error:
         raise RefusedRequestError(f"option gates: {error}") from None
-    return dataclasses.replace(request, cycle=dataclasses.replace(request.cycle, gates=gates)), behavior
+    configuration = request.configuration
+    if configuration is not None:
+        configuration = read_configuration(configuration.written, behavior)
+        if configuration.errors:
+            errors = "; ".join(f"{each.path}: {each}" for each in configuration.errors)
+            raise RefusedRequestError(f"option schedulerConfig: kube-scheduler {behavior.version} does not start with it: {errors}")
+    return dataclasses.replace(request, configuration=configuration, cycle=dataclasses.replace(request.cycle, gates=gates)), behavior
 
 
 def _demand_profile(snapshot: ClusterSnapshot, name: str | None) -> None:
@@ -133,6 +140,16 @@ def _partly_placed(decisions: Iterable[Decision]) -> frozenset[Name]:
 
 def _notes(inputs: ClusterInput, others: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(dict.fromkeys((*inputs.refused, *inputs.notes, *others)))
+
+
+def _limits(searched: SearchedRoots | None) -> list[Problem]:
+    return [Problem(searched, place="Remedies")] if searched is not None else []
+
+
+def _of_decided(differing: Iterable[Problem], decisions: Iterable[Decision], own: Own | None) -> list[Problem]:
+    """Return those of *differing* that are about groups with a decision, or only groups of trees with something of *own*."""
+    decided = {group.group for each in decisions if own is None or own_objects.concerns(each, own) for group in each.groups}
+    return [each for each in differing if not decided.isdisjoint(each.names)]
 
 
 def _part_scored(snapshot: ClusterSnapshot) -> Iterator[Problem]:

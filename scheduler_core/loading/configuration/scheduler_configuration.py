@@ -35,6 +35,7 @@ class SchedulerConfiguration:
         profiles: profiles by schedulerName; not to be used if there are errors.
         errors: all validation errors.
         notes: what is valid but not modelled.
+        written: the object that was read.
         percentages: each ``percentageOfNodesToScore`` that is written and selects a part of more than 100 nodes.
 
     """
@@ -42,6 +43,7 @@ class SchedulerConfiguration:
     profiles: SchedulerProfiles
     errors: tuple[FieldError, ...]
     notes: tuple[Note, ...]
+    written: Mapping[str, Any]
     percentages: tuple[tuple[FieldPath, int], ...] = ()
 
     def problems(self, nodes: int | None = None) -> list[Problem]:
@@ -72,10 +74,10 @@ def read_configuration(written: Mapping[str, Any], behavior: SchedulerBehavior =
         if written.get(key) != want:
             errors.append(field.not_supported(_ROOT / key, written.get(key) or "", (want,)))
     if errors:
-        return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), ())
+        return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), (), written)
     values = checked(written, configuration_fields(behavior), _ROOT, errors)
     if errors:
-        return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), ())
+        return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), (), written)
     errors += _check(values)
     if values.get("extenders"):
         notes.append(SettingNotModelled(str(_ROOT / "extenders"), UnmodelledSetting.EXTENDERS))
@@ -93,7 +95,7 @@ def read_configuration(written: Mapping[str, Any], behavior: SchedulerBehavior =
         by_name[name] = _profile({**inherited, **given}, path, behavior, errors, notes)
     errors += _check_queue_sort(listed)
     percentages = tuple((path / _PERCENTAGE, percentage) for path, percentage in _percentages(values, listed) if percentage < 100)
-    return SchedulerConfiguration(SchedulerProfiles(by_name), tuple(errors), tuple(dict.fromkeys(notes)), percentages)
+    return SchedulerConfiguration(SchedulerProfiles(by_name), tuple(errors), tuple(dict.fromkeys(notes)), written, percentages)
 
 
 def read_by_any_version(written: Mapping[str, Any]) -> SchedulerConfiguration:

@@ -26,6 +26,7 @@ from apiserver.election import Election
 from apiserver.lease import Lease
 from scheduler_core.behavior.scheduler_behavior import behavior_of
 from scheduler_core.exact.step_budget import DEFAULT
+from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.placement.state import NO_PLUGINS
@@ -43,6 +44,7 @@ from scheduler_core.sidecar.process.mailbox import Done, LoopCall, Mailbox, Retr
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
+from scheduler_core.sidecar.scheduling.explanation import notes_json
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -194,7 +196,9 @@ class Sidecar:
             raise LookupError(f"this replica leads and makes no decisions yet: {'; '.join(waits)}")
         # Raises TimeoutError.
         explanation = self.loop.call(lambda: scheduler.explain(namespace, name))
-        return None if explanation is None else {**as_json(explanation.decision), "writes": explanation.writes}
+        if explanation is None:
+            return None
+        return {**as_json(explanation.decision), **notes_json(explanation.notes), "writes": explanation.writes}
 
 
 def options(settings: Settings) -> SchedulerOptions:
@@ -230,12 +234,11 @@ def run(
     answers = unreached_answers(configuration.host)
     with _signals(stopping), _thread_failures(stopping, log) as failed, _served(bind, answers, settings.explain_token_file) as address:
         log("info", "listening", {"address": address, "modes": ",".join(sorted(settings.modes))})
-        for level, message in _configuration_messages(settings):
-            log(level, "scheduler-config", {"message": message})
         minor = _wait_for_minor_version(Api(configuration), stopping, log)
         if minor is not None:
             log("info", "connected", {"server": configuration.host, "kubernetes": f"1.{minor}"})
             warn_of_gates(settings, minor, log)
+            settings = with_configuration_of(settings, minor, log)
             sidecar = Sidecar(configuration, settings, minor, log)
             answers.switch_to(sidecar.answers(as_json))
             _work(sidecar, stopping, log)
@@ -249,6 +252,24 @@ def warn_of_gates(settings: Settings, minor: int, log: Log) -> None:
         settings.gates.of_version((settings.kubernetes or behavior_of(minor)).minor)
     except GateError as error:
         log("warning", "gates", {"message": str(error)})
+
+
+def with_configuration_of(settings: Settings, minor: int, log: Log) -> Settings:
+    """Return *settings* with the scheduler configuration as the kube-scheduler of the version reads it, and log what is not used of it.
+
+    If that one does not start with the configuration, it is used as it was read: a cluster that is upgraded must not stop the sidecar.
+    """
+    if settings.scheduler_config is not None:
+        behavior = settings.kubernetes or behavior_of(minor)
+        configuration = read_configuration(settings.scheduler_config.written, behavior)
+        if configuration.errors:
+            errors = "; ".join(f"{each.path}: {each}" for each in configuration.errors)
+            log("warning", "scheduler-config", {"message": f"kube-scheduler {behavior.version} does not start with it: {errors}"})
+        else:
+            settings = dataclasses.replace(settings, scheduler_config=configuration)
+    for level, message in _configuration_messages(settings):
+        log(level, "scheduler-config", {"message": message})
+    return settings
 
 
 def _configuration_messages(settings: Settings) -> Iterator[tuple[str, str]]:

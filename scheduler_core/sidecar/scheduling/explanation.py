@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import UnionType
 from typing import Any
 
+from kubeapi.problem import Problem
 from scheduler_core.model.decision import Decision
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, Binding, PreBinding, Preempting
 from scheduler_core.sidecar.writes import ClaimWrite, VolumeWrite
+from scheduler_core.wording.problem_words import object_words, problem_words
 
 MAX_FAILURES = 10
 """Maximum number of failed binds that are listed."""
@@ -18,10 +20,17 @@ MAX_FAILURES = 10
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Explanation:
-    """Last decision on a root, and its writes as a JSON object."""
+    """Last decision on a root, its writes as a JSON object, and the groups of its tree that differ from their templates."""
 
     decision: Decision
     writes: Mapping[str, Any]
+    notes: tuple[Problem, ...] = ()
+
+
+def notes_json(notes: Iterable[Problem]) -> dict[str, Any]:
+    """Return *notes* as the key ``notes`` of a JSON object, which is absent without any."""
+    listed = [{"object": object_words(each), "message": problem_words(each)} for each in notes]
+    return {"notes": listed} if listed else {}
 
 
 def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from kubeapi.gather import Name
 from scheduler_core.causes.live import Awaited
 from scheduler_core.causes.pre_enqueue import PodGroupAwaited
+from scheduler_core.loading import template_differences
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.status import Status
@@ -143,7 +144,12 @@ class Scheduler:
         """Explain the root of that name, or the root of the group or pod of that name; None if there is none of ours."""
         root = self._root_by_name(namespace, name)
         decision = self._decision(root) if root is not None else self._decision_without_group(namespace, name)
-        return Explanation(decision, writes_json(self._queue.get(decision.root))) if decision is not None else None
+        if decision is None:
+            return None
+        known = self._cache.snapshot((decision.root,))
+        return Explanation(
+            decision, writes_json(self._queue.get(decision.root)), (*template_differences.problems(known.groups, known.known),)
+        )
 
     def _decision(self, root: Root) -> Decision | None:
         """Return what *root* waits for if it cannot be attempted now, else the last decision on it; None if there is none."""

@@ -12,6 +12,7 @@ from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.names import Domain, Name
 
 _ORDER: tuple[type[Change], ...] = (
+    changes.AwaitedDeletions,
     changes.AddedDevices,
     changes.AddedVolumes,
     changes.AddedNodes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
 from scheduler_core.model.decision import Step
@@ -66,6 +67,11 @@ def pod_of(book: Book, key: str) -> Content | None:
     """Return the raw pod with that ``namespace/name``."""
     name = pod_name(key)
     return book.get(name.kind, name.namespace, name.name)
+
+
+def deletion(pod: str) -> Step:
+    """Return the step that deletes the pod with that ``namespace/name``."""
+    return Step(delete={"apiVersion": "v1", **dataclasses.asdict(pod_name(pod))})
 
 
 def released_claims(book: Book, pods: Iterable[str]) -> Iterator[Step]:

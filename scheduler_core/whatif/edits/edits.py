@@ -1,6 +1,6 @@
 """Kinds of edits: each carries its change as a value, and has the steps on whole objects.
 
-The weight of an edit is its class, then its extent.  The classes, from small to large: pods tolerate more or select
+The weight of an edit is its class, then its extent.  The classes, from small to large: pods that are being deleted are awaited, pods tolerate more or select
 less, a group is confined to a wider domain, a group needs less, nodes are uncordoned, running pods are moved, running pods are evicted,
 volumes or storage are added, nodes are added.
 """
@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Name
-from scheduler_core.whatif.edits.edited_objects import pod_name, pod_of, released_claims, respecified, successive
+from scheduler_core.whatif.edits.edited_objects import deletion, pod_name, pod_of, released_claims, respecified, successive
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
-RELAXED, CONFINED, DEMANDED, UNCORDONED, MOVED, EVICTED, MORE_STORAGE, MORE_NODES = range(8)
+AWAITED, RELAXED, CONFINED, DEMANDED, UNCORDONED, MOVED, EVICTED, MORE_STORAGE, MORE_NODES = range(9)
 """Classes of changes."""
 Weight = tuple[int, int]
 """Class, and extent within the class."""
@@ -39,6 +39,27 @@ class Edit(Protocol):
 
     def steps(self, book: Book) -> tuple[Step, ...]:
         """Return the objects to replace or delete; none if the raw objects do not allow the change."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeletionsAwaitedFirst:
+    """Pods that are being deleted are gone."""
+
+    pods: tuple[str, ...]
+
+    @property
+    def change(self) -> changes.AwaitedDeletions:
+        """See Edit."""
+        return changes.AwaitedDeletions(tuple(map(pod_name, self.pods)))
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return AWAITED, len(self.pods)
+
+    def steps(self, book: Book) -> tuple[Step, ...]:
+        """See Edit; claims are released as those of evicted pods."""
+        return (*map(deletion, self.pods), *released_claims(book, self.pods))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,6 +154,10 @@ class Moved:
         """See Edit."""
         return MOVED, len(self.nodes)
 
+    def only(self, pods: Collection[str]) -> Moved:
+        """Return the edit that moves only *pods* of these."""
+        return Moved({pod: nodes for pod, nodes in self.nodes.items() if pod in pods})
+
     def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit; DaemonSet and static pods cannot be moved."""
         result = []
@@ -173,7 +198,7 @@ class Evicted:
             pod = pod_of(book, key)
             if pod is None or belongs_to_its_node(pod):
                 return ()
-            result.append(Step(delete={"apiVersion": "v1", **dataclasses.asdict(pod_name(key))}))
+            result.append(deletion(key))
         return (*result, *released_claims(book, self.pods))
 
 
@@ -231,6 +256,12 @@ class Rewritten:
     def steps(self, book: Book) -> tuple[Step, ...]:
         """See Edit."""
         return tuple(Step(apply=each) for each in self.rewrite(book) or ())
+
+
+def disruption(edit: Edit) -> tuple[int, ...]:
+    """Return a sort key: the class, then two changes after one, then the extent."""
+    kind, extent = edit.weight
+    return kind, isinstance(edit, Both), extent
 
 
 def combine(first: Edit | None, edit: Edit) -> Edit:

@@ -56,6 +56,13 @@ class Book:
         keys = {key for key in (*self._objects_of_kind(kind), *self._replaced) if key[0] == kind and key[1] == namespace}
         return [content for key in sorted(keys) if (content := self.get(*key)) is not None]
 
+    def belongs_to_its_node(self, namespace: str, pod: str) -> bool:
+        """Return whether a pod is a DaemonSet or static pod; it is parsed only if its text has a word for that."""
+        gathered = self._objects_of_kind("Pod").get(("Pod", namespace, pod))
+        if gathered is None or not any(word.encode() in bytes(gathered.text) for word in OWNERS):
+            return False
+        return belongs_to_its_node(gathered.content())
+
     def naming(self, kind: str, namespace: str, names: Iterable[str]) -> list[Content]:
         """Return copies of the objects of a kind in a namespace whose text has one of *names*, sorted by name: only these are parsed."""
         encoded = [name.encode() for name in names]
@@ -66,6 +73,12 @@ class Book:
     def with_steps(self, steps: Sequence[Step]) -> Book:
         """Return the same objects with those that *steps* apply."""
         return _ChangedBook(self, {key_of(step.apply): dict(step.apply) for step in steps if step.apply is not None})
+
+    def without_pods(self, pods: Iterable[str]) -> Book:
+        """Return the same objects without *pods*, by ``namespace/name``."""
+        left_out = {("Pod", *pod.partition("/")[::2]) for pod in pods}
+        others = (each for kind, several in self._objects.items() if kind != "Pod" for each in several)
+        return Book((*others, *(each for key, each in self._objects_of_kind("Pod").items() if key not in left_out)))
 
     def cluster(self, snapshot: ClusterSnapshot) -> Cluster:
         """Return the cluster of these objects, of which *snapshot* was made."""

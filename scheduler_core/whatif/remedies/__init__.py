@@ -9,6 +9,8 @@ verified          tries edits, and keeps those that work
 bisection         largest and smallest number that works, in few tries
 lower_demands     smaller minimums of groups
 uncordon          cordoned nodes that are uncordoned
+running_pods      running pods that can be moved, with their new nodes, or evicted
+deletions         pods that are being deleted, and what helps when they are gone
 capacity_remedies running pods moved or evicted, nodes added
 provide_devices   more devices; claims that request less, or devices of another class
 provide_storage   volumes, storage capacity, classes and attach limits

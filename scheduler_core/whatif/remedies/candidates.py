@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from kubeapi import kueue
 from kubeapi.groups import Group
 from kubeapi.nodes import Taint
 from kubeapi.workloads import TopologyConstraint
@@ -41,7 +42,8 @@ def relaxations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecified
         relaxing.append(pod_edits.unselecting(selecting, owner))
     if related := [pod for pod in waiting if pod_edits.rules_about_pods(pod.shape)]:
         relaxing.append(pod_edits.unrelated(related, owner))
-    if gated := [pod.key for pod in waiting if pod.gates]:
+    # Only Kueue removes its gates: a pod whose gate somebody else removes runs without its quota.
+    if gated := [pod.key for pod in waiting if pod.gates and not any(map(kueue.is_gate, pod.gates))]:
         relaxing.append(pod_edits.ungated(gated, owner))
     return relaxing
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from scheduler_core.causes.changes import EvictedUnits, MovedPods, TakenAhead
 from scheduler_core.model.names import Name
-from scheduler_core.model.pods import PodRecord
-from scheduler_core.whatif.edits.edits import Edit, Evicted, Moved, combine
+from scheduler_core.whatif.edits.edits import Edit, Moved, combine
 from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.nodes_by_domain import MOST_NODES, largest_need, spread
+from scheduler_core.whatif.remedies.running_pods import RunningPods, evicted
 from scheduler_core.whatif.remedies.verified import Finding
-from scheduler_core.whatif.trial import present_capacity
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 
 _TAKEN = 2
@@ -25,48 +24,30 @@ class CapacityRemedies:
     def __init__(self, finding: Finding, capacity: PresentCapacity) -> None:
         self._finding = finding
         self._capacity = capacity
+        placed = frozenset(pod.key for each in finding.trial.earlier for pod in each.pods)
+        self._running = RunningPods(capacity, finding.trial.cluster.unchanged.state, placed)
 
     def _missing_slots(self, area: DomainCapacity) -> tuple[int, ...]:
         """Return how many slots *area* lacks, roughly: for the largest group confined by its key, and for the whole root."""
         one, whole = largest_need(self._finding.subject, area.key), largest_need(self._finding.subject, "")
         return tuple(sorted({max(1, need - area.slots) for need in (one, whole)}))
 
-    def keep_moved(self, area: DomainCapacity) -> None:
-        """Try to move running pods of *area* to other nodes, if few of them are enough."""
-        for slots in self._missing_slots(area) if area.key else ():
-            pods = self._capacity.blockers(area, slots, self._movable)
-            moves = self._capacity.moves(pods, area) if pods else None
-            if moves and self._finding.placed(Moved(moves)) is not None:
-                break
-        else:
-            return
-
-        def moved(chosen: Sequence[str]) -> Moved:
-            return Moved({pod: nodes for pod, nodes in moves.items() if pod in chosen})
-
-        chosen = necessary(sorted(moves), lambda fewer: self._finding.placed(moved(fewer)) is not None)
-        self._finding.confirm(moved(chosen), (MovedPods, area.domain))
-
-    def _movable(self, pod: PodRecord) -> bool:
-        shape = pod.shape
-        related = shape.affinity is not None or shape.spread or shape.ports
-        confined = pod.group and (pod.namespace, pod.group) in self._finding.subject.confined
-        return pod.key not in self._finding.subject.own and not pod.terminating and not related and not confined
+    def keep_moved(self, area: DomainCapacity) -> bool:
+        """Try to move running pods of *area* to other nodes, also in *area*, if few of them are enough; return whether that works."""
+        moves = (self._running.moves(area, slots) for slots in self._missing_slots(area))
+        edit = next((Moved(nodes) for nodes in moves if nodes and self._finding.placed(Moved(nodes)) is not None), None)
+        if edit is None:
+            return False
+        chosen = necessary(sorted(edit.nodes), lambda fewer: self._finding.placed(edit.only(fewer)) is not None)
+        return self._finding.confirm(edit.only(chosen), (MovedPods, area.domain))
 
     def keep_evicted(self, area: DomainCapacity) -> None:
         """Try to evict running pods of *area* whose priority is not higher, in whole gangs."""
-        for slots in self._missing_slots(area):
-            pods = self._capacity.blockers(area, slots, self._evictable)
-            leaving = [*present_capacity.units(pods, self._capacity.snapshot, self._finding.subject)]
-            if leaving and self._finding.placed(_evicted(leaving)) is not None:
-                break
-        else:
-            return
-        leaving = necessary(leaving, lambda fewer: self._finding.placed(_evicted(fewer)) is not None)
-        self._finding.confirm(_evicted(leaving), (EvictedUnits, area.domain))
-
-    def _evictable(self, pod: PodRecord) -> bool:
-        return pod.key not in self._finding.subject.own and pod.priority <= self._finding.subject.priority
+        units = (self._running.units(area, slots) for slots in self._missing_slots(area))
+        leaving = next((each for each in units if each and self._finding.placed(evicted(each)) is not None), None)
+        if leaving is not None:
+            leaving = necessary(leaving, lambda fewer: self._finding.placed(evicted(fewer)) is not None)
+            self._finding.confirm(evicted(leaving), (EvictedUnits, area.domain))
 
     def keep_more(self, areas: Sequence[DomainCapacity], narrow: int) -> None:
         """Try new nodes in several domains if several groups need them, then fewer nodes in one domain.
@@ -104,7 +85,3 @@ def _because(ahead: Sequence[tuple[Name, frozenset[str]]]) -> TakenAhead | None:
     if not ahead:
         return None
     return TakenAhead(ahead[0][0], len(ahead) - 1, len(frozenset().union(*(nodes for _, nodes in ahead))))
-
-
-def _evicted(units: Sequence[tuple[Name, tuple[str, ...]]]) -> Evicted:
-    return Evicted(tuple(unit for unit, _ in units), tuple(sorted(pod for _, pods in units for pod in pods)))

@@ -18,6 +18,7 @@ from scheduler_core.whatif.trial.subject import Subject
 
 _MOST = 2
 """Maximum number of kinds tried in a domain; twice as many if the pods have rules about other pods of a topology domain."""
+_OF_EVERY_NODE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 _EXAMINED = 8
 """Maximum number of nodes of different kinds examined for their DaemonSet and static pods."""
 
@@ -128,6 +129,9 @@ def _larger(capacity: PresentCapacity, area: DomainCapacity, domains: tuple[Doma
         enough[row] = np.maximum(enough[row], amount)
     slots = capacity.slots(subject.shape, enough)
     suitable = [node for node in area.nodes.tolist() if slots[node] > 0 and not nodes.unschedulable[node]]
+    # A node gets no accelerators of which other nodes have some: the pods need one of those nodes.
+    special = [row for row in requested if nodes.resources[row] not in _OF_EVERY_NODE and nodes.allocatable[row].any()]
+    suitable = [node for node in suitable if all(nodes.allocatable[row, node] for row in special)]
     if not suitable:
         return []
     fixed = nodes.limit_rows.keys() | nodes.counted

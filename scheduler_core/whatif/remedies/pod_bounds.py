@@ -21,15 +21,15 @@ _Alike = tuple[PodShape, tuple[SpreadTerm, ...]]
 
 
 class PodBounds:
-    """Bounds for pods of *snapshot* without a node, if no running pod is evicted."""
+    """Bounds for pods of *snapshot* without a node, if no running pod is evicted; ``state`` is its placement state."""
 
     def __init__(self, snapshot: ClusterSnapshot, options: CycleOptions) -> None:
         gated = apply_feature_gates(snapshot, options.gates, options.ignore)
-        self._state = PlacementState.from_snapshot(gated, options.effective_placing, options.ignore, options.plugins)
+        self.state = PlacementState.from_snapshot(gated, options.effective_placing, options.ignore, options.plugins)
         self._snapshot = gated
         self._waiting = [pod for pod in gated.pods if pod.node < 0]
         nodes = gated.nodes
-        self._free: Ints = np.maximum(nodes.allocatable - self._state.ledger.used, 0)
+        self._free: Ints = np.maximum(nodes.allocatable - self.state.ledger.used, 0)
         self._rows = frozenset(range(len(nodes.resources))) - nodes.limit_rows.keys() - nodes.volume_rows - nodes.counted
 
     def least_missing(self, required: Collection[str]) -> int:
@@ -48,7 +48,7 @@ class PodBounds:
 
     def slots(self, shapes: Sequence[PodShape]) -> Ints:
         """Return how many pods each node holds at most if each requests the least of *shapes*; shape (nodes,)."""
-        compiled = [self._state.profile.compile(shape) for shape in shapes]
+        compiled = [self.state.profile.compile(shape) for shape in shapes]
         amounts = [dict(zip(each.rows.tolist(), each.amounts.ravel().tolist(), strict=True)) for each in compiled]
         common = {row: min(each.get(row, 0) for each in amounts) for row in sorted(self._rows)}
         counts: Ints = np.full(len(self._snapshot.nodes), len(self._waiting), dtype=np.int64)
@@ -60,7 +60,7 @@ class PodBounds:
 
     def rules(self, pod: PodRecord) -> tuple[SpreadRule, ...]:
         """Return the topology spread constraints that filter nodes and count *pod* itself; none for a pod of a group."""
-        state = self._state.stateful
+        state = self.state.stateful
         if pod.group or not pod.shape.profile.filters(PodTopologySpread.name) or not state.touches(pod):
             return ()
         rules = (rule for plugin in state.plugins if isinstance(plugin, PodTopologySpread) for rule in plugin.rules(pod))

@@ -1,4 +1,4 @@
-"""Changes that provide what the claims of a root to devices lack: tolerations, other classes, fewer conditions, more devices."""
+"""Changes that provide what the claims of a root to devices lack: tolerations, fewer conditions, the class that was meant, more devices."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.nodes import Taint
 from scheduler_core.cluster.group_store import Key
+from scheduler_core.loading.label_suggestions import similar_name
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
@@ -22,8 +23,8 @@ from scheduler_core.whatif.edits.node_templates import section
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 
-_TAINTS, _CLASSES = 3, 3
-"""Maximum number of taints that are tolerated, and of other classes that are tried, for a request."""
+_TAINTS = 3
+"""Maximum number of taints that are tolerated for a request."""
 _MOST_PODS = 64
 """Maximum number of pods for which devices are added."""
 _MOST_NODES = 256
@@ -81,22 +82,15 @@ class ProvidingDevices:
                 self._finding.keep_if_verified(source.tolerating(request.name, taint))
             if any(published.has_more(each) for each in request.alternatives):
                 self._finding.keep_if_verified(source.without_selectors(request.name))
-            if len(request.alternatives) == 1:
-                self._keep_class(source, request.name, request.alternatives[0].device_class, published)
         for attribute in dict.fromkeys(each.attribute for each in spec.constraints):
             self._finding.keep_if_verified(source.without_constraint(attribute))
 
-    def _keep_class(self, source: ClaimSource, request: str, before: str, published: _Published) -> None:
-        """Try other classes with devices for *request*; the first that works is kept."""
-        others = [name for name in published.classes if name != before and published.has_devices(name)][:_CLASSES]
-        any(self._finding.keep_if_verified(source.with_class(request, before, name)) for name in others)
-
     def _keep_known_classes(self, source: ClaimSource, published: _Published) -> None:
-        """Try other classes for requests of a claim whose class does not exist."""
+        """Try classes with similar names for requests of a claim whose class does not exist; any other class is other hardware."""
         for request in source.devices(self._capacity.book).get("requests") or ():
             before = (request.get("exactly") or request).get("deviceClassName")
-            if before and before not in published.classes:
-                self._keep_class(source, str(request.get("name")), str(before), published)
+            if before and before not in published.classes and (similar := similar_name(str(before), published.classes)):
+                self._finding.keep_if_verified(source.with_class(str(request.get("name")), str(before), similar))
 
     def _keep_more(self, area: DomainCapacity, objects: DeviceObjects) -> None:
         """Try more devices for the only request of the pods whose claim is not shared."""
@@ -169,11 +163,6 @@ class _Published:
         """Return whether its class has devices that the selectors of *alternative* exclude."""
         of_class = dataclasses.replace(alternative, selectors=())
         return any(_selects(self._selection, of_class, each) and not _selects(self._selection, alternative, each) for each in self._devices)
-
-    def has_devices(self, device_class: str) -> bool:
-        """Return whether *device_class* has devices."""
-        of_class = Alternative("", device_class, self.classes[device_class], (), False, 1, False, (), {})  # noqa: FBT003 - fields of a request
-        return any(_selects(self._selection, of_class, each) for each in self._devices)
 
 
 class _Local:

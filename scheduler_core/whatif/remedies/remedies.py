@@ -1,13 +1,14 @@
 """Remedies for a root that is not placed: changes that were tried and work.
 
-A remedy is reported only if a whole cycle on the changed cluster places the root.  Single changes come before combinations of
-two.  Then the order is by class, extent and values; ``edits`` has the classes.  Minimums are lowered as little, and nodes added as
+A remedy is reported only if a whole cycle on the changed cluster places the root.  The order is by class, then single changes before
+combinations of two, then by extent and values; ``edits`` has the classes.  Minimums are lowered as little, and nodes added as
 few, as works, on the assumption that smaller demands never harm.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -15,16 +16,18 @@ import numpy as np
 from kubeapi.gathered import Given
 from scheduler_core.causes.changes import SearchLimit, UncordonedNodes
 from scheduler_core.causes.constraints import Constraint
+from scheduler_core.causes.pre_enqueue import GroupBeingDeleted
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Remedy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
-from scheduler_core.whatif.edits.edits import Both, Edit, Lowered
+from scheduler_core.whatif.edits.edits import Both, Edit, Lowered, disruption
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates, conflict
 from scheduler_core.whatif.remedies.capacity_remedies import CapacityRemedies
 from scheduler_core.whatif.remedies.conflict import Conflict
+from scheduler_core.whatif.remedies.deletions import Deletions, leaving_pods
 from scheduler_core.whatif.remedies.lower_demands import keep_alike, keep_lowered
 from scheduler_core.whatif.remedies.provide_devices import ProvidingDevices
 from scheduler_core.whatif.remedies.provide_storage import ProvidingStorage
@@ -37,6 +40,8 @@ from scheduler_core.whatif.trial.trial import Trial, TrialsSpentError
 MOST = 8
 """Maximum number of remedies for a root."""
 _AREAS = 2
+_AREAS_MOVED = 4
+"""Maximum number of domains of a level in which running pods are moved, until that works in ``_AREAS``."""
 _ENOUGH = 3
 """With this many remedies, undecided changes are not searched further."""
 
@@ -64,17 +69,25 @@ def advise(
     Args:
         objects: the raw objects that *snapshot* was loaded from.
         snapshot: the cluster.
-        decision: on a root that is not placed; for placed roots the result is empty.
+        decision: on a root that is not placed; for placed roots, and those of groups that can never get their members, the result is empty.
         options: those of the cycle.
         tries: maximum number of trial decisions; 0 for a limit by the size of the cluster.
         before: the decisions of the same cycle on earlier roots; None if unknown.
 
     """
     snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
-    subject = None if decision.status is Status.SUCCESS else Subject.from_snapshot(snapshot, decision.root)
+    never = any(isinstance(cause, GroupBeingDeleted) and cause.missing for cause in decision.causes)
+    subject = None if never or decision.status is Status.SUCCESS else Subject.from_snapshot(snapshot, decision.root)
     if subject is None:
         return Advice(())
     book = objects if isinstance(objects, Book) else Book(objects)
+    if leaving := leaving_pods(snapshot, subject.own):
+        deletions = Deletions(book, snapshot, decision, dataclasses.replace(options, progress=None), leaving)
+        if (remedy := deletions.remedy) is not None:
+            return Advice((remedy,))
+        if deletions.decision is not None:
+            later = advise(deletions.book, deletions.snapshot, deletions.decision, options, tries=tries)
+            return dataclasses.replace(later, remedies=tuple(map(deletions.of_present, later.remedies)))
     trial = Trial(snapshot, options, subject, book, tries=tries, before=before)
     conflicting = conflict.find_conflict(trial, subject, decision.causes) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
@@ -106,7 +119,9 @@ class _Search:
             limit = SearchLimit.TRIES
         reasons = self._finding.reasons
         verified_edits = self._finding.verified_edits()[:MOST]
-        result = tuple(Remedy(edit.change, steps, because=reasons.get(edit.change)) for edit, steps in verified_edits)
+        result = tuple(
+            Remedy(edit.change, steps, because=reasons.get(edit.change), weight=disruption(edit)) for edit, steps in verified_edits
+        )
         return result, limit or (SearchLimit.STEPS if self._finding.trial.undecided else None)
 
     def _all(self) -> None:
@@ -130,8 +145,8 @@ class _Search:
         for group in self._subject.unlike:
             keep_alike(self._finding, group, areas[0].slots)
         self._uncordon()
-        for area in areas:
-            self._making.keep_moved(area)
+        moved = (self._making.keep_moved(area) for area in self._capacity.areas(_AREAS_MOVED))
+        next(itertools.islice(filter(None, moved), _AREAS - 1, None), None)
         for area in areas if self._evicts else ():
             self._making.keep_evicted(area)
         self._providing.keep(_AREAS)

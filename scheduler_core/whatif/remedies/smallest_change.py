@@ -1,8 +1,8 @@
 """The smallest change with which all pods of several roots, or of one that is placed in part, get a node.
 
 Unlike the remedies of one root, a change is verified by the cycles of the whole cluster, as a caller judges them.  Relaxations are tried
-on all the pods, as of one pod template; then the fewest cordoned nodes, and the fewest nodes of a kind, on the assumption that more
-nodes never harm.  Cycles of a large cluster take long, so a change that leaves too little capacity is refuted without one.
+on all the pods, as of one pod template; then the fewest cordoned nodes, a few running pods that are moved, or evicted, and the fewest nodes
+of a kind, on the assumption that more nodes never harm.  Cycles of a large cluster take long, so a change that leaves too little capacity is refuted without one.
 """
 
 from __future__ import annotations
@@ -16,16 +16,29 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.change_order import order_key
-from scheduler_core.whatif.edits.edits import Both, Edit, combine
+from scheduler_core.whatif.edits.edits import (
+    EVICTED,
+    MORE_NODES,
+    MOVED,
+    UNCORDONED,
+    Both,
+    DeletionsAwaitedFirst,
+    Edit,
+    Moved,
+    combine,
+    disruption,
+)
 from scheduler_core.whatif.edits.node_edits import LARGER, uncordoning
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates
-from scheduler_core.whatif.remedies.bisection import least
+from scheduler_core.whatif.remedies.bisection import least, necessary
+from scheduler_core.whatif.remedies.deletions import fewest_awaited, leaving_pods
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.pod_bounds import PodBounds
+from scheduler_core.whatif.remedies.running_pods import RunningPods, evicted
 from scheduler_core.whatif.remedies.spread_nodes import SpreadNodes, by_lowest_domain, spread_nodes
 from scheduler_core.whatif.remedies.uncordon import CordonedNodes
-from scheduler_core.whatif.trial.present_capacity import PresentCapacity
+from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import TrialsSpentError
 
@@ -101,16 +114,15 @@ def smallest_change(
     if relaxed.waiting:
         joint = candidates.joint_tolerations(snapshot, relaxed, range(len(snapshot.nodes)))
         edits = [*candidates.relaxations(snapshot, relaxed), *(each for each in joint if isinstance(each, Both))]
-        edits.sort(key=lambda each: (isinstance(each, Both), each.weight, order_key(each.change)))
+        edits.sort(key=lambda each: (disruption(each), order_key(each.change)))
+    capacity = PresentCapacity(snapshot, subject, book)
+    # Of equal weights: the remedies of a single pod of a controller lack the relaxations of all its pods.
+    if leaving := leaving_pods(snapshot, roots.required):
+        edits.append(DeletionsAwaitedFirst(leaving))
+    changes: list[Edit | Remedy] = [*edits, *remedies] if roots.root.kind == "Pod" else [*remedies, *edits]
     try:
-        # The remedies of a single pod of a controller lack the relaxations of all its pods, which are smaller than most.
-        changes: list[Edit | Remedy] = [*edits, *remedies] if roots.root.kind == "Pod" else [*remedies, *edits]
-        for change in changes:
-            if (found := trials.try_change(change)) is not None:
-                return found
-        capacity = PresentCapacity(snapshot, subject, book)
-        if (cordoned := _fewest_uncordoned(trials, capacity)) is not None:
-            return trials.as_change(cordoned, proven=True)
+        if (found := _without_nodes(trials, capacity, changes)) is not None:
+            return found
     except TrialsSpentError:
         return None
     added = _fewest_nodes(trials, capacity, len(subject.waiting))
@@ -118,6 +130,30 @@ def smallest_change(
         # Nodes of a kind that does not exist are the last resort.
         added = _relaxed_and_nodes(trials, snapshot, roots, edits) or added
     return None if added is None else trials.as_change(added[0], proven=added[1])
+
+
+def _without_nodes(trials: _Trials, capacity: PresentCapacity, changes: Sequence[Edit | Remedy]) -> SmallestChange | None:
+    """Return the smallest of *changes*, cordoned nodes and running pods that works; None if none does.  Raises TrialsSpentError."""
+    searches: tuple[tuple[int, Callable[[_Trials, PresentCapacity], Edit | None]], ...] = (
+        (UNCORDONED, _fewest_uncordoned),
+        (MOVED, _moved),
+        (EVICTED, _evicted),
+        (MORE_NODES, lambda *_: None),
+    )
+    ordered, tried = sorted(changes, key=_weight), 0
+    for kind, search in searches:
+        while tried < len(ordered) and _weight(ordered[tried])[0] <= kind:
+            change = ordered[tried]
+            if (found := trials.try_change(change)) is not None:
+                return (
+                    trials.as_change(fewest_awaited(change.pods, trials.works), proven=True)
+                    if isinstance(change, DeletionsAwaitedFirst)
+                    else found
+                )
+            tried += 1
+        if (edit := search(trials, capacity)) is not None:
+            return trials.as_change(edit, proven=True)
+    return None
 
 
 def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit | None = None) -> Edit | None:
@@ -132,6 +168,38 @@ def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit |
         if found is not None:
             return combine(first, uncordoning(found[0]))
     return None
+
+
+def _weight(change: Edit | Remedy) -> tuple[int, ...]:
+    return change.weight if isinstance(change, Remedy) else disruption(change)
+
+
+def _running(trials: _Trials, capacity: PresentCapacity) -> tuple[RunningPods, DomainCapacity]:
+    """Return the running pods, and the domain in which the root lacks the least."""
+    return RunningPods(capacity, trials.bounds(capacity.snapshot).state), capacity.areas(_AREAS)[0]
+
+
+def _moved(trials: _Trials, capacity: PresentCapacity) -> Edit | None:
+    """Return a few running pods that work if they move; None if that does not work.  Raises TrialsSpentError."""
+    running, area = _running(trials, capacity)
+    edit = Moved(running.moves(area, len(capacity.subject.waiting)))
+    if not edit.nodes or not trials.works(edit):
+        return None
+    return edit if _are_alike(capacity) else edit.only(necessary(sorted(edit.nodes), lambda fewer: trials.works(edit.only(fewer))))
+
+
+def _evicted(trials: _Trials, capacity: PresentCapacity) -> Edit | None:
+    """Return a few running pods, in whole gangs, that work if they are evicted; None as above.  Raises TrialsSpentError."""
+    running, area = _running(trials, capacity)
+    units = running.units(area, len(capacity.subject.waiting))
+    if not units or not trials.works(evicted(units)):
+        return None
+    return evicted(units if _are_alike(capacity) else necessary(units, lambda fewer: trials.works(evicted(fewer))))
+
+
+def _are_alike(capacity: PresentCapacity) -> bool:
+    """Return whether the pods are equal: then the slots say that each of the running pods is needed, without a cycle for each."""
+    return len({pod.shape.serial for pod in capacity.subject.waiting}) == 1
 
 
 def _relaxed_and_nodes(trials: _Trials, snapshot: ClusterSnapshot, roots: UnplacedRoots, edits: Iterable[Edit]) -> tuple[Edit, bool] | None:
@@ -229,13 +297,17 @@ class _Trials:
     def __init__(self, book: Book, snapshot: ClusterSnapshot, required: Collection[str], missing: Missing, options: CycleOptions) -> None:
         self.book = book
         self.missing = 0
+        self._bounds: PodBounds | None = None
         self._snapshot, self._required, self._options = snapshot, required, options
         self._missing = missing
         self._left = min(MOST_TRIES, _EFFORT // max(1, len(snapshot.nodes) + len(snapshot.pods)))
 
     def bounds(self, snapshot: ClusterSnapshot) -> PodBounds:
-        """Return the bounds for a changed cluster."""
-        return PodBounds(snapshot, self._options)
+        """Return the bounds for a changed cluster; those for the cluster itself are kept."""
+        if snapshot is not self._snapshot:
+            return PodBounds(snapshot, self._options)
+        self._bounds = self._bounds or PodBounds(snapshot, self._options)
+        return self._bounds
 
     def works(self, edit: Edit) -> bool:
         """Return whether *edit* works.  Raises TrialsSpentError."""

@@ -8,7 +8,7 @@ from scheduler_core.causes.changes import Change, TakenAhead
 from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.change_order import order_key
-from scheduler_core.whatif.edits.edits import Both, Edit, Widened
+from scheduler_core.whatif.edits.edits import Both, Edit, Widened, disruption
 from scheduler_core.whatif.edits.raw_objects import net_changes
 from scheduler_core.whatif.remedies.conflict import Conflict
 from scheduler_core.whatif.trial.prepared_cluster import Placed
@@ -94,7 +94,7 @@ class Finding:
                 other is not each and (changes.items() > fewer.items() or _includes(each[0], other[0])) for other, fewer in different
             )
         )
-        return sorted(minimal, key=lambda each: (isinstance(each[0], Both), each[0].weight, order_key(each[0].change)))
+        return sorted(minimal, key=lambda each: (disruption(each[0]), order_key(each[0].change)))
 
 
 def _includes(edit: Edit, other: Edit) -> bool:

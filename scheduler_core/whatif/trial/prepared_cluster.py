@@ -17,13 +17,13 @@ from kubeapi.meta import replaced
 from scheduler_core.cluster.cluster import Cluster, renumbered
 from scheduler_core.cycle.claim_consumers import ClaimConsumers
 from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.diagnosis.with_pods import loads_of, remove_pods
 from scheduler_core.exact.complete import Complete
 from scheduler_core.exact.nominated_devices import hold_nominated_devices
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Step
 from scheduler_core.model.entity import Entity
-from scheduler_core.model.ledger import PodLoad
-from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.extension_points import PluginFailedError
 from scheduler_core.placement.greedy import Greedy
@@ -335,23 +335,12 @@ def _all_alike(snapshot: ClusterSnapshot, alike: Mapping[str, str]) -> ClusterSn
 
 def _change_pods(state: PlacementState, leaving: Iterable[PodRecord], coming: Iterable[PodRecord]) -> None:
     """Remove the running pods among *leaving* from *state*, and let those among *coming* run."""
-    removed, added = [pod for pod in leaving if pod.node >= 0], [pod for pod in coming if pod.node >= 0]
-    if removed:
-        state.ledger.release(_loads(removed), state.ledger.fresh())
-    if added:
-        state.ledger.assume(_loads(added), state.ledger.fresh())
+    remove_pods(state, (pod for pod in leaving if pod.node >= 0))
+    if added := [pod for pod in coming if pod.node >= 0]:
+        state.ledger.assume(loads_of(added), state.ledger.fresh())
     if state.stateful.active:
-        for pod in removed:
-            state.stateful.remove(pod, pod.node)
         for pod in added:
             state.stateful.assume(pod, pod.node)
-
-
-def _loads(pods: Iterable[PodRecord]) -> tuple[PodLoad, ...]:
-    by_shape: dict[int, tuple[PodShape, list[int]]] = {}
-    for pod in pods:
-        by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
-    return tuple(PodLoad(shape, np.array(nodes, dtype=np.int64)) for shape, nodes in by_shape.values())
 
 
 def _next_shape(snapshot: ClusterSnapshot) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 
-from kubeapi.workloads import Workload
+from kubeapi.workloads import TopologyConstraint, Workload
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -52,7 +52,7 @@ class Subject:
         waiting: its pods without a node.
         own: keys of all its pods.
         priority: its resolved priority.
-        confined: groups of the cluster, by namespace and name, whose running members must stay in their domain.
+        confined: topology keys of the groups of the cluster whose running members must stay in their domain, by namespace and name.
         units: the root of each group, by namespace and name of the PodGroup.
 
     """
@@ -62,7 +62,7 @@ class Subject:
     waiting: tuple[PodRecord, ...]
     own: frozenset[str]
     priority: int
-    confined: frozenset[tuple[str, str]]
+    confined: dict[tuple[str, str], tuple[str, ...]]
     units: dict[tuple[str, str], Name]
 
     @classmethod
@@ -105,8 +105,7 @@ class Subject:
 
 
 def _group(node: GroupNode, trees: Trees) -> SubjectGroup:
-    spec, members = node.group.spec, trees.members(node)
-    topology = (spec.scheduling_constraints and spec.scheduling_constraints.topology) or ()
+    spec, members, topology = node.group.spec, trees.members(node), _topology(node)
     return SubjectGroup(
         name_of(node.group),
         topology[0].key if topology else "",
@@ -128,14 +127,19 @@ def _template(node: GroupNode, snapshot: ClusterSnapshot) -> tuple[str, str]:
     return reference.workload_name, reference.template_name
 
 
-def _relations(trees: Trees) -> tuple[frozenset[tuple[str, str]], dict[tuple[str, str], Name]]:
-    confined, units = set(), {}
+def _relations(trees: Trees) -> tuple[dict[tuple[str, str], tuple[str, ...]], dict[tuple[str, str], Name]]:
+    confined, units = {}, {}
     for tree in trees.all:
-        constrained = any(node.group.spec.scheduling_constraints is not None for node in tree.nodes)
+        keys = tuple(dict.fromkeys(each.key for node in tree.nodes for each in _topology(node)))
         for node in tree.nodes:
             key = (tree.name.namespace, node.group.metadata.name)
             if node.group.kind == "PodGroup":
                 units[key] = tree.name
-                if constrained:
-                    confined.add(key)
-    return frozenset(confined), units
+                if keys:
+                    confined[key] = keys
+    return confined, units
+
+
+def _topology(node: GroupNode) -> tuple[TopologyConstraint, ...]:
+    constraints = node.group.spec.scheduling_constraints
+    return tuple((constraints and constraints.topology) or ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scheduler_core.diagnosis.diagnosing import HOST, RACK, diagnosed, node, pod
+from tests.scheduler_core.diagnosis.diagnosing import HOST, RACK, diagnosed, labelled, node, pod
 
 RACKS = [node("n1", rack="r1"), node("n2", rack="r1"), node("n3", rack="r2")]
 PORT = [{"containerPort": 80, "hostPort": 80}]
@@ -67,6 +67,31 @@ CASES = {
             "2 of 3 nodes are excluded by its topology spread: maxSkew 1 by rack, pods with app=: r1 1, r2 0; "
             "it would fit if its topology spread constraints were dropped"
         ),
+    ),
+    "a spread by a label that no node has": (
+        [*RACKS, pod("p", topologySpreadConstraints=spread("topology.kubernetes.io/zone", app=""))],
+        (
+            "no node has the label topology.kubernetes.io/zone of its topology spread; "
+            "it would fit if its topology spread constraints were dropped"
+        ),
+    ),
+    "spreads by two labels that no node has, and by one that nodes have": (
+        [*RACKS, pod("p", topologySpreadConstraints=[each for key in (RACK, "zone", "row") for each in spread(key, app="")])],
+        "no node has the labels zone and row of its topology spread; it would fit if its topology spread constraints were dropped",
+    ),
+    "a spread by a label that only a full node has": (
+        [
+            *(labelled(node("n1"), zone="z1"), node("n2"), node("n3"), running("r1", "n1", "x", "4")),
+            pod("p", topologySpreadConstraints=spread("zone", app="")),
+        ],
+        (
+            "1 of 3 nodes has less than 1 cpu free; 2 of 3 nodes lack the label zone of its topology spread; "
+            "it would fit if its topology spread constraints were dropped"
+        ),
+    ),
+    "affinity by a label that no node has": (
+        [*RACKS, running("r1", "n1", "db"), pod("p", affinity=required("podAffinity", term("zone", app="db")))],
+        "all 3 nodes are excluded by its pod affinity: no node has the label zone; it would fit if its pod affinity were dropped",
     ),
     "spread over many nodes": (
         [

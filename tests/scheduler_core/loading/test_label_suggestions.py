@@ -116,3 +116,33 @@ def test_without_nodes_nothing_is_similar():
 def test_the_group_and_the_pod_are_named():
     named = {each.object for each in worded(load([*NODES, group("rack"), selecting("topology.kubernetes.io/zne", "x")]).problems)}
     assert {"PodGroup default/g", "Pod default/p"} <= named
+
+
+OTHER_THINGS = [
+    ("nvidia.com/gpu.product", "h100", "a100"),
+    ("cloud.google.com/gke-tpu-accelerator", "tpu-v5p-slice", "tpu-v6e-slice"),
+    ("cloud.google.com/gke-tpu-topology", "2x2x4", "2x2x1"),
+    ("nvidia.com/gpu.product", "NVIDIA-A100-SXM4-80GB", "NVIDIA-A100-SXM4-40GB"),
+    ("kubernetes.io/arch", "amd64", "arm64"),
+    ("node.kubernetes.io/instance-type", "m5.large", "m5.xlarge"),
+    ("node.kubernetes.io/instance-type", "p4d.24xlarge", "p5d.24xlarge"),
+    ("topology.kubernetes.io/zone", "us-east-1a", "us-east-1b"),
+    ("topology.kubernetes.io/region", "us-east", "us-west"),
+]
+
+
+@pytest.mark.parametrize(("key", "wanted", "present"), OTHER_THINGS)
+def test_other_hardware_and_other_places_are_never_meant(key, wanted, present):
+    for one, other in ((wanted, present), (present, wanted)):
+        assert not [
+            each for each in worded(load([node("n1", **{key: other}), selecting(key, one)]).problems) if "did you mean" in each.message
+        ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "present"),
+    [("A100", "a100"), ("nvidia-testla-v100", "nvidia-tesla-v100"), ("2X2X4", "2x2x4"), ("rack1", "rack-1"), ("m5.xlrage", "m5.xlarge")],
+)
+def test_a_misspelling_of_hardware_is_meant(wanted, present):
+    (problem,) = worded(load([node("n1", kind=present), selecting("kind", wanted)]).problems)
+    assert problem.message.endswith(f'did you mean "{present}"?')

@@ -41,6 +41,12 @@ def of_clique(*values: str) -> Json:
     return device_slice("node-1", *(device(f"d{number}", {"clique": each}) for number, each in enumerate(values)))
 
 
+WORKLOAD = {
+    "apiVersion": "scheduling.k8s.io/v1beta1",
+    "kind": "Workload",
+    "metadata": {"name": "train", "namespace": "default"},
+    "spec": {"podGroupTemplates": [{"name": "workers", "schedulingPolicy": {"basic": {}}}]},
+}
 MINE = named("Pod", "pod-1", "default")
 GROUP = named("PodGroup", "group-1", "default")
 NODE = named("Node", "node-1")
@@ -66,6 +72,10 @@ CASES: dict[str, tuple[list[Any], set[tuple[ProblemKind, Name]]]] = {
     ),
     "the priority class of a pod": ([pod(priorityClassName="gone")], {(ProblemKind.UNKNOWN_PRIORITY_CLASS, MINE)}),
     "the priority class of a group": ([group(priorityClassName="gone")], {(ProblemKind.UNKNOWN_PRIORITY_CLASS, GROUP)}),
+    "a group unlike its template": (
+        [WORKLOAD, group(workloadRef={"workloadName": "train", "templateName": "workers"}, disruptionMode={"all": {}})],
+        {(ProblemKind.TEMPLATE_DIFFERS, GROUP)},
+    ),
     "a nominated node": ([pod(status={"nominatedNodeName": "gone"})], {(ProblemKind.UNKNOWN_NOMINATED_NODE, MINE)}),
     "a topology key": ([node(labels={"zone": "a"}), group(**BY_ZONE)], {(ProblemKind.UNKNOWN_TOPOLOGY_KEY, GROUP)}),
     "a topology key in another case": (

@@ -93,7 +93,7 @@ TREE = [composite("root"), leaf("a", "root", gang=2)]
         pytest.param([workload("train", "a")], {}, id="as its Workload"),
         pytest.param([workload("train", "b")], {"a": ["tree-matches-templates"]}, id="no such template"),
         pytest.param([workload("train", "a", gang=3)], {}, id="another minCount, as it may be changed"),
-        pytest.param([workload("train", "a", gang=0)], {"a": ["tree-matches-templates"]}, id="another policy"),
+        pytest.param([workload("train", "a", gang=0)], {}, id="another policy, which counts"),
         pytest.param([workload("other", "b")], {}, id="a Workload that is not in the input"),
         pytest.param([Named("Workload", ObjectMeta(name="train"))], {}, id="a Workload that cannot be read"),
     ],

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from kubernetes import client
 
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.cluster.load import load
-from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+from scheduler_core.loading.configuration.scheduler_configuration import read_by_any_version, read_configuration
 from scheduler_core.model.scheduler_profile import MOST_ALLOCATED, SchedulerProfile, SchedulerProfiles, ScoringStrategy
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.process import main
@@ -91,6 +92,8 @@ def test_what_is_not_modelled_is_logged_at_the_start(share, monkeypatch):
     before = threading.excepthook
     with serving(lambda *_: (404, {}, {})) as (_, api):
         main.run(client.Configuration(host=api.host), settings, ("127.0.0.1", 0), log=lambda *line: lines.append(line), as_json=str)
+    assert "scheduler-config" not in [event for _, event, _ in lines]
+    assert settings == main.with_configuration_of(settings, 37, lambda *line: lines.append(line))
 
     told = [(level, fields["message"]) for level, event, fields in lines if event == "scheduler-config"]
     message = (
@@ -100,6 +103,27 @@ def test_what_is_not_modelled_is_logged_at_the_start(share, monkeypatch):
     assert told == ([("warning", message)] if share else [])
     assert threading.excepthook is before
     assert main.options(settings).profile == SchedulerProfile(percentage_of_nodes=share)
+
+
+@pytest.mark.parametrize(
+    ("minor", "kubernetes", "read", "warned"),
+    [
+        pytest.param(38, None, 50, "", id="the server has the field"),
+        pytest.param(37, None, 50, "kube-scheduler 1.37 does not start with it: percentageOfPlacementsToScore", id="the server does not"),
+        pytest.param(38, KUBERNETES_1_37, 50, "kube-scheduler 1.37 does not start with it: percentageOfPlacementsToScore", id="given"),
+    ],
+)
+def test_the_configuration_is_read_by_the_version_of_the_server(minor, kubernetes, read, warned):
+    lines: list[tuple[str, str, Mapping[str, Any]]] = []
+    header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    configuration = read_by_any_version({**header, "percentageOfPlacementsToScore": read})
+    settings = Settings(lease=None, scheduler_config=configuration, scheduler_name="default-scheduler", kubernetes=kubernetes)
+
+    profile = main.with_configuration_of(settings, minor, lambda *line: lines.append(line)).profile
+
+    assert profile is not None
+    assert read == profile.percentage_of_placements
+    assert [warned] * bool(warned) == [str(fields["message"])[: len(warned)] for level, _, fields in lines if level == "warning"]
 
 
 @pytest.mark.parametrize("seconds", [20, 0])

@@ -15,6 +15,7 @@ from scheduler_core.sidecar.cache.optional_watches import NOTHING, Reads
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unschedulable
+from scheduler_core.sidecar.scheduling.explanation import notes_json
 from scheduler_core.sidecar.scheduling.plan_steps import MAX_IMMEDIATE_RETRIES
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
@@ -901,3 +902,30 @@ def test_pods_of_a_gang_are_bound_in_the_order_of_their_indexes(options: dict[st
     binds = {each.target.name: each.node for each in scene.writes() if isinstance(each, Bind)}
 
     assert want == [f"r{int(binds[f'g-{number}'][1:]) % 2}" for number in range(4)]
+
+
+def test_a_group_unlike_its_template_is_bound_by_its_own_values_and_explained_with_a_note():
+    templates = [{"name": "g", "schedulingPolicy": {"gang": {"minCount": 3}}, "disruptionMode": {"all": {}}}]
+    template = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "Workload",
+        "metadata": {"name": "w", "namespace": "default"},
+        "spec": {"podGroupTemplates": templates},
+    }
+    group = leaf("g", 2, workloadRef={"workloadName": "w", "templateName": "g"})
+    scene = Scene(node("n1"), template, group, *pods("g", 2, **MUSTER))
+    assert {"g-0", "g-1"} == {each.pod.name for each in of(Bind, scene.writes())}
+    explained = scene.scheduler.explain("default", "g")
+    assert explained is not None
+    assert notes_json(explained.notes) == {
+        "notes": [
+            {
+                "object": "PodGroup default/g",
+                "message": "spec.schedulingPolicy, spec.disruptionMode are not as in template g; the values of the group count",
+            }
+        ]
+    }
+    templates[0] |= {"schedulingPolicy": {"gang": {"minCount": 2}}, "disruptionMode": {"single": {}}}
+    scene.put(template)
+    assert (again := scene.scheduler.explain("default", "g")) is not None
+    assert {} == notes_json(again.notes)

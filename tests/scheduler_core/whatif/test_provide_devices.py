@@ -18,6 +18,7 @@ from scheduler_core.whatif.trial import trial
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.wording.changes import remedy_text
+from scheduler_core.wording.decision_words import message
 from tests.scheduler_core.builders import node, pod
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
@@ -31,7 +32,7 @@ from tests.scheduler_core.plugins.device_objects import (
     wanting,
     wanting_gang,
 )
-from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, not_placed, remedies
+from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, helped, not_placed, remedies
 
 RACKS = [node(name, rack=rack) for name, rack in (("a1", "r1"), ("a2", "r1"), ("b1", "r2"))]
 CLASSES = [device_class(), device_class("other", selectors=[{"cel": {"expression": "device.driver == 'other.example'"}}])]
@@ -147,11 +148,31 @@ def test_a_selector_can_be_dropped() -> None:
     )
 
 
-@pytest.mark.parametrize("wanted", ["other", "absent"])
-def test_another_class(wanted: str) -> None:
-    listed = changes(device_slice("a1", "x"), template("one", request(device_class=wanted)), wanting())
+@pytest.mark.parametrize(
+    ("wanted", "present", "meant"),
+    [
+        ("gpus.example.com", "gpu.example.com", True),
+        ("gpu.exmaple.com", "gpu.example.com", True),
+        ("H100.example.com", "h100.example.com", True),
+        ("h100.example.com", "a100.example.com", False),
+        ("tpu-v5p", "tpu-v6e", False),
+        ("mig-1g.10gb", "mig-2g.20gb", False),
+        ("nic", "gpu", False),
+    ],
+)
+def test_a_class_that_does_not_exist_is_named_and_never_replaced_by_other_hardware(wanted: str, present: str, meant: bool) -> None:
+    objects = [*RACKS, device_class(present), device_slice("a1", "x"), template("one", request(device_class=wanted)), wanting()]
+    (decision,) = not_placed(objects)
 
-    assert f"class of request gpu of ResourceClaimTemplate default/one changed from {wanted} to gpu" in listed
+    assert f"device class {wanted} does not exist" in message(decision)
+    change = f"class of request gpu of ResourceClaimTemplate default/one changed from {wanted} to {present}"
+    assert ([change] if meant else []) == [each for each in helped(objects) if "class of request" in each]
+
+
+def test_a_class_that_exists_is_not_replaced() -> None:
+    assert not [
+        each for each in changes(device_slice("a1", "x"), template("one", request(device_class="other")), wanting()) if "changed" in each
+    ]
 
 
 def test_alternatives_are_changed_together() -> None:

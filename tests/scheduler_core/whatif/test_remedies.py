@@ -381,3 +381,36 @@ def test_a_root_whose_attempt_ends_with_an_error_has_no_remedies():
     assert remedies(objects, load(objects), decision, CycleOptions()) == ()
     decider, roots = prepared(load(objects), CycleOptions())
     assert [decider.fitting(each) for each in roots] == [None]
+
+
+GPU = "nvidia.com/gpu"
+
+
+def with_gpus(made, number):
+    made["status"]["allocatable"][GPU] = str(number)
+    return made
+
+
+def gpu_pod(name, number, **spec):
+    made = pod(name, cpu=1, **spec)
+    made["spec"]["containers"][0]["resources"]["requests"][GPU] = str(number)
+    return made
+
+
+NO_GPUS = {
+    "a tainted node has GPUs": [with_gpus(node("gpu-1", taints=[TAINT]), 8), node("cpu-1"), gpu_pod("big", 8)],
+    "a node with another label has GPUs": [with_gpus(node("gpu-1"), 8), node("cpu-1", "r2"), gpu_pod("big", 8, nodeSelector={RACK: "r2"})],
+    "a cordoned node has GPUs": [with_gpus(node("gpu-1", unschedulable=True), 8), node("cpu-1"), gpu_pod("big", 8)],
+    "a node has too few GPUs": [with_gpus(node("gpu-1"), 4), node("cpu-1"), gpu_pod("big", 8)],
+}
+
+
+@pytest.mark.parametrize("objects", NO_GPUS.values(), ids=NO_GPUS)
+def test_a_node_without_gpus_gets_none_where_other_nodes_have_them(objects):
+    changes = helped(objects)
+    assert changes
+    assert not [each for each in changes if "cpu-1" in each]
+
+
+def test_a_node_gets_gpus_where_no_node_has_any():
+    assert "1 more node like cpu-1, but with 8 nvidia.com/gpu" in helped([with_gpus(node("cpu-1"), 0), gpu_pod("big", 8)])

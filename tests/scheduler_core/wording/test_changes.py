@@ -46,6 +46,7 @@ CHANGES: list[tuple[Change, str]] = [
     (changes.DroppedTopology(("zone", "rack"), (GROUP,)), "topology constraints zone and rack of PodGroup ml/a dropped"),
     (changes.DroppedTopology(("rack",), (GROUP, OTHER)), "topology constraints rack of PodGroup ml/a and PodGroup ml/a-b dropped"),
     (changes.DroppedTopology(("rack",), (GROUP,)), "topology constraint rack of PodGroup ml/a dropped"),
+    (changes.AwaitedDeletions((POD,)), "wait for 1 pod that is being deleted: Pod ml/p"),
     (MOVED, "1 running pod moved: ml/p from n1 to n2"),
     (changes.EvictedUnits(3, (GROUP, POD)), "PodGroup ml/a and Pod ml/p evicted (3 running pods)"),
     (changes.UncordonedNodes(("n1",)), "node n1 uncordoned"),

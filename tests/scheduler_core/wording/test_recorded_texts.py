@@ -20,7 +20,7 @@ from tests.scheduler_core.wording.refused_clusters import OPTIONS, refused_clust
 STEP = 40
 """Number of clusters in one digest."""
 RECORDED = (
-    "aee6640e4d416af7ac4393d9",
+    "4e2b58439a01f934c845e48b",
     "371debc58709b66f18fa3af9",
     "1cbbf7b477caf5a69a5fd702",
     "33f03f372f8d2b749bcf67c3",
@@ -30,7 +30,7 @@ RECORDED = (
     "719fb17c34b954f53df21889",
 )
 DECISIONS = (
-    "8e1e52fb5f3f8f9205acc10d",
+    "2318d7d288ebb2fe1f1bbec1",
     "c56902817b12f321877786d7",
     "612629c48c3816e365eef87f",
     "fc3f335e2274a8ab16cf5b67",

@@ -415,6 +415,7 @@ CLAIM = NamedClaim("default/data", None)
 
 REMOVE_NONE_ALONE = {
     *(changes.LoweredMinimums, changes.WidenedTopology, changes.DroppedTopology, changes.MovedPods),
+    changes.AwaitedDeletions,
     *(changes.EvictedUnits, changes.AddedNodes, changes.AddedNodesByDomain, changes.RemovedGates, changes.DeletedBudgets),
 }
 """Changes of demand or of capacity as a whole: the clause with the figures is what they change."""

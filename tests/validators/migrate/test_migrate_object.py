@@ -152,3 +152,80 @@ def test_nothing_else_changes(content: dict[str, object]) -> None:
 def test_what_has_the_wrong_type_passes_through(spec: object) -> None:
     assert migrated(scheduling("v1alpha1", "Workload", spec=spec))["apiVersion"] == "scheduling.k8s.io/v1beta1"
     assert migrated(scheduling("v1alpha2", "PodGroup", spec=spec, status=spec))["apiVersion"] == "scheduling.k8s.io/v1beta1"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "current"),
+    [
+        ("resource.k8s.io/v1alpha2", "ResourceClaim", "resource.k8s.io/v1"),
+        ("resource.k8s.io/v1alpha3", "ResourceClaimTemplate", "resource.k8s.io/v1"),
+        ("resource.k8s.io/v1alpha3", "DeviceClass", "resource.k8s.io/v1"),
+        ("scheduling.k8s.io/v1alpha1", "PodGroup", "scheduling.k8s.io/v1beta1"),
+        ("scheduling.k8s.io/v1alpha2", "CompositePodGroup", "scheduling.k8s.io/v1alpha3"),
+        ("batch/v1beta1", "CronJob", "batch/v1"),
+        ("policy/v1beta1", "PodDisruptionBudget", "policy/v1"),
+        ("resource.k8s.io/v1alpha2", "ResourceClass", "a DeviceClass takes its place"),
+        ("resource.k8s.io/v1alpha2", "PodSchedulingContext", "kube-scheduler allocates devices itself"),
+    ],
+)
+def test_an_object_that_cannot_be_converted_is_a_loss(api_version: str, kind: str, current: str) -> None:
+    (step,) = migrate_object.steps({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}, "v1beta1")
+
+    assert isinstance(step, Lost)
+    assert (step.path, f"{kind} of {api_version}" in step.lost, current in step.remedy) == (("apiVersion",), True, True)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [
+        ("resource.k8s.io/v1beta1", "ResourceClaim"),
+        ("resource.k8s.io/v1alpha3", "DeviceTaintRule"),
+        ("resource.k8s.io/v1alpha3", "ResourcePoolStatusRequest"),
+        ("scheduling.k8s.io/v1alpha3", "CompositePodGroup"),
+        ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
+        ("jobset.x-k8s.io/v1alpha1", "JobSet"),
+        ("batch.volcano.sh/v1alpha1", "Job"),
+        (None, 4),
+    ],
+)
+def test_other_objects_are_none(api_version: object, kind: object) -> None:
+    assert [] == [*migrate_object.steps({"apiVersion": api_version, "kind": kind}, "v1beta1")]
+
+
+OLD = {"name": "gpu", "source": {"resourceClaimTemplateName": "one"}}
+NEW = {"name": "nic", "resourceClaimName": "one"}
+
+
+@pytest.mark.parametrize(
+    ("content", "want"),
+    [
+        pytest.param(
+            {"apiVersion": "v1", "kind": "Pod", "spec": {"resourceClaims": [OLD, NEW]}}, ["spec.resourceClaims[0].source"], id="a Pod"
+        ),
+        pytest.param(
+            {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {"resourceClaims": [NEW, OLD]}}}},
+            ["spec.template.spec.resourceClaims[1].source"],
+            id="a Deployment",
+        ),
+        pytest.param(
+            {
+                "apiVersion": "ray.io/v1",
+                "kind": "RayCluster",
+                "spec": {
+                    "workerGroupSpecs": [{"template": {"spec": {"resourceClaims": [{"name": "a", "source": {"resourceClaimName": "b"}}]}}}]
+                },
+            },
+            ["spec.workerGroupSpecs[0].template.spec.resourceClaims[0].source"],
+            id="a custom kind",
+        ),
+        pytest.param(scheduling("v1beta1", "PodGroup", spec={"resourceClaims": [OLD]}), ["spec.resourceClaims[0].source"], id="a group"),
+        pytest.param({"apiVersion": "v1", "kind": "Pod", "spec": {"resourceClaims": [NEW]}}, [], id="a current one"),
+        pytest.param(
+            {"apiVersion": "x/v1", "kind": "Y", "spec": {"resourceClaims": [{"name": "a", "source": {"url": "b"}}]}},
+            [],
+            id="another source",
+        ),
+    ],
+)
+def test_the_source_of_an_old_claim_is_a_loss(content: dict[str, object], want: list[str]) -> None:
+    assert want == lost_fields(content)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kubeapi.versions.kubernetes_releases import TODAY
 from validators import pipeline
 from validators.model.controllers import pods_of, raw_templates
+from validators.model.own_gangs import own_gang
 from validators.rules.base import Settings
 
 TEMPLATE = "{spec: {schedulingGroup: {podGroupName: g}}}"
@@ -20,7 +21,7 @@ TEMPLATE = "{spec: {schedulingGroup: {podGroupName: g}}}"
 def pods(api_version: str, kind: str, spec: str, status: str = "{}") -> list[tuple[int | None, str]]:
     content = yaml.safe_load(spec.replace("TEMPLATE", TEMPLATE))
     written = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "spec": content, "status": yaml.safe_load(status)}
-    return [(each.count, each.after) for each in pods_of(pipeline.decode_for_lookup(written)) if each.spec.group]
+    return [(each.count, each.wait.words if each.wait else "") for each in pods_of(pipeline.decode_for_lookup(written)) if each.spec.group]
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,8 @@ def pods(api_version: str, kind: str, spec: str, status: str = "{}") -> list[tup
     [
         ("apps/v1", "Deployment", "{replicas: 3, template: TEMPLATE}", [(3, "")]),
         ("apps/v1", "StatefulSet", "{template: TEMPLATE}", [(None, "")]),
+        ("apps/v1", "StatefulSet", "{replicas: 3, template: TEMPLATE}", [(1, ""), (2, "the pod before it is ready")]),
+        ("apps/v1", "StatefulSet", "{replicas: 3, podManagementPolicy: Parallel, template: TEMPLATE}", [(3, "")]),
         ("apps/v1", "DaemonSet", "{template: TEMPLATE}", [(None, "")]),
         ("batch/v1", "Job", "{template: TEMPLATE}", [(1, "")]),
         ("batch/v1", "Job", "{parallelism: 4, completions: 3, template: TEMPLATE}", [(3, "")]),
@@ -146,6 +149,19 @@ NAMES = st.sampled_from(
         "launcherCreationPolicy",
         "concurrencyPolicy",
         "schedulingGroup",
+        *(
+            "runPolicy",
+            "schedulingPolicy",
+            "podGroupPolicy",
+            "coscheduling",
+            "volcano",
+            "mlPolicy",
+            "tasks",
+            "dependsOn",
+            "name",
+            "minAvailable",
+        ),
+        *("scheduling", "gang", "startupPolicyOrder", "podManagementPolicy", "metadata", "labels"),
     ]
 )
 ANYTHING: st.SearchStrategy[Any] = st.recursive(
@@ -158,10 +174,11 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
     [
         *(("apps", "Deployment"), ("apps", "StatefulSet"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), ("ray.io", "RayJob")),
         *(("ray.io", "RayService"), ("kubeflow.org", "MPIJob"), ("trainer.kubeflow.org", "TrainingRuntime")),
+        *(("trainer.kubeflow.org", "ClusterTrainingRuntime"), ("batch.volcano.sh", "Job")),
     ],
 )
 @given(spec=ANYTHING)
 def test_no_shape_of_a_controller_is_an_exception(group: str, kind: str, spec: Any) -> None:
     content = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
     examined = pipeline.examine(content, Settings(linting=True))
-    assert examined.foreign is not bool(raw_templates(group, kind, content))
+    assert examined.foreign is not bool(raw_templates(group, kind, content) or own_gang(group, kind, content))

@@ -176,7 +176,12 @@ spec:
 """
     result = sound(text, groups=True, pods=True)
 
-    assert {"backup-next-0": "backup-next-job-root", "backup-next-1": "backup-next-job-root"} == pods(result)
+    assert [("backup-next-0", False), ("backup-next-1", False)] == [
+        (each["metadata"]["name"], "schedulingGroup" in each["spec"]) for each in result.objects
+    ]
+    asking = text.replace("{parallelism: 2", "{scheduling: {schedulingPolicy: {gang: {}}}, parallelism: 2")
+    members = {"backup-next-0": "backup-next-job-root", "backup-next-1": "backup-next-job-root"}
+    assert members == pods(sound(asking, groups=True, pods=True, kubernetes=38))
     assert any("is used in its place" in each for each in error_lines(result.warnings))
     bad = compiled(text.replace("parallelism: 2", "parallelism: two"))
     assert ["spec.jobTemplate.spec.parallelism"] == [each.partition(": ")[0] for each in error_lines(bad.errors)]

@@ -142,7 +142,127 @@ def test_volcanos_subgroups_are_groups_of_groups():
         name: blocks["schedulingPolicy"].removesuffix(" (default)") for name, blocks in sources(result).items()
     }
     assert ["pg-shard-subgroup-0", "pg-shard-subgroup-1"] == names(result, "PodGroup")
-    assert ["spec.queue", "spec.minMember", "spec.subGroupPolicy[0].matchLabelKeys"] == lost_fields(result)
+    assert ["spec.queue", "spec.subGroupPolicy[0].matchLabelKeys"] == lost_fields(result)
+
+
+def volcano_pods(*tasks: str, labels: str = "") -> str:
+    """Return a pod of the group for each of *tasks*, which are named by annotations and labels in turn; *labels* has ``TASK``, ``NUMBER``."""
+    pods = []
+    for number, task in enumerate(tasks):
+        role = f"volcano.sh/task-spec: {task}"
+        own = ", ".join(each for each in (role if number % 2 else "", labels.replace("TASK", task).replace("NUMBER", str(number))) if each)
+        annotations = ", ".join(["scheduling.k8s.io/group-name: pg", *([] if number % 2 else [role])])
+        metadata = f"name: p-{number}, namespace: ml, labels: {{{own}}}, annotations: {{{annotations}}}"
+        pods.append(f"---\napiVersion: v1\nkind: Pod\nmetadata: {{{metadata}}}\nspec: {{containers: [{{name: main}}]}}\n")
+    return "".join(pods)
+
+
+@pytest.mark.parametrize(
+    ("spec", "tasks", "want", "groups"),
+    [
+        pytest.param(
+            "minMember: 4, minTaskMember: {t0: 2, t1: 2}",
+            ["t1", "t1", "t2", "t2"],
+            {"podgroup-root": 3, "t0": 2, "t1": 2, "other-pods": 1},
+            ["t1", "t1", "other-pods", "other-pods"],
+            id="a task without pods",
+        ),
+        pytest.param(
+            "minMember: 4, minTaskMember: {t0: 1, t1: 2}",
+            ["t0", "t1", "t1", "t1"],
+            {"podgroup-root": 2, "t0": 1, "t1": 3},
+            ["t0", "t1", "t1", "t1"],
+            id="one task has the others",
+        ),
+        pytest.param(
+            "minMember: 5, minTaskMember: {t0: 1, t1: 1}",
+            ["t0", "t1", "t1", "t2", "t2"],
+            {"podgroup-root": 3, "t0": 1, "t1": 2, "other-pods": 2},
+            ["t0", "t1", "t1", "other-pods", "other-pods"],
+            id="all pods",
+        ),
+        pytest.param(
+            "minMember: 6, minTaskMember: {t0: 1, t1: 1}",
+            ["t0", "t1"],
+            {"podgroup-root": 3, "t0": 1, "t1": 1, "other-pods": 4},
+            ["t0", "t1"],
+            id="more than there are",
+        ),
+        pytest.param(
+            "minMember: 3, minTaskMember: {t0: 1, t1: 0}",
+            ["t0", "t1", "t1", "t1"],
+            {"podgroup-root": 2, "t0": 1, "other-pods": 2},
+            ["t0", "other-pods", "other-pods", "other-pods"],
+            id="a task without a minimum",
+        ),
+        pytest.param("minMember: 2, minTaskMember: {}", ["t0", "t1"], {"podgroup-root": 2}, ["podgroup-root"] * 2, id="none"),
+        pytest.param(
+            "minMember: 2, minTaskMember: {t0: 2, t1: 2}",
+            ["t0", "t2"],
+            {"podgroup-root": 2},
+            ["podgroup-root"] * 2,
+            id="more in the tasks than in all",
+        ),
+    ],
+)
+def test_each_pod_of_a_group_with_tasks_is_a_member(spec, tasks, want, groups):
+    result = sound(volcano(spec), further=volcano_pods(*tasks), groups=True, pods=True)
+
+    blocks = {name: each["schedulingPolicy"].removesuffix(" (default)") for name, each in sources(result).items()}
+    root = len(want) > 1
+    assert {
+        name: f"gang, {'minGroupCount' if root and name == 'podgroup-root' else 'minCount'} {count}" for name, count in want.items()
+    } == blocks
+    assert {f"p-{number}": f"pg-{group}" for number, group in enumerate(groups)} == pods(result)
+    assert "spec.minMember" not in lost_fields(result)
+
+
+def test_members_that_several_tasks_could_give_are_lost():
+    result = sound(volcano("minMember: 4, minTaskMember: {t0: 1, t1: 1}"), further=volcano_pods("t0", "t0", "t1", "t1", "t1"), pods=True)
+
+    assert ["spec.queue", "spec.minMember"] == lost_fields(result)
+    assert {"pg-t0", "pg-t1"} == {*pods(result).values()}
+
+
+@pytest.mark.parametrize(
+    ("policies", "labels", "want"),
+    [
+        pytest.param(
+            "[{name: shard, subGroupSize: 2, minSubGroups: 2, matchLabelKeys: [part]}]",
+            "part: TASK",
+            {"shard": (2, ["shard-subgroup-0", "shard-subgroup-1"])},
+            id="a label",
+        ),
+        pytest.param(
+            "[{name: a, labelSelector: {matchLabels: {part: t0}}, matchLabelKeys: [part]}]",
+            "part: TASK",
+            {"a": (1, ["a-subgroup-0"]), "other-pods": (1, [])},
+            id="a selector, and the rest",
+        ),
+        pytest.param(
+            "[{name: a, labelSelector: {matchExpressions: [{key: part, operator: NotIn, values: [t0]}]}, matchLabelKeys: [part]},"
+            " {name: b, subGroupSize: 2, minSubGroups: 3, matchLabelKeys: [part]}]",
+            "part: TASK",
+            {"a": (1, ["a-subgroup-0"]), "b": (3, ["b-subgroup-0", "b-absent"])},
+            id="two policies, of which one has too few pods",
+        ),
+        pytest.param("[{name: a, labelSelector: {}}]", "part: TASK", {"a": (1, ["a-subgroup"]), "other-pods": (1, [])}, id="no keys"),
+    ],
+)
+def test_each_pod_of_a_group_with_subgroups_is_a_member(policies, labels, want):
+    members = volcano_pods("t0", "t0", "t1", "t1", labels=labels)
+    result = sound(volcano(f"minMember: 1, subGroupPolicy: {policies}"), further=members, groups=True, pods=True)
+
+    tree = root(result)
+    below = {each["name"]: each for kind in ("podGroupTemplates", "compositePodGroupTemplates") for each in tree.get(kind, ())}
+    got = {}
+    for name, each in below.items():
+        (minimum,) = each["schedulingPolicy"]["gang"].values()
+        got[name] = minimum, [leaf["name"] for leaf in each.get("podGroupTemplates", ())]
+    assert want == got
+    assert len(want) == tree["schedulingPolicy"]["gang"]["minGroupCount"]
+    assert 4 == len(pods(result))
+    assert {*pods(result).values()} <= {*names(result, "PodGroup")}
 
 
 def test_a_name_that_is_too_long_once_derived_is_refused_at_its_field():
@@ -169,6 +289,26 @@ def test_kais_members_are_found_by_their_subgroup():
     member = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ml, labels: {kai.scheduler/subgroup-name: worker}, annotations: {pod-group-name: pg}}\n"
 
     assert {"p": "pg-worker"} == pods(sound(KAI, further=member, pods=True))
+
+
+@pytest.mark.parametrize(
+    ("group", "labels"),
+    [
+        pytest.param(KAI, "{}", id="no label"),
+        pytest.param(KAI, "{kai.scheduler/subgroup-name: wroker}", id="misspelt"),
+        pytest.param(KAI, "{kai.scheduler/subgroup-name: decode}", id="one with subgroups below"),
+        pytest.param(
+            KAI.partition("  topology")[0] + "  minMember: 2\n", "{kai.scheduler/subgroup-name: worker}", id="a group without any"
+        ),
+    ],
+)
+def test_a_pod_that_kai_ignores_is_an_error(group, labels):
+    member = (
+        f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p, namespace: ml, labels: {labels}, annotations: {{pod-group-name: pg}}}}\n"
+    )
+    (line,) = error_lines(compiled(group, further=member).errors)
+
+    assert line.startswith("spec.subGroups: Invalid value: must have a subgroup for each pod: pod 'p' ")
 
 
 def test_a_kai_group_without_subgroups_is_flat():

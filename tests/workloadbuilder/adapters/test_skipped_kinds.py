@@ -8,6 +8,8 @@ from workloadbuilder.adapters.skipped_kinds import skip_reason
 
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "main"}]}}
 CASES = [
+    pytest.param("v1", "Pod", {"containers": [{"name": "main"}]}, "", False, id="a pod"),
+    pytest.param("apps/v1", "Pod", {}, "Pod is served in v1, not in apps/v1", False, id="a pod of another group"),
     pytest.param("extensions/v1beta1", "Deployment", {}, "Deployment is served in apps, not in extensions/v1beta1", False, id="old group"),
     pytest.param("app/v1", "StatefulSet", {}, "StatefulSet is served in apps, not in app/v1", False, id="misspelt group"),
     pytest.param("ray.io/v1", "JobSet", {}, "JobSet is served in jobset.x-k8s.io, not in ray.io/v1", False, id="group of another project"),

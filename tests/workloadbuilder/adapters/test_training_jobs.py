@@ -162,10 +162,61 @@ def test_a_ray_job_on_another_cluster_has_only_a_submitter():
     assert {"cpu": "500m", "memory": "200Mi"} == pod["spec"]["containers"][0]["resources"]["requests"]
 
 
-def test_the_minimum_of_a_volcano_job_is_the_sum_of_its_tasks():
-    assert ({"gang": {"minCount": 5}}, 6) == (gang(VOLCANO)[0], len(gang(VOLCANO)[1]))
-    assert ["spec.queue"] == lost_fields(sound(VOLCANO))
-    assert {"gang": {"minCount": 6}} == gang(VOLCANO.replace("queue: research", "minAvailable: 6"))[0]
+@pytest.mark.parametrize(
+    ("minimum", "of_worker", "want"),
+    [
+        pytest.param("", "minAvailable: 3", {"ps": 2, "worker": 3}, id="the sum of the tasks"),
+        pytest.param("minAvailable: 6", "minAvailable: 3", {"": 6}, id="all pods"),
+        pytest.param("minAvailable: 4", "minAvailable: 3", {"": 4}, id="fewer than the tasks need: only their number counts"),
+        pytest.param("minAvailable: 5", "minAvailable: 2", {"ps": 2, "worker": 3}, id="more than the tasks need"),
+        pytest.param("minAvailable: 3", "minAvailable: 0", {"ps": 2, "other-pods": 1}, id="a task without a minimum"),
+        pytest.param("minAvailable: 2", "minAvailable: 0, dependsOn: {name: [ps]}", {"": 2}, id="a task that comes later"),
+    ],
+)
+def test_the_minimums_of_a_volcano_job(minimum, of_worker, want):
+    text = VOLCANO.replace("queue: research", minimum or "queue: q").replace("minAvailable: 3", of_worker)
+    result = sound(text, groups=True, pods=True)
+    tree = root(result)
+    leaves = {each["name"]: each["schedulingPolicy"]["gang"]["minCount"] for each in tree.get("podGroupTemplates", ())}
+    assert want == (leaves or {"": tree["schedulingPolicy"]["gang"]["minCount"]})
+    assert len(leaves) == tree["schedulingPolicy"]["gang"].get("minGroupCount", 0)
+    assert 6 == len(pods(result))
+    assert {*pods(result).values()} == {*names(result, "PodGroup")}
+
+
+@pytest.mark.parametrize(
+    ("partitions", "levels", "minimum", "want"),
+    [
+        pytest.param("totalPartitions: 2, partitionSize: 2", {}, "", 2, id="all partitions"),
+        pytest.param("totalPartitions: 4, partitionSize: 1, minPartitions: 3", {}, "", 3, id="some"),
+        pytest.param(
+            "totalPartitions: 2, partitionSize: 2, minPartitions: 1", {}, "minAvailable: 5", 2, id="all for the minimum of the Job"
+        ),
+        pytest.param(
+            "totalPartitions: 2, partitionSize: 2, networkTopology: {highestTierAllowed: 1}", {"1": "rack"}, "", 2, id="each in a rack"
+        ),
+    ],
+)
+def test_partitions_of_a_volcano_job_are_groups(partitions, levels, minimum, want):
+    text = VOLCANO.replace("minAvailable: 3", f"partitionPolicy: {{{partitions}}}").replace("queue: research", minimum or "queue: q")
+    result = sound(text, groups=True, pods=True, levels=levels)
+    (task,) = root(result)["compositePodGroupTemplates"]
+    (leaf,) = task["podGroupTemplates"]
+    assert ("worker", want, "worker-partition") == (task["name"], task["schedulingPolicy"]["gang"]["minGroupCount"], leaf["name"])
+    assert [*levels.values()] == [each["key"] for each in leaf.get("schedulingConstraints", {}).get("topology", ())]
+    workers = [each for each in result.objects if each["kind"] == "Pod" and "worker" in each["metadata"]["name"]]
+    numbers = {each["spec"]["schedulingGroup"]["podGroupName"].rpartition("-")[2]: each for each in workers}
+    assert all(number == each["metadata"]["labels"]["volcano.sh/partition-id"] for number, each in numbers.items())
+    assert 6 == len(pods(result))
+
+
+def test_partitions_that_are_not_modelled_are_lost():
+    text = VOLCANO.replace("minAvailable: 3", "partitionPolicy: {totalPartitions: 2, partitionSize: 2}")
+    assert [True] == [each.required for each in sound(text.replace("queue: research", "minAvailable: 2")).losses]
+    unknown = text.replace("partitionSize: 2", "partitionSize: 2, networkTopology: {highestTierAllowed: 1}")
+    assert any(each.required for each in sound(unknown).losses)
+    (line,) = error_lines(compiled(text.replace("partitionSize: 2", "partitionSize: 3")).errors)
+    assert line.startswith("spec.tasks[1].replicas: ")
 
 
 def test_claims_of_a_volcano_job_are_volumes_of_all_its_pods():

@@ -53,6 +53,7 @@ spec:
           metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
           spec: {template: {spec: {containers: [{name: node, image: mpi}]}}}
 """
+BLOCK = "spec: {scheduling: {schedulingPolicy: {gang: {}}}, template: {spec: {containers: [{name: node, image: mpi}]}}}"
 
 
 def test_the_runtimes_jobset_has_the_trainjobs_numbers():
@@ -89,13 +90,69 @@ def test_with_mpi_the_nodes_are_a_job_of_their_own(expected, as_node, want):
     assert ["tune-launcher-0-0"] == [name for name in pods(result) if "launcher" in name]
 
 
-def test_a_runtime_for_another_gang_scheduler_makes_gangs_of_what_trains():
-    result = sound(TRAINJOB, further=MPI)
+@pytest.mark.parametrize(
+    ("runtime", "minimum", "want"),
+    [
+        pytest.param(MPI, 3, ["tune-node-0-0", "tune-node-0-1", "tune-launcher-0-0"], id="coscheduling"),
+        pytest.param(
+            MPI.replace("coscheduling: {scheduleTimeoutSeconds: 60}", "volcano: {}").replace("runLauncherAsNode: true", ""),
+            4,
+            ["tune-node-0-0", "tune-node-0-1", "tune-node-0-2", "tune-launcher-0-0"],
+            id="Volcano, launcher beside the nodes",
+        ),
+        pytest.param(
+            MPI.replace("- {name: node,", "- {name: setup, replicas: 2, template: {spec: {template: {spec: {}}}}}\n      - {name: node,"),
+            4,
+            ["tune-setup-0-0", "tune-setup-1-0", "tune-node-0-0", "tune-node-0-1", "tune-launcher-0-0"],
+            id="two Jobs of one kind, of which Trainer counts one",
+        ),
+    ],
+)
+def test_a_runtime_for_another_gang_scheduler_makes_one_gang_of_all_pods(runtime, minimum, want):
+    result = sound(TRAINJOB, further=runtime, pods=True)
 
-    assert {"trainjob-root": "basic (default)", "node": "gang, minCount 2 (callback)", "launcher": "gang, minCount 1 (callback)"} == {
+    assert {"trainjob-root": f"gang, minCount {minimum} (default)"} == {
         name: blocks["schedulingPolicy"] for name, blocks in sources(result).items()
     }
-    assert ["spec.runtimeRef"] == lost_fields(result)
+    assert dict.fromkeys(want, "tune-trainjob-root") == pods(result)
+
+
+def test_a_tier_of_a_runtime_is_a_level():
+    tier = MPI.replace("coscheduling: {scheduleTimeoutSeconds: 60}", "volcano: {networkTopology: {highestTierAllowed: 2}}")
+
+    assert ["example.com/rack"] == [
+        each["key"] for each in root(sound(TRAINJOB, further=tier, levels={"2": "example.com/rack"}))["schedulingConstraints"]["topology"]
+    ]
+    assert [True] == [each.required for each in sound(TRAINJOB, further=tier).losses]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "want"),
+    [
+        pytest.param(MPI.replace("60}}", "60}, volcano: {}}"), "spec.podGroupPolicy", id="two schedulers"),
+        pytest.param(
+            RUNTIME.replace("  template:", "  podGroupPolicy: {volcano: {}}\n  template:", 1),
+            "spec.template.spec.scheduling.schedulingPolicy",
+            id="groups of the JobSet",
+        ),
+        pytest.param(
+            MPI.replace("spec: {template: {spec: {containers: [{name: node, image: mpi}]}}}", BLOCK, 1),
+            "spec.template.spec.replicatedJobs[0].template.spec.scheduling.schedulingPolicy",
+            id="a group of a Job",
+        ),
+    ],
+)
+def test_two_writers_of_groups_are_refused(runtime, want):
+    errors = error_lines(compiled(TRAINJOB, further=runtime).errors)
+
+    assert any(line.startswith("spec.runtimeRef: ") and f"has at {want}: " in line for line in errors)
+
+
+def test_a_constraint_of_one_job_is_lost_in_the_gang_of_all_pods():
+    alone = "metadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}"
+    result = sound(TRAINJOB, further=MPI.replace("{name: node, template: {", "{name: node, template: {" + alone + ", "))
+
+    assert any(each.required for each in result.losses)
 
 
 @pytest.mark.parametrize(

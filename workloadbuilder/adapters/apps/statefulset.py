@@ -6,6 +6,7 @@ import dataclasses
 
 from kubeapi.decode import Json
 from validators.field import FieldError
+from validators.model.start_order import FIRST, OTHERS, start_order
 from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
@@ -39,4 +40,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     # More pods are refused when they are created, before any claim of theirs would fill the memory.
     names = [f"{about.owner.name}-{first + number}" for number in range(count)] if count <= MAX_PODS else []
     further = tuple(claims.objects(names, about.namespace, known))
-    return dataclasses.replace(result, pods=(PodPlan("", count, make),), further=further)
+    waits = start_order("apps", "StatefulSet", spec.given)
+    ahead = min(count, 1) if waits else count
+    plans = (PodPlan("", ahead, make, part=FIRST), PodPlan("", count - ahead, lambda at, number: make(at, ahead + number), part=OTHERS))
+    return dataclasses.replace(result, pods=tuple(each for each in plans if each.count), further=further, waits=waits)

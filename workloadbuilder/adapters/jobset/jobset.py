@@ -7,20 +7,23 @@ Integration Examples: JobSet".  JobSet has published no scheduling fields yet; b
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
+from validators import field
 from validators.field import FieldError
+from validators.model.start_order import start_order
 from workloadbuilder.adapters.jobset import jobset_policies, replicated_jobs, startup_order
 from workloadbuilder.adapters.jobset.jobset_objects import JobSetObjects
+from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
-from workloadbuilder.adapters.shared.adapter_result import Reading, with_minimum
+from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Reading, walk, with_minimum
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.pod_claims import PodClaims
 from workloadbuilder.blocks import read_intent
-from workloadbuilder.workload_item import Block, Owner, SchedulingConfig, UserIntent, WorkloadItem
+from workloadbuilder.workload_item import Block, Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, UserIntent, WorkloadItem
 
 ROOT = "jobset-root"
 """Name of the root's template, as in KEP-6089's example."""
@@ -43,10 +46,18 @@ def adapt(manifest: Json, known: Known) -> Reading:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class OneGang:
+    """Gang of all pods of a JobSet, which the object at *path* requires, in one domain of the node label *topology* unless it is empty."""
+
+    path: FieldPath
+    topology: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class JobSetIdentity:
     """Identity of a JobSet: *owner* owns the Workload, *jobset* is the set itself, whose *annotations* are at the path *annotated*.
 
-    *root* is the root template's name.  Jobs of the replicated jobs in *gangs* are gangs by default.
+    *root* is the root template's name.  With *gang*, all pods have one group, and the Jobs have none.
     """
 
     owner: Owner
@@ -55,7 +66,7 @@ class JobSetIdentity:
     annotations: Mapping[str, str]
     annotated: FieldPath
     root: str = ROOT
-    gangs: frozenset[str] = frozenset()
+    gang: OneGang | None = None
 
 
 def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError], known: Known) -> Reading:
@@ -83,10 +94,10 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
         default=SchedulingConfig(replicated_jobs.BASIC),
         intent=root.intent,
         callbacks=(with_minimum(sum(part.replicas for part in parts)),),
-        children=tuple(part.item(intents.get(part.name, UserIntent()), priority, gang=part.name in identity.gangs) for part in parts),
+        children=tuple(part.item(intents.get(part.name, UserIntent()), priority) for part in parts),
         priority_class_name=priority,
     )
-    return Reading(
+    reading = Reading(
         identity.owner,
         identity.namespace,
         item,
@@ -97,4 +108,42 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
         warnings=tuple(warnings),
         losses=tuple(loss for part in parts for loss in part.losses),
         origins=tuple((part.name, Block.TOPOLOGY, part.topology_path) for part in parts if part.topology),
+        waits=start_order("jobset.x-k8s.io", "JobSet", spec.given),
+    )
+    return reading if identity.gang is None else _as_one_gang(reading, parts, identity.gang)
+
+
+def _as_one_gang(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang) -> Reading:
+    """Return *reading* with one group of all pods in place of a group for each Job; as many are its minimum as one Job of each has."""
+    root = reading.root
+    if root is None:
+        return reading
+    policy = SchedulingPolicy(PolicyKind.GANG, max(1, sum(part.shape.parallelism for part in parts)))
+    detail = "the pods have one group, which has no constraint for the pods of one Job"
+    confined = [Loss(part.topology_path, detail, required=True) for part in parts if part.topology]
+    written = [path for item in walk(root) for _, path in item.intent.paths]
+    detail = f"must be absent: {gang.path} makes one group of all pods"
+    return dataclasses.replace(
+        reading,
+        root=WorkloadItem(
+            root.name,
+            gang.path,
+            default=SchedulingConfig(policy, (gang.topology,) if gang.topology else None),
+            priority_class_name=root.priority_class_name,
+        ),
+        pods=tuple(_of_all_jobs(plan, part.replicas, root.name) for plan, part in zip(reading.pods, parts, strict=True)),
+        children=(),
+        errors=(*reading.errors, *(field.forbidden(each, detail) for each in written)),
+        losses=(*reading.losses, *confined),
+        origins=((root.name, Block.TOPOLOGY, gang.path),) if gang.topology else (),
+    )
+
+
+def _of_all_jobs(plan: PodPlan, jobs: int, template: str) -> PodPlan:
+    """Return the pods of all *jobs* of a replicated job, in the one group of *template*."""
+    return dataclasses.replace(
+        plan,
+        template=template,
+        count=jobs * plan.count,
+        make=lambda _, number: plan.make((number // plan.count,), number % plan.count),
     )

@@ -39,7 +39,7 @@ class JobSetObjects:
                 self._set_exclusive(pod["spec"], part, job, labels[jobset_labels.JOB_KEY], first=number == 0)
             return pod
 
-        return PodPlan(part.name, part.shape.pods, make)
+        return PodPlan(part.name, part.shape.pods, make, part=part.name)
 
     def jobs(self, part: ReplicatedJob) -> ChildPlan:
         """Return the Jobs of *part* with linkage annotations, so that the Job controller creates the groups."""

@@ -47,9 +47,9 @@ class ReplicatedJob:
         """Return the path of the scheduling blocks in the Job template."""
         return self.path.join(("template", "spec", "scheduling"))
 
-    def item(self, intent: UserIntent, priority: str, *, gang: bool) -> WorkloadItem:
-        """Return the leaf for the groups of its Jobs; *gang* is the default policy."""
-        default = SchedulingConfig(SchedulingPolicy(PolicyKind.GANG) if gang else BASIC, (self.topology,) if self.topology else None)
+    def item(self, intent: UserIntent, priority: str) -> WorkloadItem:
+        """Return the leaf for the groups of its Jobs."""
+        default = SchedulingConfig(BASIC, (self.topology,) if self.topology else None)
         return WorkloadItem(
             self.name,
             self.path,

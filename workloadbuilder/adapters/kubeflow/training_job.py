@@ -12,6 +12,7 @@ from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
+from validators.model.start_order import start_order
 from workloadbuilder.adapters.shared import kueue_annotations, object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.fields import Fields
@@ -70,17 +71,17 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     losses = [*kueue_annotations.queue(about.labels, about.annotations)]
     if "elasticPolicy" in spec:
         losses.append(Loss(spec.path / "elasticPolicy", "the number of pods changes while it runs; that of its replicas is used"))
-    scheduling = policy.mapping("schedulingPolicy")
+    scheduling, waits = policy.mapping("schedulingPolicy"), start_order("kubeflow.org", about.owner.kind, spec.given)
     total = sum(each.count for each in sets)
     if "schedulingPolicy" not in policy or not total:
         result = pod_sets.one_by_one(about, sets, errors, warnings)
-        return dataclasses.replace(result, losses=tuple(losses))
+        return dataclasses.replace(result, losses=tuple(losses), waits=waits)
     losses += [Loss(scheduling.path / each, detail) for each, detail in _LOST.items() if each in scheduling]
     minimum = scheduling.number("minAvailable", total, minimum=1)
     if minimum > total:
         errors.append(field.invalid(scheduling.path / "minAvailable", minimum, f"must not be greater than the number of pods ({total})"))
     wanted = Gang(ROOT, FieldPath("spec"), minimum, scheduling.text("priorityClass") or None)
-    return pod_sets.gang(about, sets, wanted, errors, warnings, losses)
+    return dataclasses.replace(pod_sets.gang(about, sets, wanted, errors, warnings, losses), waits=waits)
 
 
 def _sets(replicas: Fields, kind: _Kind, about: Subject) -> Iterator[PodSet]:
@@ -98,7 +99,9 @@ def _sets(replicas: Fields, kind: _Kind, about: Subject) -> Iterator[PodSet]:
         if role == kind.single and count != 1:
             replicas.errors.append(field.invalid(entry.path / "replicas", count, "must be 1"))
         _check_container(entry, kind.container)
-        yield PodSet(template, f"{about.owner.name}-{role.lower()}", count, labels, number_label=f"{_PREFIX}replica-index")
+        yield PodSet(
+            template, f"{about.owner.name}-{role.lower()}", count, labels, number_label=f"{_PREFIX}replica-index", part=role.lower()
+        )
 
 
 def _check_container(entry: Fields, name: str) -> None:

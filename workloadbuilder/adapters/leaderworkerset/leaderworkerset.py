@@ -13,6 +13,7 @@ from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
+from validators.model.start_order import LEADER, WORKER, start_order
 from workloadbuilder.adapters.leaderworkerset import lws_pods, lws_subgroups
 from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape
 from workloadbuilder.adapters.leaderworkerset.lws_subgroups import Part
@@ -23,7 +24,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.blocks import IntentReading, read_intent
 from workloadbuilder.workload_item import Block, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
-ROOT, LEADER, WORKER = "replica", "leader", "worker"
+ROOT = "replica"
 EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 SUBGROUP_EXCLUSIVE = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 _SPEC = FieldPath("spec")
@@ -41,9 +42,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
     spec = top.mapping("spec")
     shape = lws_pods.read_group_shape(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))
     policy = spec.mapping("leaderWorkerTemplate").mapping("subGroupPolicy")
-    shape = dataclasses.replace(
-        shape, subgroups=lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
-    )
+    subgroups = lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
+    shape = dataclasses.replace(shape, subgroups=subgroups)
     intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=True)
     leader_first = _leader_first(spec, intent, errors, warnings)
     constraint = _replica_constraint(shape)
@@ -72,6 +72,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
             *([(ROOT, Block.TOPOLOGY, constraint.path)] if constraint.topology else []),
             *((part.template, Block.TOPOLOGY, part.origin) for part in parts if part.topology),
         ),
+        waits=start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec.given),
     )
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 from kubeapi.decode import Json
+from validators.model.start_order import LEADER, WORKER
 from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions
 from workloadbuilder.adapters.shared.fields import Fields
@@ -56,7 +57,7 @@ class GroupShape:
 
     def leaders(self, template: str) -> PodPlan:
         """Return the leader of each replica, in the group of *template*."""
-        return PodPlan(template, 1, lambda positions, _: self._pod(positions[0], 0))
+        return PodPlan(template, 1, lambda positions, _: self._pod(positions[0], 0), part=LEADER)
 
     def workers(self, template: str, *, count: int | None = None, first: Callable[[Positions], int] = lambda _: 1) -> PodPlan:
         """Return *count* workers of each replica in the group of *template*, from the worker index *first* on."""
@@ -64,7 +65,7 @@ class GroupShape:
         def make(positions: Positions, number: int) -> dict[str, Json]:
             return self._pod(positions[0], first(positions) + number)
 
-        return PodPlan(template, self.size - 1 if count is None else count, make)
+        return PodPlan(template, self.size - 1 if count is None else count, make, part=WORKER)
 
     def _pod(self, replica: int, worker: int) -> dict[str, Json]:
         leader = f"{self.name}-{replica}"

@@ -9,9 +9,9 @@ from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.named_groups import COSCHEDULING_LABEL
 from workloadbuilder.workload_item import SchedulingConfig, WorkloadItem
 
-LABEL = "scheduling.x-k8s.io/pod-group"
 _SPEC = FieldPath("spec")
 _LOST = {
     "minResources": "minResources is dropped: pods are placed individually",
@@ -25,7 +25,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     warnings: list[FieldError] = []
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
-    pods = scheduler_groups.members(known, about.namespace, lambda labels, _: labels.get(LABEL) == about.owner.name)
+    pods = scheduler_groups.members(known, about.namespace, lambda labels, _: labels.get(COSCHEDULING_LABEL) == about.owner.name)
     root = WorkloadItem(scheduler_groups.ROOT, _SPEC, default=SchedulingConfig(scheduler_groups.gang(spec.count("minMember", None))))
     return Reading(
         scheduler_groups.workload_owner(about),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
@@ -15,10 +15,13 @@ from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known, suggest
-from workloadbuilder.workload_item import Block, SchedulingConfig, WorkloadItem
+from workloadbuilder.adapters.shared.named_groups import KAI_ANNOTATION
+from workloadbuilder.workload_item import WHOLE, Block, SchedulingConfig, WorkloadItem
 
-GROUP_NAME, SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
+SUBGROUP = "kai.scheduler/subgroup-name"
 _SPEC = FieldPath("spec")
+_TOPOLOGY_GROUPS = ("kai.scheduler", "kueue.x-k8s.io")
+"""API groups of Topology: that of KAI, and that of Kueue, which older versions of KAI use."""
 _LOST = {
     "queue": "KAI's queues are dropped: the scheduler orders groups by priority and age",
     "preemptibility": "preemptibility is dropped: only its priority decides whether a group can be preempted",
@@ -42,9 +45,11 @@ def adapt(manifest: Json, known: Known) -> Reading:
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
-    topology = _topology(spec, known, losses)
+    name = spec.mapping("topologyConstraint").text("topology")
+    topology = _topology(spec, name, known, losses)
     subgroups = [
-        _Subgroup(each.text("name"), each.text("parent"), each, _topology(each, known, losses)) for each in spec.each_item("subGroups")
+        _Subgroup(each.text("name"), each.text("parent"), each, _topology(each, name, known, losses))
+        for each in spec.each_item("subGroups")
     ]
     by_parent = _by_parent(subgroups, errors)
     priority = scheduler_groups.priority(spec, warnings)
@@ -59,6 +64,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         priority_class_name=priority,
     )
     leaves = [each.name for each in walk(root) if not each.children]
+    errors += _outside(known, about.namespace, about.owner.name, leaves if children else [""])
     pods = {name: scheduler_groups.members(known, about.namespace, _member(about.owner.name, name if children else "")) for name in leaves}
     return Reading(
         scheduler_groups.workload_owner(about),
@@ -72,11 +78,23 @@ def adapt(manifest: Json, known: Known) -> Reading:
     )
 
 
+def _outside(known: Known, namespace: str, group: str, subgroups: Sequence[str]) -> Iterator[FieldError]:
+    """Yield an error if a pod of the group is in none of its *subgroups*: KAI 0.13 (``job_info.go``) does not schedule it."""
+    for pod in scheduler_groups.members(known, namespace, _member(group, "")):
+        metadata = Fields(pod, WHOLE, []).mapping("metadata")
+        named = metadata.annotations("labels").get(SUBGROUP, "")
+        if named not in subgroups:
+            label = f"names {named!r} in its label {SUBGROUP}" if named else f"has no label {SUBGROUP}"
+            detail = f"must have a subgroup for each pod: pod {metadata.text('name')!r} {label}, and KAI ignores it"
+            yield field.invalid_struct(_SPEC / "subGroups", detail)
+            return
+
+
 def _member(group: str, subgroup: str) -> scheduler_groups.Member:
     """Return the test for pods that name the group, and the subgroup if it is not empty."""
 
     def belongs(labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
-        return annotations.get(GROUP_NAME) == group and (not subgroup or labels.get(SUBGROUP) == subgroup)
+        return annotations.get(KAI_ANNOTATION) == group and (not subgroup or labels.get(SUBGROUP) == subgroup)
 
     return belongs
 
@@ -147,16 +165,25 @@ def _cycle(subgroups: Sequence[_Subgroup], by_name: Mapping[str, _Subgroup]) -> 
     return _SPEC
 
 
-def _topology(holder: Fields, known: Known, losses: list[Loss]) -> str:
-    """Return the node label of the required level; empty if none is required, or the label is unknown."""
+def _topology(holder: Fields, default: str, known: Known, losses: list[Loss]) -> str:
+    """Return the node label of the required level; empty if none is required, or the label is unknown.
+
+    The level is a node label or an alias of one in the Topology that *holder* names, by default the one named *default*.
+    """
     constraint = holder.mapping("topologyConstraint")
     if "preferredTopologyLevel" in constraint:
         losses.append(Loss(constraint.path / "preferredTopologyLevel", scheduler_groups.PREFERENCE_DROPPED))
     level = constraint.text("requiredTopologyLevel")
     if not level:
         return ""
-    label = scheduler_groups.label(known, level)
+    name = constraint.text("topology", default)
+    topologies = (known.get(group, "Topology", "", name) for group in _TOPOLOGY_GROUPS)
+    topology = next((each for each in topologies if each is not None), None)
+    levels = [*Fields(topology, WHOLE, []).mapping("spec").each_item("levels")]
+    labels = {each.text(key): each.text("nodeLabel") for key in ("nodeLabel", "alias") for each in levels if each.text(key)}
+    label = labels.get(level) or known.levels.get(level, "") or ("" if levels else scheduler_groups.label(known, level))
     if not label:
-        path = constraint.path / "requiredTopologyLevel"
-        losses.append(Loss(path, f"level {level!r} has no known node label: pass --level {level}=LABEL", required=True))
+        unknown = f"level {level!r} has no known node label: add the Topology to the input, or pass --level {level}=LABEL"
+        detail = f"level {level!r} is none of Topology {name}{suggest(level, labels)}" if levels else unknown
+        losses.append(Loss(constraint.path / "requiredTopologyLevel", detail, required=True))
     return label

@@ -78,9 +78,10 @@ def highest_tier(holder: Fields, known: Known, losses: list[Loss]) -> str:
 def members(known: Known, namespace: str, belongs: Member) -> list[Json]:
     """Return the pods of *namespace* that belong to a group, sorted by name."""
     pods = []
-    for each in known.list_kind("", "Pod", namespace):
+    for each in known.list_kind("", "Pod"):
         metadata = Fields(each, WHOLE, []).mapping("metadata")
-        if belongs(metadata.annotations("labels"), metadata.annotations()):
+        same_namespace = (metadata.text("namespace") or "default") == (namespace or "default")
+        if same_namespace and belongs(metadata.annotations("labels"), metadata.annotations()):
             pods.append(each)
     return pods
 
@@ -98,4 +99,4 @@ def plan(template: str, pods: list[Json]) -> PodPlan:
             "spec": {name: copied(value) for name, value in source.mapping("spec").given.items() if name not in _SERVER_SIDE},
         }
 
-    return PodPlan(template, len(pods), make)
+    return PodPlan(template, len(pods), make, collected=True)

@@ -13,6 +13,7 @@ from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
+from validators.model.start_order import HEAD, ray_workers
 from workloadbuilder.adapters.shared import kueue_annotations, object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.fields import Fields
@@ -82,7 +83,7 @@ def read_ray(spec: Fields, name: str) -> Ray:
     if scaled:
         template = _with_autoscaler(template, spec.mapping("autoscalerOptions"))
     suspended = tuple(each.path / "suspend" for each in spec.each_item("workerGroupSpecs") if each.flag("suspend"))
-    own = PodSet(template, f"{name}-head", 1, labels, numbered=False, volumes=_added_volumes(template))
+    own = PodSet(template, f"{name}-head", 1, labels, numbered=False, volumes=_added_volumes(template), part=HEAD)
     return Ray((own, *(each for each, _ in workers)), minimum, scaled, suspended)
 
 
@@ -100,7 +101,8 @@ def _workers(spec: Fields, name: str) -> Iterator[tuple[PodSet, int]]:
         labels = {CLUSTER: name, NODE_TYPE: "worker", GROUP: group}
         template = pod_template.read_pod_template(entry.mapping("template"))
         volumes = _added_volumes(template)
-        yield PodSet(template, f"{name}-{group}-worker", replicas * hosts, labels, volumes=volumes), min(least, replicas) * hosts
+        pods = PodSet(template, f"{name}-{group}-worker", replicas * hosts, labels, volumes=volumes, part=ray_workers(group))
+        yield pods, min(least, replicas) * hosts
 
 
 def _with_autoscaler(head: PodTemplate, options: Fields) -> PodTemplate:

@@ -7,6 +7,7 @@ import dataclasses
 from kubeapi.decode import Json
 from validators import field
 from validators.field import FieldError
+from validators.model.start_order import SUBMITTER, start_order
 from workloadbuilder.adapters.ray import raycluster
 from workloadbuilder.adapters.shared import object_identity, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
@@ -45,13 +46,15 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     ray = raycluster.read_ray(cluster, about.owner.name)
     everything = (*ray.sets, *submitter)
     with_submitter = dataclasses.replace(ray, sets=everything)
-    return raycluster.reading(about, everything, with_submitter, cluster.path, errors, warnings)
+    reading = raycluster.reading(about, everything, with_submitter, cluster.path, errors, warnings)
+    return dataclasses.replace(reading, waits=start_order("ray.io", "RayJob", spec.given))
 
 
 def _submitter(spec: Fields, name: str) -> PodSet:
     given = spec.mapping("submitterPodTemplate")
     template = given if given.given else Fields(_default_submitter(spec), given.path, given.errors)
-    return PodSet(pod_template.read_pod_template(template), name, 1, {"job-name": name}, owner=raycluster.job_owner(name))
+    owner = raycluster.job_owner(name)
+    return PodSet(pod_template.read_pod_template(template), name, 1, {"job-name": name}, owner=owner, part=SUBMITTER)
 
 
 def _default_submitter(spec: Fields) -> Json:

@@ -7,6 +7,7 @@ known_objects      objects that adapters look up by name
 pod_claims         claims that controllers create for their pods
 pod_template       pods as controllers create them from a template
 pod_sets           objects whose pods are one gang, or have no group
+named_groups       the group that a pod or a pod template names
 node_matching      nodes that a DaemonSet selects
 job_spec           a Job's spec
 kueue_annotations  Kueue's annotations as topology constraints

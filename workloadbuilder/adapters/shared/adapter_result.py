@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
+from kubeapi.workloads import MAX_DEPTH
 from validators.field import FieldError
+from validators.model.start_order import Wait
+from workloadbuilder.adapters.shared.named_groups import NamedGroup, named_group
 from workloadbuilder.workload_item import Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, WorkloadItem
 
 ALL_POLICIES = frozenset(PolicyKind)
@@ -18,6 +21,7 @@ MAX_PODS = 100_000
 
 Positions = tuple[int, ...]
 """Position of a group of a template: a number for each level from the root down, 0 if there is only one."""
+_ANY_POSITION = (0,) * MAX_DEPTH
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,12 +39,15 @@ class PodPlan:
     """Pods that the controller creates for each group of one template.
 
     *make* is called with the group's position and the pod's number below *count*; it returns a Pod without namespace and
-    scheduling group.
+    scheduling group, unless its template names one.  *collected* pods exist already, and name the object itself as their group.
+    *part* is the name of the pods in the order of creation (``validators.model.start_order``).
     """
 
     template: str
     count: int
     make: Callable[[Positions, int], dict[str, Json]]
+    collected: bool = False
+    part: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,7 +83,8 @@ class Reading:
     If *root* is None, no Workload is built: *link* is the group to create from another Workload, *skipped* the reason why nothing
     is created, *errors* are the errors in the object.  *pods* without a root and a link are scheduled one by one, without a group;
     *further* are objects that their controller creates with them.  *origins* has the paths of default blocks in the object, by template.
-    *relocate* maps an error of the tree to its path in the user's object, if that differs.
+    *relocate* maps an error of the tree to its path in the user's object, if that differs.  *waits* are those parts of the pods that are
+    created only after others.
     """
 
     owner: Owner
@@ -94,6 +102,12 @@ class Reading:
     policies: frozenset[PolicyKind] = ALL_POLICIES
     modes: frozenset[DisruptionMode] = ALL_MODES
     relocate: Callable[[FieldError], FieldError] = _unchanged
+    waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
+
+    def named_group(self) -> NamedGroup | None:
+        """Return the first group that a pod template names; None if no template names one.  There must be no errors."""
+        names = (named_group(plan.make(_ANY_POSITION, 0)) for plan in self.pods if plan.count and not plan.collected)
+        return next((each for each in names if each is not None), None)
 
 
 def walk(item: WorkloadItem) -> Iterator[WorkloadItem]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.versions.kubernetes_releases import TODAY
+from validators.gates import ALL_ON, Gates
 
 
 class Known:
@@ -14,10 +15,10 @@ class Known:
 
     *inputs* are the objects that are compiled, *further* other existing objects.  *levels* has the node label of each topology
     level for which another scheduler has its own name.  *kubernetes* is the minor version of Kubernetes whose controllers are modelled
-    and whose API server gets the created objects.  If two objects have the same name, the first one is used.
+    and whose API server gets the created objects, with the feature *gates*.  If two objects have the same name, the first one is used.
     """
 
-    __slots__ = ("_inputs", "_objects", "kubernetes", "levels")
+    __slots__ = ("_inputs", "_objects", "gates", "kubernetes", "levels")
 
     def __init__(
         self,
@@ -25,13 +26,25 @@ class Known:
         further: Iterable[Json] = (),
         levels: Mapping[str, str] | None = None,
         kubernetes: int = TODAY,
+        gates: Gates = ALL_ON,
     ) -> None:
         self.levels: Mapping[str, str] = dict(levels or {})
         self.kubernetes = kubernetes
+        self.gates = gates
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
         self._inputs = {name for each in inputs if (name := self._add(each)) is not None}
         for each in further:
             self._add(each)
+
+    def joined_by(self, objects: Iterable[Json]) -> Known:
+        """Return a copy with further *objects*, which are used in place of those with the same names."""
+        joined = Known(levels=self.levels, kubernetes=self.kubernetes, gates=self.gates)
+        joined._inputs = {*self._inputs}
+        for each in objects:
+            joined._add(each)
+        for kind, named in self._objects.items():
+            joined._objects[kind] = named | joined._objects.get(kind, {})
+        return joined
 
     def compiles(self, group: str, kind: str, namespace: str, name: str) -> bool:
         """Return True if the object of that name is among those that are compiled."""

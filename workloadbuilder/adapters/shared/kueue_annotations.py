@@ -40,6 +40,11 @@ class Overlay:
     losses: tuple[Loss, ...] = ()
 
 
+def is_constraint(path: FieldPath) -> bool:
+    """Return whether *path* is that of an annotation that requires one domain."""
+    return str(path.parts[-1]) in {REQUIRED, SLICE} if path.parts else False
+
+
 def queue(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Loss]:
     """Yield a loss if the object has a queue of Kueue."""
     for name, given in (("labels", labels), ("annotations", annotations)):

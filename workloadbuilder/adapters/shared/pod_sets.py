@@ -34,6 +34,8 @@ class PodSet:
     """Controller of the pods; None: it makes no difference for placement."""
     volumes: tuple[Mapping[str, Json], ...] = ()
     """Volumes that the controller adds to every pod."""
+    part: str = ""
+    """Their name in the order of creation."""
 
     def plan(self, name: str = "") -> PodPlan:
         """Return the pods in the groups of the template *name*."""
@@ -46,7 +48,7 @@ class PodSet:
                 pod["spec"].setdefault("volumes", []).extend(dict(each) for each in self.volumes)
             return owned(pod, self.owner)
 
-        return PodPlan(name, self.count, make)
+        return PodPlan(name, self.count, make, part=self.part)
 
 
 def owned(manifest: dict[str, Json], owner: Owner | None) -> dict[str, Json]:

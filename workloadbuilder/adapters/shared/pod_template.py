@@ -12,6 +12,7 @@ from kubeapi.priority import SYSTEM_CLASSES
 from validators import field
 from validators.field import FieldError
 from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.named_groups import named_group
 from workloadbuilder.blueprint import copied
 
 _HASH_DIGITS = 10
@@ -92,6 +93,9 @@ def common_priority(templates: Iterable[PodTemplate], errors: list[FieldError], 
     """
     first: PodTemplate | None = None
     for each in templates:
+        if named_group(each.content) is not None:
+            # Its pods are in no group of the Workload.
+            continue
         if first is None:
             first = each
         elif each.priority_class != first.priority_class:

@@ -10,9 +10,13 @@ import dataclasses
 from collections.abc import Iterator
 
 from kubeapi.decode import Json
-from workloadbuilder.adapters.other_schedulers.scheduler_groups import HARD
+from validators import field
+from validators.model.own_gangs import GANG_SCHEDULERS, ONE_SCHEDULER
+from workloadbuilder.adapters.jobset.jobset import OneGang
+from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared.adapter_result import Loss
 from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.trainjob.runtime_patches import apply_patches
 from workloadbuilder.blueprint import copied
 from workloadbuilder.workload_item import WHOLE
@@ -23,16 +27,16 @@ _TRAINER, _NODE, _LAUNCHER = "trainer", "node", "launcher"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Composed:
-    """A JobSet's *spec* and annotations; each Job of the replicated jobs in *gangs* is a gang, as the runtime's ``podGroupPolicy`` requires."""
+    """A JobSet's *spec* and annotations.  With the runtime's ``podGroupPolicy``, *gang* is the group of all its pods."""
 
     spec: dict[str, Json]
     annotations: dict[str, str]
-    gangs: frozenset[str]
+    gang: OneGang | None
     losses: tuple[Loss, ...]
 
 
-def compose(runtime: Fields, train: Fields) -> Composed:
-    """Return the JobSet for a TrainJob with the spec *train* and a runtime with the spec *runtime*."""
+def compose(runtime: Fields, train: Fields, known: Known) -> Composed:
+    """Return the JobSet for a TrainJob with the spec *train* and a runtime with the spec *runtime*; *known* has levels of topologies."""
     policy, trainer = runtime.mapping("mlPolicy"), train.mapping("trainer")
     template = runtime.mapping("template")
     spec: dict[str, Json] = copied(template.mapping("spec").given)
@@ -43,7 +47,6 @@ def compose(runtime: Fields, train: Fields) -> Composed:
     as_node = mpi.flag("runLauncherAsNode")
     nodes = trainer.count("numNodes", None)
     runtime_nodes = policy.number("numNodes", 1)
-    training: set[str] = set()
     replicated_jobs = spec.get("replicatedJobs")
     for entry in replicated_jobs if isinstance(replicated_jobs, list) else ():
         if not isinstance(entry, dict):
@@ -53,12 +56,24 @@ def compose(runtime: Fields, train: Fields) -> Composed:
             _set_size(entry, runtime_nodes if nodes is None or "mpi" in policy else nodes)
         if "mpi" in policy and name == _NODE:
             _set_size(entry, runtime_nodes if nodes is None else max(nodes - 1, 1) if as_node else nodes)
-        if step == _TRAINER or ("mpi" in policy and name == _NODE):
-            training.add(str(name))
         if trainer.raw("resourcesPerNode"):
             _set_resources(entry, trainer.raw("resourcesPerNode"), launcher=as_node)
-    gangs = frozenset(training) if runtime.mapping("podGroupPolicy").given else frozenset()
-    return Composed(spec, annotations, gangs, tuple(_losses(runtime, policy)))
+    losses = [*_losses(runtime, policy)]
+    return Composed(spec, annotations, _one_gang(runtime.mapping("podGroupPolicy"), known, losses), tuple(losses))
+
+
+def _one_gang(policy: Fields, known: Known, losses: list[Loss]) -> OneGang | None:
+    """Return the gang of all pods that Trainer creates for the ``podGroupPolicy`` of a runtime; None if it creates none.
+
+    If several schedulers are named, Trainer creates a group for each of them, and no scheduler places the pods.
+    """
+    named = [each for each in GANG_SCHEDULERS if each in policy]
+    if len(named) > 1:
+        policy.errors.append(field.invalid_struct(policy.path, ONE_SCHEDULER))
+    if not named:
+        return None
+    topology = scheduler_groups.highest_tier(policy.mapping("volcano"), known, losses)
+    return OneGang(policy.path / named[0], topology)
 
 
 def _step(entry: dict[str, Json]) -> str:
@@ -98,7 +113,3 @@ def _losses(runtime: Fields, policy: Fields) -> Iterator[Loss]:
     groups = runtime.mapping("podGroupPolicy")
     if "coscheduling" in groups:
         yield Loss(groups.path / "coscheduling", "a group waits without a time limit")
-    if (topology := groups.mapping("volcano").mapping("networkTopology")).given:
-        path = groups.path.join(("volcano", "networkTopology"))
-        detail = "tiers of HyperNodes are not node labels: name the label in the JobSet's scheduling instead"
-        yield Loss(path, detail, required=topology.text("mode", HARD) == HARD)

@@ -27,6 +27,7 @@ _GROUP = "trainer.kubeflow.org"
 _REF = FieldPath("spec", "runtimeRef")
 _TEMPLATE = FieldPath("spec", "template")
 """Path of the JobSet's template in a runtime."""
+_POLICY = FieldPath("spec", "podGroupPolicy")
 _SUSPEND = _TEMPLATE.join(("spec", "suspend"))
 _CLUSTER, _NAMESPACED = "ClusterTrainingRuntime", "TrainingRuntime"
 
@@ -45,7 +46,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
 
     def relocate(error: FieldError) -> FieldError:
         """Report an error of the runtime at the TrainJob's reference to it."""
-        if not error.path.starts_with(_TEMPLATE):
+        if not error.path.starts_with(_TEMPLATE) and not error.path.starts_with(_POLICY):
             return error
         if error.path == _SUSPEND and "suspend" in spec:
             return dataclasses.replace(error, path=spec.path / "suspend")
@@ -74,7 +75,7 @@ def _composed(about: Subject, spec: Fields, runtime: Json, known: Known) -> tupl
     """
     errors: list[FieldError] = []
     content = Fields(runtime, WHOLE, errors).mapping("spec")
-    composed = runtime_jobset.compose(content, spec)
+    composed = runtime_jobset.compose(content, spec, known)
     result = jobset.assemble(
         Fields(composed.spec, _TEMPLATE / "spec", errors),
         jobset.JobSetIdentity(
@@ -84,7 +85,7 @@ def _composed(about: Subject, spec: Fields, runtime: Json, known: Known) -> tupl
             composed.annotations,
             _TEMPLATE.join(("metadata", "annotations")),
             ROOT,
-            composed.gangs,
+            composed.gang,
         ),
         [],
         known,

@@ -1,0 +1,199 @@
+"""A gang that waits for pods which come only after it: the linter and ``muster fit`` have one verdict, for each kind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from muster import cli
+
+RULES = {"gang-waits-for-later", "jobset-scheduling"}
+POD = {"containers": [{"name": "main", "image": "registry.example/app:1"}]}
+ONCE = {**POD, "restartPolicy": "Never"}
+NODES = [
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {"allocatable": {"cpu": "32", "memory": "128Gi", "pods": "110"}},
+    }
+    for name in ("n1", "n2")
+]
+
+
+def made(api_version, kind, spec, **metadata):
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "train", "namespace": "team", **metadata}, "spec": spec}
+
+
+def of_group(spec, group="all"):
+    return {**spec, "schedulingGroup": {"podGroupName": group}}
+
+
+def gang(minimum, name="all"):
+    spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}}
+    return made("scheduling.k8s.io/v1beta1", "PodGroup", spec, name=name)
+
+
+def job(name, pods=1, after=(), status="Complete", **job_spec):
+    spec = {"parallelism": pods, "completions": pods, "template": {"spec": ONCE}, **job_spec}
+    depends = {"dependsOn": [{"name": each, "status": status} for each in after]} if after else {}
+    step = {"node": "trainer"}.get(name, name)
+    return {"name": name, "template": {"metadata": {"labels": {STEP: step}}, "spec": spec}, **depends}
+
+
+STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+
+
+def train(*jobs, policy="coscheduling", kind="TrainingRuntime", **jobset):
+    runtime_spec = {"mlPolicy": {"numNodes": 2}, "template": {"spec": {"replicatedJobs": [*jobs], **jobset}}}
+    for each in jobs:
+        pod = each["template"]["spec"]["template"]["spec"]
+        each["template"]["spec"]["template"] = {"spec": {**pod, "containers": [{**pod["containers"][0], "name": each["name"]}]}}
+    if policy:
+        runtime_spec["podGroupPolicy"] = {policy: {}}
+    runtime = made("trainer.kubeflow.org/v1alpha1", kind, runtime_spec, name="torch")
+    if kind == "ClusterTrainingRuntime":
+        del runtime["metadata"]["namespace"]
+    return [runtime, made("trainer.kubeflow.org/v1alpha1", "TrainJob", {"runtimeRef": {"kind": kind, "name": "torch"}})]
+
+
+def jobset(*jobs, scheduling=None, **spec):
+    block = {"scheduling": scheduling} if scheduling else {}
+    return [made("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": [*jobs], **block, **spec})]
+
+
+def mpi(workers=2, policy="WaitForWorkersReady", **scheduling):
+    roles = {"Launcher": (1, ONCE), "Worker": (workers, POD)}
+    replicas = {role: {"replicas": count, "template": {"spec": spec}} for role, (count, spec) in roles.items()}
+    spec = {"launcherCreationPolicy": policy, "runPolicy": {"schedulingPolicy": scheduling}, "mpiReplicaSpecs": replicas}
+    return [made("kubeflow.org/v2beta1", "MPIJob", spec)]
+
+
+def task(name, replicas=1, **task_spec):
+    return {"name": name, "replicas": replicas, "template": {"spec": ONCE}, **task_spec}
+
+
+def volcano(*tasks, **spec):
+    return [made("batch.volcano.sh/v1alpha1", "Job", {"tasks": [*tasks], **spec})]
+
+
+def stateful_set(replicas, minimum, **spec):
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": of_group(POD)}
+    selector = {"matchLabels": {"app": "x"}}
+    given = {"replicas": replicas, "serviceName": "x", "selector": selector, "template": template, **spec}
+    return [gang(minimum), made("apps/v1", "StatefulSet", given)]
+
+
+def ray_job(**spec):
+    cluster = {
+        "headGroupSpec": {"rayStartParams": {}, "template": {"spec": POD}},
+        "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "maxReplicas": 2, "rayStartParams": {}, "template": {"spec": POD}}],
+    }
+    given = {"entrypoint": "a", "rayClusterSpec": cluster, **spec}
+    return [made("ray.io/v1", "RayJob", given, labels={"ray.io/gang-scheduling-enabled": "true"})]
+
+
+def leader_worker_set(policy, size=3, startup="LeaderReady", **parts):
+    templates = {"size": size, "workerTemplate": {"spec": POD}, **parts}
+    spec = {"replicas": 2, "startupPolicy": startup, "leaderWorkerTemplate": templates, **({"scheduling": policy} if policy else {})}
+    return [made("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec)]
+
+
+BOTH = {"schedulingPolicy": {"gang": {}}}
+IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
+NEVER = {
+    "TrainJob: initializer in the gang of coscheduling": train(job("dataset-initializer"), job("node", 2, ["dataset-initializer"])),
+    "TrainJob: startup in order, Volcano": train(job("node", 2), job("launcher"), policy="volcano", **IN_ORDER),
+    "TrainJob: two initializers, one after the other": train(
+        job("dataset-initializer"),
+        job("model-initializer", 1, ["dataset-initializer"]),
+        job("node", 2, ["model-initializer"]),
+        kind="ClusterTrainingRuntime",
+    ),
+    "TrainJob: launcher after its nodes": train(job("node", 2), job("launcher", 1, ["node"], "Ready")),
+    "JobSet: startup in order": jobset(job("a"), job("b"), scheduling=BOTH, **IN_ORDER),
+    "JobSet: dependsOn": jobset(job("a"), job("b", 2, ["a"]), scheduling=BOTH),
+    "JobSet: a minimum with the last one": jobset(
+        job("a"), job("b"), job("c", 1, ["b"]), scheduling={"schedulingPolicy": {"gang": {"minGroupCount": 3}}}
+    ),
+    "MPIJob: workers and launcher": mpi(),
+    "MPIJob: all required": mpi(4, minAvailable=5),
+    "MPIJob: with a queue": mpi(1, queue="q"),
+    "Volcano Job: dependsOn": volcano(task("ps"), task("worker", 2, dependsOn={"name": ["ps"]})),
+    "Volcano Job: a minimum in the second task": volcano(task("ps", 2), task("worker", 4, dependsOn={"name": ["ps"]}), minAvailable=3),
+    "Volcano Job: any of two that wait": volcano(
+        task("a"),
+        task("b", 1, dependsOn={"name": ["a"]}),
+        task("c", 1, dependsOn={"name": ["b", "d"], "iteration": "any"}),
+        task("d", 1, dependsOn={"name": ["a"]}),
+    ),
+    "LeaderWorkerSet: a gang of leader and workers": leader_worker_set(BOTH),
+    "LeaderWorkerSet: both required": leader_worker_set({"schedulingPolicy": {"gang": {"minGroupCount": 2}}}, 5),
+    "LeaderWorkerSet: a leader of its own": leader_worker_set(BOTH, 2, leaderTemplate={"spec": POD}),
+    "StatefulSet: one pod after the other": stateful_set(3, 3),
+    "StatefulSet: two of three": stateful_set(3, 2),
+    "StatefulSet: OrderedReady, with an ordinal": stateful_set(4, 4, podManagementPolicy="OrderedReady", ordinals={"start": 3}),
+}
+STARTS = {
+    "TrainJob: without order": train(job("dataset-initializer"), job("node", 2)),
+    "TrainJob: without a gang": train(job("dataset-initializer"), job("node", 2, ["dataset-initializer"]), policy=""),
+    "JobSet: a gang in each Job": jobset(job("a", 2, scheduling=BOTH), job("b", 2, ["a"], scheduling=BOTH)),
+    "JobSet: a minimum of the first": jobset(
+        job("a"), job("b"), job("c", 1, ["b"]), scheduling={"schedulingPolicy": {"gang": {"minGroupCount": 2}}}
+    ),
+    "MPIJob: the workers": mpi(4, minAvailable=4),
+    "MPIJob: launcher at startup": mpi(policy="AtStartup"),
+    "Volcano Job: the first task": volcano(task("ps", 2), task("worker", 4, dependsOn={"name": ["ps"]}), minAvailable=2),
+    "Volcano Job: any, and one does not wait": volcano(
+        task("a", 2), task("b", 1, dependsOn={"name": ["a", "c"], "iteration": "any"}), task("c", 1), minAvailable=3
+    ),
+    "LeaderWorkerSet: the leader alone is enough": leader_worker_set({"schedulingPolicy": {"gang": {"minGroupCount": 1}}}),
+    "LeaderWorkerSet: separate gangs": leader_worker_set(None),
+    "LeaderWorkerSet: created together": leader_worker_set(BOTH, startup="LeaderCreated"),
+    "StatefulSet: in parallel": stateful_set(3, 3, podManagementPolicy="Parallel"),
+    "StatefulSet: one pod is enough": stateful_set(3, 1),
+    "RayJob: the submitter is not in the minimum": ray_job(),
+    "RayJob: without a submitter": ray_job(submissionMode="HTTPMode"),
+    "Job: more completions than pods": [
+        made("batch/v1", "Job", {"parallelism": 2, "completions": 6, "scheduling": BOTH, "template": {"spec": ONCE}})
+    ],
+}
+
+
+@pytest.fixture
+def judge(tmp_path: Path):
+    """Return the rules with findings, and the result of ``muster fit``."""
+    cluster = tmp_path / "cluster.yaml"
+    cluster.write_text(yaml.safe_dump_all(NODES), encoding="utf-8")
+
+    def judged(objects):
+        path = tmp_path / "objects.yaml"
+        path.write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+        linted = CliRunner().invoke(cli.main, ["lint", str(path), "--format", "json"])
+        fitted = CliRunner().invoke(cli.main, ["fit", str(path), "--objects", str(cluster)])
+        return {each["rule"] for each in json.loads(linted.stdout)["findings"]}, fitted
+
+    return judged
+
+
+@pytest.mark.parametrize("objects", NEVER.values(), ids=NEVER)
+def test_a_gang_that_waits_for_later_pods_is_found_by_both(judge, objects):
+    rules, fitted = judge(objects)
+
+    assert rules & RULES
+    assert fitted.exit_code in (1, 2)
+    assert "created only when" in fitted.stdout.partition("\n")[0]
+    assert "✓" not in fitted.stdout
+
+
+@pytest.mark.parametrize("objects", STARTS.values(), ids=STARTS)
+def test_a_gang_that_can_start_is_accepted_by_both(judge, objects):
+    rules, fitted = judge(objects)
+
+    assert rules == set()
+    assert fitted.stdout.startswith("✓ fits")
+    assert fitted.exit_code == 0

@@ -1,0 +1,129 @@
+"""Gangs that controllers make of all pods of one object: the minimum, and the pods that are created only after others.
+
+The pods do not name the group in the object: the controller writes its name into them.  Sources: Trainer 2.3 (``coscheduling.go``,
+``volcano.go``), MPI Operator 0.8 (``podgroup.go``), Volcano 1.15 (``job_controller_actions.go``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kubeapi.meta import Struct
+from validators.model.start_order import LEADER, WORKER, Wait, items, section, start_order, task_name
+
+TRAINER_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+"""Label of the replicated jobs of a runtime; that of the training nodes has the value ``trainer``."""
+
+GANG_SCHEDULERS = ("coscheduling", "volcano")
+"""Fields of a runtime's ``podGroupPolicy``, of which one may be set."""
+ONE_SCHEDULER = (
+    "must have only one of coscheduling and volcano: Trainer creates a PodGroup for each of them, and the pods, which name both, stay "
+    "pending; remove the one whose scheduler is not installed"
+)
+
+
+class OwnPods(Struct, frozen=True, gc=False):
+    """Pods of one part of an object, or groups of them; *wait* is None if they are created with the object."""
+
+    part: str
+    count: int
+    wait: Wait | None = None
+
+
+class OwnGang(Struct, frozen=True, gc=False):
+    """Gang of all pods of an object.
+
+    Attributes:
+        path: the field that requires it.
+        minimum: number of the pods that it needs.
+        pods: the pods by part.
+        schedulers: the schedulers for which a group is created, if the object names some.
+
+    """
+
+    path: tuple[str, ...]
+    minimum: int
+    pods: tuple[OwnPods, ...]
+    schedulers: tuple[str, ...] = ()
+
+    @property
+    def can_fail(self) -> bool:
+        """True if rules have something to check: an order of creation, or several schedulers."""
+        return len(self.schedulers) > 1 or any(each.wait is not None for each in self.pods)
+
+
+def own_gang(group: str, kind: str, content: Mapping[str, Any]) -> OwnGang | None:
+    """Return the gang that the controller of an object makes of its pods; None if it makes none, or none that can fail."""
+    read = _READERS.get((group, kind))
+    gang = None if read is None else read(section(content, "spec"))
+    return gang if gang is not None and gang.can_fail else None
+
+
+def _number(fields: Mapping[str, Any], name: str, default: int) -> int:
+    value = fields.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+
+
+def _training_runtime(spec: Mapping[str, Any]) -> OwnGang | None:
+    policy, jobs = section(spec, "podGroupPolicy"), section(spec, "template", "spec")
+    named = [each for each in GANG_SCHEDULERS if policy.get(each) is not None]
+    if not named:
+        return None
+    waits = start_order("jobset.x-k8s.io", "JobSet", jobs)
+    pods, minimum = [], 0
+    for job in items(jobs, "replicatedJobs"):
+        trains = section(job, "template", "metadata", "labels").get(TRAINER_STEP) == "trainer"
+        shape = section(job, "template", "spec")
+        parallelism = _number(section(spec, "mlPolicy"), "numNodes", 1) if trains else _number(shape, "parallelism", 1)
+        at_once = parallelism if trains else min(parallelism, _number(shape, "completions", parallelism))
+        name = str(job.get("name"))
+        pods.append(OwnPods(name, _number(job, "replicas", 1) * at_once, waits.get(name)))
+        minimum += parallelism
+    return OwnGang(("spec", "podGroupPolicy", named[0]), minimum, tuple(pods), tuple(named))
+
+
+def _mpi_job(spec: Mapping[str, Any]) -> OwnGang | None:
+    policy = section(spec, "runPolicy").get("schedulingPolicy")
+    if not isinstance(policy, Mapping):
+        return None
+    waits = start_order("kubeflow.org", "MPIJob", spec)
+    roles = {str(role).lower(): section(replicas) for role, replicas in section(spec, "mpiReplicaSpecs").items()}
+    pods = tuple(OwnPods(role, _number(replicas, "replicas", 1), waits.get(role)) for role, replicas in roles.items())
+    workers = sum(each.count for each in pods if each.part == "worker")
+    given = _number(policy, "minAvailable", 0)
+    return OwnGang(("spec", "runPolicy", "schedulingPolicy", *(["minAvailable"] if given else [])), given or workers + 1, pods)
+
+
+def _volcano_job(spec: Mapping[str, Any]) -> OwnGang | None:
+    waits = start_order("batch.volcano.sh", "Job", spec)
+    pods, minimums = [], 0
+    for index, task in enumerate(items(spec, "tasks")):
+        name, replicas = task_name(task, index), _number(task, "replicas", 1)
+        pods.append(OwnPods(name, replicas, waits.get(name)))
+        minimums += _number(task, "minAvailable", replicas)
+    given = _number(spec, "minAvailable", 0)
+    return OwnGang(("spec", "minAvailable" if given else "tasks"), given or minimums, tuple(pods))
+
+
+def _leader_worker_set(spec: Mapping[str, Any]) -> OwnGang | None:
+    policy = section(spec, "scheduling", "schedulingPolicy")
+    gang, size = policy.get("gang"), _number(section(spec, "leaderWorkerTemplate"), "size", 1)
+    if not isinstance(gang, Mapping):
+        return None
+    groups = (LEADER, *([WORKER] if size > 1 else []))
+    waits = start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec)
+    path = ("spec", "scheduling", "schedulingPolicy", "gang")
+    return OwnGang(path, _number(gang, "minGroupCount", len(groups)), tuple(OwnPods(each, 1, waits.get(each)) for each in groups))
+
+
+_READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], OwnGang | None]] = {
+    ("trainer.kubeflow.org", "TrainingRuntime"): _training_runtime,
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _training_runtime,
+    ("kubeflow.org", "MPIJob"): _mpi_job,
+    ("batch.volcano.sh", "Job"): _volcano_job,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
+}
+OWN_KINDS = {("batch.volcano.sh", "Job"): "VolcanoJob"}
+"""Kinds of objects for rules, where another project has a kind of the same name."""
+KINDS = frozenset(OWN_KINDS.get(each, each[1]) for each in _READERS)
