@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import datetime as dt
-import functools
 import json
 import os
 import shlex
@@ -28,7 +27,7 @@ from tests.cluster import go_tools
 from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.forwarding import forwarding_node
-from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, Installed, muster
+from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, Installed, mirroring, muster
 from tests.cluster.options import ALL_GATES
 from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import await_rights
@@ -168,7 +167,7 @@ class Examined:
         for name in (SIDECAR, ACCOUNT):
             self.api.delete("Deployment", name, NAMESPACE)
         kept = ("Namespace", "ServiceAccount", "ClusterRole", "Deployment")
-        self.apply(*(each for each in self.webhooks.objects if each["kind"] not in kept), *deployments())
+        self.apply(*(each for each in self.webhooks.objects if each["kind"] not in kept), *deployments(self.plane))
         self.api.set_status("Deployment", ACCOUNT, NAMESPACE, status={"replicas": 3, "readyReplicas": 3})
 
 
@@ -187,11 +186,10 @@ def scheduler(version: str = "v1.37.1", gates: str = SCHEDULER_GATES) -> Manifes
     }
 
 
-@functools.cache
-def deployments() -> tuple[Manifest, ...]:
-    """Return those of the sidecar and of the webhooks as they are shipped."""
-    every = (yaml.safe_load_all((DEPLOY / folder / "deployment.yaml").read_text(encoding="utf-8")) for folder in ("sidecar", "base"))
-    return tuple(each for manifests in every for each in manifests if each["kind"] == "Deployment")
+def deployments(plane: ControlPlane) -> list[Manifest]:
+    """Return those of the sidecar and of the webhooks as they are shipped, the latter with the version of *plane*."""
+    every = [mirroring((DEPLOY / folder / "deployment.yaml").read_text(encoding="utf-8"), plane) for folder in ("sidecar", "base")]
+    return [each for manifests in every for each in manifests if each["kind"] == "Deployment"]
 
 
 @contextlib.contextmanager

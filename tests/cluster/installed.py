@@ -21,12 +21,14 @@ from typing import Any
 
 import yaml
 
+from kubeapi.versions import kubernetes_releases
 from tests import builders, forked
 from tests.cluster.api import ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Process, free_port
 from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import await_rights
+from tests.cluster.unfit import is_refused, unfit_group
 from tests.cluster.waiting import WAIT_SECONDS, until
 from tests.sampling import WHOLE
 
@@ -68,12 +70,12 @@ class Installed:
         plane.companions.append(self.server)
         shutil.copytree(DEPLOY, self.tree, ignore=shutil.ignore_patterns("certs"))
         self.issue()
-        self.objects: tuple[Manifest, ...] = tuple(filter(None, yaml.safe_load_all(self.manifests())))
+        self.objects = tuple(self.manifests())
         self._account = Path()
 
-    def manifests(self) -> str:
-        """Return the manifests of the overlay, as YAML."""
-        return self.plane.kubectl("kustomize", str(self.overlay), check=True).stdout
+    def manifests(self) -> list[Manifest]:
+        """Return the manifests of the overlay."""
+        return mirroring(self.plane.kubectl("kustomize", str(self.overlay), check=True).stdout, self.plane)
 
     def issue(self, *arguments: str) -> None:
         """A certificate for the Service, as docs/operate/webhooks.md says, and for the loopback."""
@@ -192,8 +194,18 @@ class Installed:
         try:
             self.plane.api.create(unfit_group("probe", namespace), dryRun="All")
         except ApiError as error:
-            return "[muster: all-needs-gang]" in str(error.status)
+            return is_refused(error.status)
         return False
+
+
+def mirroring(manifests: str, plane: ControlPlane) -> list[Manifest]:
+    """Return *manifests*, YAML; the webhooks mirror the version of *plane*, as an administrator of deploy/ lets them."""
+    results = list(filter(None, yaml.safe_load_all(manifests)))
+    if (minor := plane.programs.minor()) != kubernetes_releases.TODAY:
+        for each in (each for each in results if (each["kind"], each["metadata"]["name"]) == ("Deployment", ACCOUNT)):
+            (container,) = each["spec"]["template"]["spec"]["containers"]
+            container["env"].append({"name": "MUSTER_KUBERNETES", "value": kubernetes_releases.name(minor)})
+    return results
 
 
 @contextlib.contextmanager
@@ -221,8 +233,3 @@ def composite_group(name: str, namespace: str, spec: Mapping[str, Any] | None = 
     """A CompositePodGroup of the template ``train`` of a Workload of that name, with the basic policy unless *spec* says else."""
     given = {"workloadRef": {"workloadName": "train", "templateName": "train"}, **(spec or {})}
     return builders.composite_pod_group(name, metadata={"namespace": namespace}, **given)
-
-
-def unfit_group(name: str, namespace: str, version: str = "v1beta1") -> Manifest:
-    """A group that the API server takes and Muster refuses: it leaves as a whole, and is not placed as a whole."""
-    return pod_group(name, namespace, {"schedulingPolicy": {"basic": {}}, "disruptionMode": {"all": {}}}, version)

@@ -23,11 +23,12 @@ import yaml
 
 from tests.cluster.api import Api, ApiError
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, eventually, pod_group, unfit_group
+from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, eventually, mirroring, pod_group
 from tests.cluster.process import Process, free_port
 from tests.cluster.resources import Manifest
 from tests.cluster.service import Service
 from tests.cluster.take_effect import await_rights
+from tests.cluster.unfit import is_refused, unfit_group
 from tests.cluster.waiting import WAIT_SECONDS, until
 from tests.sampling import WHOLE
 
@@ -119,7 +120,9 @@ class Managed:
     def apply(self, version: Version) -> None:
         """Apply all manifests of *version*, of which replicas are from now on; the configurations have the address of the Service."""
         text = self.plane.kubectl("kustomize", str(version.overlay), check=True).stdout
-        self.objects, self._environ = list(filter(None, yaml.safe_load_all(text))), version.environ
+        self._environ = version.environ
+        # An earlier version of Muster knows no newer version of Kubernetes.
+        self.objects = mirroring(text, self.plane) if self._environ is None else list(filter(None, yaml.safe_load_all(text)))
         (deployment,) = (each for each in self.objects if each["kind"] == "Deployment")
         (self._container,) = deployment["spec"]["template"]["spec"]["containers"]
         self._apply([each for each in self.objects if each["kind"] not in CONFIGURATIONS])
@@ -187,7 +190,7 @@ class Managed:
         try:
             self.api.create(unfit_group("probe", "default"), dryRun="All")
         except ApiError as error:
-            return "[muster: all-needs-gang]" in str(error.status)
+            return is_refused(error.status)
         return False
 
     def remove(self) -> None:
@@ -265,5 +268,5 @@ def _refusal(api: Api, bad: Manifest) -> str:
     try:
         api.create(bad, dryRun="All")
     except ApiError as error:
-        return "" if "[muster: all-needs-gang]" in str(error.status) else str(error)
+        return "" if is_refused(error.status) else str(error)
     return "a group was not reviewed"

@@ -23,6 +23,23 @@ Json = dict[str, Any]
 AT_ONCE = 4
 STEP = 29
 """One of so many changed objects is compared, except in `make soak`."""
+DIFFERING = {
+    38: {
+        # Fields of the gate SecurityProfileOCI, which is off by default.
+        "SeccompProfile",
+        "SecurityProfileOCI",
+        "SecurityProfileOCIBase",
+        # Fields that validation requires in 1.37 too.
+        "ScaleIOVolumeSource",
+        "StorageOSVolumeSource",
+        "WorkloadPodGroupSchedulingConstraints",
+        "WorkloadTopologyConstraint",
+        # Of a status.
+        "JobCondition",
+        "ModifyVolumeStatus",
+    }
+}
+"""Definitions of newer versions that the stored ones, of the default version, do not have, with what makes no other verdict."""
 ELSEWHERE = ("must not be specified when serviceAccountName is not set", "PreemptionPolicy", "serviceAccountToken")
 """Answers of admission plugins, or that need one which sets a default and is disabled here."""
 
@@ -53,11 +70,12 @@ def test_objects_with_one_change_have_the_verdict_of_the_api_server(api, base):
     assert wrong == []
 
 
-def test_schemas_are_those_of_the_api_server(api):
+def test_schemas_are_those_of_the_api_server(plane, api):
     stored: Mapping[str, Any] = json.loads(kind_schemas.FILE.read_text(encoding="utf-8"))
     definitions, kinds = kind_schemas.of_server(api)
     assert kinds == {name: each for name, each in kind_schemas.expanded(stored).items() if name in kinds}
-    assert definitions == {name: stored["$defs"].get(name) for name in definitions}
+    differing = {name for name, each in definitions.items() if each != stored["$defs"].get(name)}
+    assert differing == DIFFERING.get(plane.programs.minor(), set())
 
 
 @pytest.mark.parametrize("name", manifest_verdicts.MANIFESTS)

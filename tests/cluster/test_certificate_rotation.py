@@ -11,8 +11,9 @@ import yaml
 
 from certs import pem_bundle
 from tests.cluster.api import Api, ApiError
-from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, eventually, installed, muster, pod_group, unfit_group
+from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, eventually, installed, muster, pod_group
 from tests.cluster.take_effect import await_rights
+from tests.cluster.unfit import is_refused, unfit_group
 
 PAGE = (DEPLOY.parent / "docs" / "operate" / "certificates.md").read_text(encoding="utf-8")
 SECRET = "muster-webhook-tls"
@@ -79,7 +80,7 @@ def reviewed(api, namespace):
         try:
             api.create(unfit_group("probe", namespace), dryRun="All")
         except ApiError as error:
-            if "[muster: all-needs-gang]" not in str(error.status):
+            if not is_refused(error.status):
                 raise
         else:
             raise OSError("a group was not reviewed")

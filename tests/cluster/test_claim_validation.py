@@ -13,9 +13,10 @@ AT_ONCE = 8
 
 
 @pytest.mark.parametrize(("kind", "before"), [("ResourceClaim", "spec."), ("ResourceClaimTemplate", "spec.spec.")])
-def test_recorded_errors_are_those_of_the_api_server(api, namespace, kind, before):
+def test_recorded_errors_are_those_of_the_api_server(plane, api, namespace, kind, before):
+    recorded = [claim_validation.recorded(case, plane.programs.minor()) for case in CASES]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         answers = [*threads.map(lambda case: claim_validation.errors(api, namespace, case["devices"], kind), CASES)]
-    expected = [[[field.replace("spec.", before, 1), *others] for field, *others in case["errors"]] for case in CASES]
+    expected = [[[field.replace("spec.", before, 1), *others] for field, *others in each] for each in recorded]
     names = [case["name"] for case in CASES]
     assert dict(zip(names, expected, strict=True)) == dict(zip(names, answers, strict=True))

@@ -8,11 +8,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from kubeapi.versions import kubernetes_releases
 from muster import cli
 from tests.cluster.api import ApiError
 from tests.cluster.resources import RESOURCES
 from tests.cluster.take_effect import define
 from tests.workloadbuilder.adapters.test_compiled import SAMPLES
+from validators.rules import gang_nesting
 
 CASE = Path(__file__).parents[1] / "cases" / "clusters" / "jobset"
 GROUP = "blocks.muster.dev"
@@ -26,12 +28,19 @@ def printed(*arguments: str, stdin: str = "") -> str:
     return answer.stdout
 
 
+def options(plane):
+    """Return those of ``muster compile`` that create the groups for the version of the API server."""
+    return "--groups", f"--kubernetes={kubernetes_releases.name(plane.programs.minor())}"
+
+
 @pytest.mark.usefixtures("kubelet")
 def test_a_compiled_jobset_is_accepted_and_scheduled(plane, api, namespace, nodes):
-    """Each gang of workers in one rack, the whole in one zone; only z2 has racks of four."""
+    """Each gang of workers in one rack, the whole in one zone; only z2 has racks of four.  The driver is a gang where it must be one."""
     nodes(*yaml.safe_load_all((CASE / "cluster.yaml").read_text(encoding="utf-8")))
     manifests = (CASE / "jobset.yaml").read_text(encoding="utf-8").replace("namespace: default", f"namespace: {namespace}")
-    created = list(yaml.safe_load_all(printed("compile", "--groups", "--pods", "-", stdin=manifests)))
+    if plane.programs.minor() >= gang_nesting.RULE.since:
+        manifests = manifests.replace("parallelism: 1\n", "parallelism: 1\n          scheduling: {schedulingPolicy: {gang: {}}}\n")
+    created = list(yaml.safe_load_all(printed("compile", *options(plane), "--pods", "-", stdin=manifests)))
     api.create_all(created)
     plane.start_scheduler()
     try:
@@ -49,18 +58,26 @@ def test_a_compiled_jobset_is_accepted_and_scheduled(plane, api, namespace, node
 
 
 @pytest.mark.parametrize(("text", "further"), SAMPLES.values(), ids=SAMPLES)
-def test_the_trees_of_all_kinds_are_accepted(api, namespace, text, further):
-    """The owners are not there, and need not be."""
+def test_the_trees_of_all_kinds_are_accepted(plane, api, namespace, text, further):
+    """The owners are not there, and need not be.  A tree that is an error for this version is refused by the API server."""
     documents = [each for each in yaml.safe_load_all(f"{text}\n---\n{further}") if each]
     for each in documents:
         if each["kind"] not in {"ClusterTrainingRuntime", "ClusterTopology"}:
             each["metadata"]["namespace"] = namespace
-    created = list(yaml.safe_load_all(printed("compile", "--groups", "-", stdin=yaml.safe_dump_all(documents))))
+    manifests = yaml.safe_dump_all(documents)
+    answer = CliRunner().invoke(cli.main, ["compile", *options(plane), "-"], input=manifests)
+    is_error = answer.exit_code != 0
+    created = list(yaml.safe_load_all(printed("compile", "--groups", "-", stdin=manifests) if is_error else answer.stdout))
     # No such class is there, and the API server looks for it.
     for each in created:
         _without_class([each["spec"]])
 
-    api.create_all(created)
+    if not is_error:
+        api.create_all(created)
+        return
+    assert "must have `gang` scheduling policy" in answer.stderr
+    with pytest.raises(ApiError, match='must have "gang" scheduling policy'):
+        api.create_all(created)
 
 
 def _without_class(templates):

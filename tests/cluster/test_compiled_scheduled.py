@@ -11,9 +11,14 @@ from typing import Any
 
 import pytest
 
+from kubeapi.versions import kubernetes_releases
+from scheduler_core.behavior.scheduler_behavior import behavior_of
 from tests.cluster.groups import SCHEDULED, condition_of
 from tests.cluster.kubelet import node
+from tests.cluster.programs import find
 from tests.cluster.resources import Manifest
+from tests.cluster.waiting import until
+from validators.rules import gang_nesting
 from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known
@@ -30,7 +35,7 @@ def within(key: str) -> Manifest:
 
 def compiled(found: Manifest, *further: Manifest, pods: bool = True) -> list[Manifest]:
     """The Workload, the groups and the pods of an object with which nothing is wrong."""
-    result = compile_object(found, Known([found], further), CompileOptions(groups=True, pods=pods))
+    result = compile_object(found, Known([found], further, kubernetes=find().minor()), CompileOptions(groups=True, pods=pods))
     assert result is not None
     assert () == result.errors
     return list(result.objects)
@@ -54,13 +59,17 @@ def job(namespace: str, count: int, cpu: int, **scheduling: Any) -> Manifest:
 
 
 def jobset(namespace: str, shape: str) -> Manifest:
-    """A driver and two Jobs of two workers, in one zone and each Job's workers in one rack; *shape* is KEP-6089's A or B."""
+    """A driver and two Jobs of two workers, in one zone and each Job's workers in one rack; *shape* is KEP-6089's A or B.
+
+    The driver is a gang where it must be one.
+    """
+    driver = GANG if find().minor() >= gang_nesting.RULE.since else {}
     rack = {**GANG, **within(RACK)}
     nested = rack if shape == "A" else {}
     at_root = [] if shape == "A" else [{"targetReplicatedJob": "workers", **rack}]
     whole = {**GANG, **within(ZONE), **({"replicatedJobPolicies": at_root} if at_root else {})}
     replicated = [
-        {"name": "driver", "replicas": 1, "template": {"spec": job_spec(1, 1)}},
+        {"name": "driver", "replicas": 1, "template": {"spec": job_spec(1, 1, **driver)}},
         {"name": "workers", "replicas": 2, "template": {"spec": job_spec(2, 4, **nested)}},
     ]
     metadata = {"name": "train", "namespace": namespace}
@@ -128,7 +137,8 @@ def test_a_jobset_waits_for_capacity_for_all_of_it_and_is_placed_zone_by_rack(ap
     api.create_all(compiled(jobset(namespace, shape)))
     why = refused(api, namespace, "train-workers-0")
 
-    assert "pod group is unschedulable" in why
+    behavior = behavior_of(find().minor())
+    assert ("pod group is unschedulable" if behavior.prefixes_messages else 'ancestor composite pod group "train-') in why
     assert all(not each["spec"].get("nodeName") for each in api.objects("Pod", namespace))
     nodes(*rack("y-2", 2, zone="y", cpu=5))
     at = places(api, namespace, 5)
@@ -172,7 +182,7 @@ def test_a_compiled_job_is_what_the_job_controller_makes_of_it(api, namespace, s
 
     # The template is called otherwise, and the group after it.
     theirs = workload["spec"]["podGroupTemplates"][0]["name"]
-    renamed = _renamed(ours, theirs)
+    renamed = _renamed(ours, theirs, created["metadata"]["uid"])
     assert _essence(workload) == renamed[0]
     assert _essence(group) == {**renamed[1], "spec": {**renamed[1]["spec"], "disruptionMode": group["spec"]["disruptionMode"]}}
 
@@ -188,11 +198,11 @@ def _essence(found: Manifest) -> Manifest:
     return {"apiVersion": found["apiVersion"], "kind": found["kind"], "metadata": metadata, "spec": spec}
 
 
-def _renamed(objects: list[Manifest], wanted: str) -> list[Manifest]:
-    """A Workload and a group with the one template called otherwise."""
+def _renamed(objects: list[Manifest], wanted: str, uid: str) -> list[Manifest]:
+    """A Workload and a group, of an owner with *uid*, with the one template called otherwise."""
     workload, group = copy.deepcopy(objects)
     workload["spec"]["podGroupTemplates"][0]["name"] = group["spec"]["workloadRef"]["templateName"] = wanted
-    group["metadata"]["name"] = names.group_name(workload["metadata"]["name"], wanted, owner_uid="any")
+    group["metadata"]["name"] = names.group_name(workload["metadata"]["name"], wanted, owner_uid=uid, kubernetes=find().minor())
     return [workload, group]
 
 
@@ -204,8 +214,9 @@ def _renamed(objects: list[Manifest], wanted: str) -> list[Manifest]:
         pytest.param(True, "", id="one below a composite is not"),
     ],
 )
-def test_which_templates_the_job_controller_of_1_37_makes_a_childs_group_of(api, namespace, nested, want):
-    """A child Job gets no group of its own there unless its template is at the top of the Workload."""
+def test_which_templates_the_job_controller_makes_a_childs_group_of(plane, api, namespace, nested, want):
+    """A child Job gets no group of its own unless its template is at the top of the Workload; from 1.38 on no pods either."""
+    minor = find().minor()
     owner = {"apiVersion": "example.com/v1", "kind": "Train", "name": "train", "uid": "uid-1", "controller": True}
     leaf = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}
     whole = {"name": "root", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": [leaf]}
@@ -217,10 +228,15 @@ def test_which_templates_the_job_controller_of_1_37_makes_a_childs_group_of(api,
     child = job(namespace, 2, 1)
     child["metadata"] |= {
         "ownerReferences": [owner],
-        "annotations": template_annotations.write("described", "workers", "root" if nested else ""),
+        "annotations": template_annotations.write("described", "workers", "root" if nested else "", kubernetes=minor),
     }
-    api.create(child)
+    uid = api.create(child)["metadata"]["uid"]
+    if nested and minor >= kubernetes_releases.FIRST_WITH_WORKLOAD_NAME:
+        log = plane.controllers.log
+        until(lambda: f'podGroupTemplate \\"workers\\" not found in workload {namespace}/described' in log.read_text(encoding="utf-8"))
+        assert [] == api.objects("Pod", namespace)
+        return
     pods = api.wait_all("Pod", namespace, until=lambda result: len(result) == 2)
 
-    group = names.group_name("described", "workers", owner_uid="any") if want else None
+    group = names.group_name("described", "workers", owner_uid=uid, kubernetes=minor) if want else None
     assert {group} == {each["spec"].get("schedulingGroup", {}).get("podGroupName") for each in pods.values()}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from scheduler_core.behavior.scheduler_behavior import behavior_of
 from tests.cluster.api import Api, ApiError
 from tests.cluster.kubelet import node
 from tests.cluster.process import Process
@@ -176,7 +177,7 @@ def test_it_is_scheduled_whole_zone_by_rack_and_its_status_says_so(run, nodes):
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_a_run_without_capacity_gets_a_reason_and_is_scheduled_once_there_is(run, nodes):
+def test_a_run_without_capacity_gets_a_reason_and_is_scheduled_once_there_is(run, plane, nodes):
     nodes(*racks()[:2])
     run.create(workers=4, part=within(RACK))
     why = run.told("Scheduled", "False")
@@ -185,7 +186,9 @@ def test_a_run_without_capacity_gets_a_reason_and_is_scheduled_once_there_is(run
         why = condition(run.api.get(KIND, "llm", run.namespace), "Scheduled")
 
     assert "Unschedulable" == why["reason"]
-    assert "driver: pod group is unschedulable" in why["message"]
+    behavior = behavior_of(plane.programs.minor())
+    want = "driver: pod group is unschedulable" if behavior.prefixes_messages else 'driver: ancestor composite pod group "'
+    assert want in why["message"]
     nodes(*racks()[2:])
     run.places(5)
     run.told("Scheduled", "True")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 
 import pytest
+import yaml
 
 from tests.cluster.deployed import Deployed, routed_plane
 from tests.cluster.installed import eventually
 from tests.cluster.page_shell import Shell, section
+from tests.cluster.unfit import is_refused, unfit_group
 from tests.docs import pages
 
 HELM, WEBHOOKS, CERTIFICATES = (pages.DOCS / "operate" / f"{name}.md" for name in ("helm", "webhooks", "certificates"))
@@ -24,13 +26,13 @@ def plane(programs):
 def test_the_server_is_trusted_with_the_certificate_of_the_pages(plane, tmp_path):
     shell, checkout = Shell(plane, tmp_path), tmp_path / "checkout"
     shutil.copytree(pages.ROOT / "deploy", checkout / "deploy", ignore=shutil.ignore_patterns("certs"))
-    (tmp_path / "bad.yaml").write_text(section("Install", HELM)[1].text, encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text(yaml.safe_dump(unfit_group("train", "default")), encoding="utf-8")
     (by_helm,) = (each.text for each in section("Install", HELM) if "muster certs issue" in each.text)
     (by_kustomize,) = (each.text for each in section("Install", WEBHOOKS) if "muster certs issue" in each.text)
     (managed,) = (each.text for each in section("Change the source", CERTIFICATES))
 
     def refuses():
-        return "[muster: all-needs-gang]" in shell("kubectl apply -f bad.yaml", tmp_path).stderr
+        return is_refused(shell("kubectl apply -f bad.yaml", tmp_path).stderr)
 
     with Deployed(plane, NAME, NAMESPACE, tmp_path):
         shell.run(by_helm, checkout)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from scheduler_core.behavior.scheduler_behavior import behavior_of
 from tests.cluster.api import ApiError
 from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, pod_group
 from tests.cluster.kubelet import node, pod
@@ -234,8 +235,9 @@ def test_probes_and_figures(placing, api, namespace, nodes):
     until(lambda: before + 1 <= placing.metric(attempts))
 
 
-def test_placements_are_counted(placing, api, namespace, nodes):
-    feasible, total = 'muster_placement_evaluations_total{profile="muster",result="feasible"}', "muster_placement_total"
+def test_placements_are_counted(placing, plane, api, namespace, nodes):
+    entity = 'entity="podgroup",' if behavior_of(plane.programs.minor()).counts_composites_apart else ""
+    feasible, total = f'muster_placement_evaluations_total{{{entity}profile="muster",result="feasible"}}', "muster_placement_total"
     # With a pod on each it is known that the sidecar has heard of all nodes: they come by another watch than pods.
     there = [each["metadata"]["name"] for each in nodes(*racks(3))]
     api.create_all([ours(f"on-{name}", namespace, nodeSelector={"kubernetes.io/hostname": name}) for name in there])

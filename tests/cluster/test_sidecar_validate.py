@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler_core.behavior.scheduler_behavior import behavior_of
 from tests.cluster.groups import SCHEDULED, composite, condition_of, conditions, pod_group
 from tests.cluster.kubelet import pod
 from tests.cluster.sidecars import sidecar
@@ -32,12 +33,12 @@ def reported_condition(api, kind, name, namespace, condition=""):
     )
 
 
-def test_every_group_of_a_circle_is_reported(watching, api, namespace):
+def test_every_group_of_a_circle_is_reported(watching, plane, api, namespace):
     circle(api, namespace)
 
     for kind, name in (("CompositePodGroup", "a"), ("CompositePodGroup", "b"), ("PodGroup", "leaf")):
         result = reported_condition(api, kind, name, namespace)
-        assert "Invalid" == result["reason"]
+        assert behavior_of(plane.programs.minor()).invalid_reason(kind) == result["reason"]
         assert "parent-acyclic" in result["message"]
 
 
@@ -54,7 +55,7 @@ def test_what_is_mended_is_taken_back(watching, api, namespace):
     api.wait("CompositePodGroup", "top", namespace, until=lambda result: not condition_of(result, SCHEDULED["CompositePodGroup"]))
 
 
-def test_a_true_condition_is_kept_and_our_message_names_it(watching, api, namespace):
+def test_a_true_condition_is_kept_and_our_message_names_it(watching, plane, api, namespace):
     top = composite("a", namespace, parent="b")
     api.create(top)
     api.create(pod_group("leaf", namespace, parent="a"))
@@ -68,7 +69,8 @@ def test_a_true_condition_is_kept_and_our_message_names_it(watching, api, namesp
     api.set_status("PodGroup", "leaf", namespace, status={"conditions": [done]})
     api.create(composite("b", namespace, parent="a"))
 
-    assert "Invalid" == reported_condition(api, "PodGroup", "leaf", namespace, VALID)["reason"]
+    want = behavior_of(plane.programs.minor()).invalid_pod_group
+    assert want == reported_condition(api, "PodGroup", "leaf", namespace, VALID)["reason"]
     assert "True" == conditions(api, "PodGroup", "leaf", namespace)[SCHEDULED["PodGroup"]]["status"]
     until(lambda: any(each["involvedObject"]["name"] == "leaf" for each in api.objects("Event", namespace)))
 

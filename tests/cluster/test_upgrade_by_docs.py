@@ -9,10 +9,11 @@ import pytest
 
 from tests.cluster.api import ApiError
 from tests.cluster.deployed import Deployed, routed_plane
-from tests.cluster.installed import CONFIGURATIONS, NAMESPACE, eventually, unfit_group
+from tests.cluster.installed import CONFIGURATIONS, NAMESPACE, eventually
 from tests.cluster.kubelet import Kubelet, node
 from tests.cluster.other_version import MANAGED, extracted
 from tests.cluster.page_shell import Shell, section
+from tests.cluster.unfit import is_refused, unfit_group
 from tests.cluster.waiting import until
 from tests.docs import pages
 
@@ -85,7 +86,7 @@ def refuses(plane):
     try:
         plane.api.create(unfit_group("probe", "default"), dryRun="All")
     except ApiError as error:
-        return "[muster: all-needs-gang]" in str(error.status)
+        return is_refused(error.status)
     return False
 
 

@@ -107,10 +107,14 @@ def test_a_priority_that_cannot_be_is_refused_as_the_plugin_does(plane, api, nam
 
 def test_a_patch_is_converted_where_the_rule_names_another_version(api, namespace, webhooks):
     """The review is in v1beta1, the request in v1alpha3: the API server converts there and back."""
-    body = [{"op": "replace", "path": "/webhooks/0/rules/0/apiVersions", "value": ["v1beta1"]}]
+    rule = "/webhooks/0/rules/0"
+    body = [
+        {"op": "replace", "path": f"{rule}/{name}", "value": [value]}
+        for name, value in (("apiVersions", "v1beta1"), ("resources", "podgroups"))
+    ]
     api.patch("MutatingWebhookConfiguration", "muster", body=body, how="json")
     try:
-        # A kind that v1beta1 has not is not sent any more: the new rule is in effect.
+        # A kind that the rule does not name is not sent any more: the new rule is in effect.
         assert eventually(lambda: "finalizers" not in api.create(composite_group("root", namespace), dryRun="All")["metadata"])
         created = api.create(pod_group("gang", namespace, version="v1alpha3"))
     finally:

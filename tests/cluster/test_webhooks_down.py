@@ -12,10 +12,11 @@ import pytest
 from cryptography import x509
 
 from tests.cluster.api import ApiError
-from tests.cluster.conftest import new_namespace
+from tests.cluster.conftest import clean, new_namespace
 from tests.cluster.control_plane import KUBECTL_SECONDS
-from tests.cluster.installed import CONFIGURATIONS, DEPLOY, composite_group, eventually, installed, pod_group, unfit_group
+from tests.cluster.installed import CONFIGURATIONS, DEPLOY, composite_group, eventually, installed, pod_group
 from tests.cluster.kubelet import finish_pod, pod
+from tests.cluster.unfit import unfit, unfit_group
 
 EMERGENCY = (DEPLOY.parent / "docs" / "operate" / "emergency.md").read_text(encoding="utf-8")
 
@@ -146,11 +147,11 @@ def test_what_was_stored_unjudged_can_be_mended_labelled_and_deleted(plane, api,
     webhooks.apply_configurations()
     assert eventually(lambda: webhooks.judges(namespace))
 
-    plane.kubectl("label", "podgroup", "old", "-n", namespace, "a=b", check=True)
-    api.patch("PodGroup", "old", namespace, body={"metadata": {"finalizers": None}})
-    api.delete("PodGroup", "old", namespace)
+    plane.kubectl("label", unfit().kind, "old", "-n", namespace, "a=b", check=True)
+    api.patch(unfit().kind, "old", namespace, body={"metadata": {"finalizers": None}})
+    api.delete(unfit().kind, "old", namespace)
 
-    assert not api.exists("PodGroup", "old", namespace)
+    assert not api.exists(unfit().kind, "old", namespace)
 
 
 def test_a_server_that_hangs_costs_three_seconds_and_is_as_one_that_is_away(api, namespace, webhooks):
@@ -166,7 +167,7 @@ def test_a_server_that_hangs_costs_three_seconds_and_is_as_one_that_is_away(api,
 
 @pytest.mark.parametrize("lost_fields", ["restart_apiserver", "expire_history"], ids=["connections are lost", "the history is lost too"])
 def test_the_servers_view_of_the_cluster_outlives_the_api_server(plane, api, namespace, webhooks, lost_fields):
-    parent = composite_group(namespace, namespace, {"disruptionMode": {"all": {}}})
+    parent = composite_group(namespace, namespace, {"schedulingPolicy": {"gang": {"minGroupCount": 1}}, "disruptionMode": {"all": {}}})
     spec = {"parentCompositePodGroupName": namespace, "workloadRef": {"workloadName": "train", "templateName": "leaf"}}
 
     def rules():
@@ -180,7 +181,7 @@ def test_the_servers_view_of_the_cluster_outlives_the_api_server(plane, api, nam
     assert eventually(lambda: ["tree-disruption-nesting]"] == rules())
     getattr(plane, lost_fields)()
     assert eventually(lambda: ["tree-disruption-nesting]"] == rules())
-    api.delete("CompositePodGroup", namespace, namespace)
+    clean(api, ("CompositePodGroup",), namespace)
 
     assert eventually(lambda: [] == rules())
 

@@ -11,6 +11,7 @@ from tests.cluster.conftest import new_namespace
 from tests.cluster.installed import ACCOUNT, NAMESPACE, eventually, installed, pod_group
 from tests.cluster.kubelet import pod
 from tests.cluster.take_effect import priority_classes
+from workloadbuilder import template_annotations
 
 CLASSES = {"high": 1000}
 
@@ -76,13 +77,21 @@ def test_pods_of_one_group_have_one_scheduler(plane, api, enforced):
     assert "" == told()
 
 
-def test_a_job_is_judged_by_its_annotations(api, enforced):
+def test_a_job_is_judged_by_its_annotations(plane, api, enforced):
+    minor = plane.programs.minor()
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "example.com/main:1"}]}}
-    metadata = {"name": "job", "namespace": enforced, "annotations": {"scheduling.k8s.io/group-template-name": "train/workers"}}
+    good = template_annotations.write("train", "workers", kubernetes=minor)
+    # From 1.38 on, the API server itself requires a template of a valid name, and the Workload.
+    bad = (
+        {"scheduling.k8s.io/group-template-name": "train/workers"}
+        if minor < 38
+        else {**good, "scheduling.k8s.io/parent-compositepodgroup": "a/b"}
+    )
+    metadata = {"name": "job", "namespace": enforced, "annotations": bad}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}}
 
     assert ["linkage-annotations"] == rules(api, job)
-    metadata["annotations"] = {"scheduling.k8s.io/group-template-name": "workers"}
+    metadata["annotations"] = good
     assert [] == rules(api, job)
 
 

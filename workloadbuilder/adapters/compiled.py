@@ -177,12 +177,14 @@ def _further(reading: Reading) -> Iterator[dict[str, Json]]:
 
 def _children_without_group(reading: Reading, workload: dict[str, Json], kubernetes: int) -> Iterator[FieldError]:
     """Yield a warning for each template below the top level, which the Job controller does not read."""
+    is_retried = kubernetes >= kubernetes_releases.FIRST_WITH_WORKLOAD_NAME
+    effect = "it would create no pods either" if is_retried else "its pods would have no group"
     top_level = {each["name"] for each in workload["spec"].get("podGroupTemplates") or ()}
     for child in sorted({each.template for each in reading.children} - top_level):
         yield field.invalid_struct(
             FieldPath("spec"),
-            f'the Job controller of Kubernetes {kubernetes_releases.name(kubernetes)} creates no PodGroup for the template "{child}", which is below another one: its pods '
-            "would have no group; omit --delegated",
+            f'the Job controller of Kubernetes {kubernetes_releases.name(kubernetes)} creates no PodGroup for the template "{child}", which is below another one: '
+            f"{effect}; omit --delegated",
         )
 
 

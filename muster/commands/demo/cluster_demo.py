@@ -35,7 +35,7 @@ def admission(stage: Stage, shell: Shell) -> None:
     stage.paragraph("The cluster: eight nodes with eight GPUs each. Two notebooks and a server run on three of them.")
     shell.run("kubectl create -f nodes.yaml -f running.yaml")
     stage.run(shell, "kubectl get nodes -L topology.kubernetes.io/zone,example.com/rack")
-    stage.paragraph("A group that is disrupted as a whole, but not scheduled as a whole. The API server accepts it, Muster does not:")
+    stage.paragraph("A group that is its own parent, so that its tree has no root. The API server accepts it, Muster does not:")
     stage.run(shell, "kubectl create -f refused.yaml", refused=True)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from certs import store
-from kubeapi.versions import served_versions
+from kubeapi.versions import kubernetes_releases, served_versions
 from kubeapi.versions.api_versions import SCHEDULING
 from muster.commands.demo import child_processes
 from muster.commands.demo.child_processes import HOST, ServerError, Shell
@@ -73,7 +73,7 @@ def installed(stage: Stage, programs: Path, folder: Path) -> Iterator[Shell]:
         stage.command("kubectl apply -k deploy")
         stage.printed([*(line for line in shell.run("kubectl apply -k deploy") if "binding." not in line), LEFT_OUT])
         shell.run(f"kubectl create namespace {NAMESPACE}")
-        serve, sidecar = "muster serve --cluster", f"muster sidecar --mode {settings.OPTIONS['modes'].default}"
+        serve, sidecar = f"muster serve --cluster{_version(programs)}", f"muster sidecar --mode {settings.OPTIONS['modes'].default}"
         tls = f"--tls-cert certs/{store.CERTIFICATE} --tls-key certs/{store.KEY}"
         with (
             child_processes.server(
@@ -91,6 +91,12 @@ def installed(stage: Stage, programs: Path, folder: Path) -> Iterator[Shell]:
             # The API server needs a moment to load a new configuration.
             shell.run("kubectl create --dry-run=server -f refused.yaml", "is invalid", refused=True)
             yield shell
+
+
+def _version(programs: Path) -> str:
+    """Return the option of the version that the webhooks mirror; empty for the default."""
+    minor = min(child_processes.minor_version(programs / "kube-apiserver"), kubernetes_releases.NEWEST)
+    return f" --kubernetes {kubernetes_releases.name(minor)}" if minor > kubernetes_releases.TODAY else ""
 
 
 def copy_manifests(folder: Path) -> None:

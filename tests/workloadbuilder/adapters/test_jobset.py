@@ -172,9 +172,10 @@ def test_a_jobset_of_a_trainjob_gets_no_workload():
     assert ((), "its groups belong to the Workload of its controller, TrainJob tune") == (result.objects, result.skipped)
 
 
-def test_groups_that_no_job_controller_would_make_are_warned_of():
-    """In Kubernetes 1.37 it reads only the top of a Workload, and a JobSet's templates are below its root."""
-    result = compiled(jobset(nested="schedulingPolicy: {gang: {}}"), groups=True, delegated=True)
+@pytest.mark.parametrize(("kubernetes", "effect"), [(37, "its pods would have no group"), (38, "it would create no pods either")])
+def test_groups_that_no_job_controller_would_make_are_warned_of(kubernetes, effect):
+    """It reads only the top of a Workload, and a JobSet's templates are below its root."""
+    result = compiled(jobset(nested="schedulingPolicy: {gang: {}}"), groups=True, delegated=True, kubernetes=kubernetes)
 
     error_lines = [str(each) for each in result.warnings if "creates no PodGroup" in str(each)]
-    assert [True, True] == [name in each for name, each in zip(('"driver"', '"workers"'), error_lines, strict=True)]
+    assert [True, True] == [f'"{name}"' in each and effect in each for name, each in zip(("driver", "workers"), error_lines, strict=True)]
