@@ -9,6 +9,8 @@ CLUSTER_SCOPED = frozenset(
         *("PriorityClass", "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"),
         "RuntimeClass",
         *("ResourceSlice", "DeviceClass", "DeviceTaintRule"),
+        # Of Trainer, Grove, Kueue and KAI.
+        *("ClusterTrainingRuntime", "ClusterTopology", "ClusterTopologyBinding", "ClusterQueue", "Topology"),
     }
 )
 

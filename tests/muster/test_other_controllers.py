@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from muster import cli
 from tests.muster.simulated import RACK, node, pod
 from tests.muster.test_own_groups import fit
 from tests.muster.test_simulate_controllers import RUN_ONCE, job, manifest, simulated
@@ -135,6 +139,17 @@ def test_levels_of_kai_are_those_of_its_topology(levels, group):
         status, answer = fit([{**job(3), "spec": {**job(3)["spec"], "template": template}}, *mine], cluster)
         assert (1, "does-not-fit", []) == (status, answer["verdict"], answer["skipped"])
         assert "rack" in answer["message"]
+
+
+@pytest.mark.parametrize("redact", [[], ["--redact"]], ids=["", "redacted"])
+@pytest.mark.parametrize("group", ["kai.scheduler", "kueue.x-k8s.io"])
+def test_a_snapshot_has_the_levels_of_topologies(group, redact):
+    Path("cluster.json").write_text(json.dumps(topology(group, {"nodeLabel": RACK, "alias": "rack"})), encoding="utf-8")
+    (kept,) = json.loads(CliRunner().invoke(cli.main, ["snapshot", "cluster.json", *redact]).stdout)["items"]
+
+    assert (f"{group}/v1alpha1", [{"nodeLabel": RACK, "alias": "rack"}]) == (kept["apiVersion"], kept["spec"]["levels"])
+    assert ["name"] == [*kept["metadata"]]
+    assert ("network" == kept["metadata"]["name"]) is not bool(redact)
 
 
 @pytest.mark.parametrize(

@@ -64,20 +64,25 @@ RUNTIME: Fields = {
     },
 }
 TOPOLOGY: Fields = {"metadata": _NAMED, "spec": {"levels": Each({"domain": KEPT, "key": KEPT})}}
+# Of KAI, and of Kueue, which older versions of KAI use.
+_LEVELS: Fields = {"metadata": _NAMED, "spec": {"levels": Each({"nodeLabel": KEPT, "alias": KEPT})}}
 KINDS: tuple[tuple[str, Fields], ...] = (
     ("ClusterTrainingRuntime", RUNTIME),
     ("TrainingRuntime", RUNTIME),
     ("ClusterTopology", TOPOLOGY),
     ("ClusterTopologyBinding", TOPOLOGY),
     ("ClusterQueue", {"metadata": _NAMED}),
+    ("Topology", _LEVELS),
 )
 """The fields of each kind, in the order in which a snapshot has the kinds."""
-_TRAINER, _GROVE, _QUEUES = "trainer.kubeflow.org", "grove.io", "kueue.x-k8s.io"
+_TRAINER, _GROVE, _QUEUES, _KAI = "trainer.kubeflow.org", "grove.io", "kueue.x-k8s.io", "kai.scheduler"
 RESOURCES = (
     Resource("ClusterTrainingRuntime", _TRAINER, "clustertrainingruntimes", ()),
     Resource("TrainingRuntime", _TRAINER, "trainingruntimes", ()),
     Resource("ClusterTopology", _GROVE, "clustertopologies", ()),
     Resource("ClusterTopologyBinding", _GROVE, "clustertopologybindings", ()),
     Resource("ClusterQueue", _QUEUES, "clusterqueues", ()),
+    Resource("Topology", _KAI, "topologies", ()),
+    Resource("Topology", _QUEUES, "topologies", ()),
 )
 """The resources of these kinds, in any version of their groups."""
