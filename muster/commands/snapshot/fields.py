@@ -17,7 +17,7 @@ from kubeapi.quantity import Amounts
 from kubeapi.redaction import KEPT, Labels, Mark, Names
 from muster.commands.snapshot import other_projects_fields
 from muster.commands.snapshot.pod_fields import POD_SPEC
-from muster.commands.snapshot.shapes import Each, Fields, all_kept
+from muster.commands.snapshot.shapes import Each, Fields, Unread, all_kept
 from muster.commands.snapshot.struct_fields import fields_of, shape_of
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_38
 from scheduler_core.loading.configuration.fields import ARGS, configuration_fields, profile_fields
@@ -63,9 +63,8 @@ _RUNTIME_CLASS: Fields = {
     "overhead": {"podFixed": _AMOUNTS},
     "scheduling": {"nodeSelector": shape_of(Labels), "tolerations": shape_of(tuple[pods.Toleration, ...])},
 }
-# Only the keys are read.
-_OF_POD = dict.fromkeys(device_shares.ANNOTATIONS, Mark.NAME)
-_OF_NODE = dict.fromkeys(device_shares.REGISTERED, Mark.NAME)
+_OF_POD = Unread(dict, frozenset(device_shares.ANNOTATIONS))
+_OF_NODE = Unread(dict, frozenset(device_shares.REGISTERED))
 _KINDS: tuple[tuple[str, Fields], ...] = (
     ("KubeSchedulerConfiguration", {**_PERCENTAGES, "profiles": Each(_PROFILE), "extenders": Each({})}),
     ("Node", {**fields_of(nodes.Node), "metadata": {**fields_of(ObjectMeta), "annotations": _OF_NODE}}),
