@@ -11,6 +11,7 @@ contents         parts of parsed objects
 controllers      given objects of controllers as the groups and pods that their controllers create
 creation_order   pods that their controllers never create, because a gang waits for them
 created          these objects, and the objects that are looked up for them
+device_shares    shares of devices that other schedulers give to pods, outside DRA
 expanded         objects with what arises from them, and the rest of the cluster
 gangs            gangs on request: all pods of an object that has no gang, in one domain of a topology key if one is given
 generated_names  names for objects that have only ``metadata.generateName``

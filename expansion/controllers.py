@@ -10,7 +10,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-from expansion import gangs, not_judged
+from expansion import device_shares, gangs, not_judged
 from expansion.admission import validation
 from expansion.contents import Content, parsed
 from expansion.created import Cluster, Expansion, OrderedPods, Place, identity, with_free_name
@@ -60,6 +60,8 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     """
     others = ObjectList()
     kinds, problems = gather(objects, others)
+    kinds["Pod"], shares = device_shares.without_shares(kinds["Pod"])
+    problems += [Problem.about(identity(pod), share) for pod, share in shares]
     controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(each)]
     result = Expansion(kinds=kinds, skipped=problems, others=others, kubernetes=creation.kubernetes)
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
@@ -349,7 +351,7 @@ def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansi
     if any(not _has_containers(each) for each in pods):
         return TemplateWithoutContainers()
     key = not_judged.task_groups(pods) if gang is None else ""
-    return TaskGroups(key) if key else None
+    return next(filter(None, map(device_shares.share_of, pods)), None) or (TaskGroups(key) if key else None)
 
 
 def _second_group(controller: Controller, objects: Iterable[Content], result: Expansion) -> PodOfTwoGroups | None:

@@ -90,6 +90,40 @@ class TaskGroups:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ShareNotJudged:
+    """Pods with a share of a device that *scheduler* gives them, which is not modelled.
+
+    Attributes:
+        scheduler: the project that divides the devices.
+        key: the annotation or the resource by which the pods request it.
+        annotation: whether it is an annotation.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    scheduler: str
+    key: str
+    annotation: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SharesUncounted:
+    """Pods with whole devices of *node*, of which *scheduler* gives shares to other pods: they are not counted.
+
+    Attributes:
+        node: name of the node.
+        scheduler: the project that divides its devices.
+        key: the annotation or the resource, of the node or of a pod there, that says so.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    node: str
+    scheduler: str
+    key: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NameMissing:
     """Object without a name and without a prefix for a generated one."""
 
@@ -104,6 +138,8 @@ WhyNotSimulated = (
     | GroupOfOwner
     | PodOfTwoGroups
     | TaskGroups
+    | ShareNotJudged
+    | SharesUncounted
     | TemplateWithoutContainers
     | NameMissing
 )

@@ -88,7 +88,10 @@ class NameSearch:
         given = {*names}
         first = [each for each in given if given.isdisjoint(heads(each))]
         self.are_few = "" not in given and len(first) <= self._MOST
-        quoted = b"|".join(re.escape(each.encode("utf-8", "surrogatepass")) for each in sorted(first)) if self.are_few else b""
+        encoded = sorted(each.encode("utf-8", "surrogatepass") for each in first) if self.are_few else ()
+        # By first byte: most quoted texts begin with none of them, and need no further comparison.
+        begun = itertools.groupby(encoded, lambda each: each[:1])
+        quoted = b"|".join(b"%b(?:%b)" % (re.escape(head), b"|".join(re.escape(each[1:]) for each in those)) for head, those in begun)
         self._find = re.compile(b'"(?:%b)["-]' % quoted).finditer if quoted else None
 
     def places(self, text: bytes) -> list[int]:

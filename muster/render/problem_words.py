@@ -150,6 +150,8 @@ def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
 def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
     if isinstance(fact, notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups):
         return _other_group_words(fact)
+    if isinstance(fact, notes.ShareNotJudged | notes.SharesUncounted):
+        return _share_words(fact)
     advice = ""
     match fact:
         case notes.NotSimulated(why, unknown_kind):
@@ -182,6 +184,16 @@ def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.T
     return (
         f"{groups}, so its pods are not simulated; remove the annotation to judge them one by one, or give --gang to judge them as one gang"
     )
+
+
+def _share_words(fact: notes.ShareNotJudged | notes.SharesUncounted) -> str:
+    if isinstance(fact, notes.SharesUncounted):
+        return (
+            f"{fact.scheduler} divides devices of node {fact.node} ({fact.key}), and shares are not counted: "
+            "whether the node has the whole devices of its pods is not known"
+        )
+    requested = f"{'the annotation' if fact.annotation else 'the resource'} {fact.key} requests a share of a device of {fact.scheduler}"
+    return f"{requested}, which is not modelled; its pods are not simulated"
 
 
 def _gang_words(fact: notes.GangsKept) -> Iterable[str]:

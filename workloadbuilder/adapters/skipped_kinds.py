@@ -44,23 +44,148 @@ _TEMPLATES_ONLY = frozenset(
     }
 )
 """Kinds that have a pod template, or its parts, and create no further pods."""
-_WITHOUT_PODS = frozenset(
+_ALL = "*"
+_WITHOUT_PODS = {
+    # Networks, gateways and certificates.
+    "acme.cert-manager.io": _ALL,
+    "aigateway.envoyproxy.io": _ALL,
+    "apisix.apache.org": _ALL,
+    "application-networking.k8s.aws": _ALL,
+    "cert-manager.io": _ALL,
+    "cilium.io": _ALL,
+    "cloud.google.com": _ALL,
+    "configuration.konghq.com": _ALL,
+    "crd.k8s.amazonaws.com": _ALL,
+    "crd.projectcalico.org": _ALL,
+    "elbv2.k8s.aws": _ALL,
+    "extensions.istio.io": _ALL,
+    "gateway.envoyproxy.io": _ALL,
+    "gateway.kgateway.dev": _ALL,
+    "getambassador.io": _ALL,
+    "hub.traefik.io": _ALL,
+    "inference.networking.x-k8s.io": _ALL,
+    "k8s.cni.cncf.io": _ALL,
+    "k8s.nginx.org": _ALL,
+    "k8s.ovn.org": _ALL,
+    "linkerd.io": _ALL,
+    "mellanox.com": "HostDeviceNetwork IPoIBNetwork MacvlanNetwork",
+    "metallb.io": "BFDProfile BGPAdvertisement BGPPeer Community IPAddressPool L2Advertisement",
+    "networking.gke.io": _ALL,
+    "networking.istio.io": _ALL,
+    "policy.linkerd.io": _ALL,
+    "projectcalico.org": _ALL,
+    "projectcontour.io": _ALL,
+    "security.istio.io": _ALL,
+    "sriovnetwork.openshift.io": "OVSNetwork SriovIBNetwork SriovNetwork SriovNetworkNodePolicy SriovNetworkPoolConfig",
+    "telemetry.istio.io": _ALL,
+    "traefik.containo.us": _ALL,
+    "traefik.io": _ALL,
+    "trust.cert-manager.io": _ALL,
+    "vpcresources.k8s.aws": _ALL,
+    "whereabouts.cni.cncf.io": _ALL,
+    # Secrets and permissions.
+    "bitnami.com": _ALL,
+    "external-secrets.io": _ALL,
+    "generators.external-secrets.io": _ALL,
+    "hnc.x-k8s.io": _ALL,
+    "isindir.github.com": _ALL,
+    "onepassword.com": _ALL,
+    "policies.kubewarden.io": "AdmissionPolicy AdmissionPolicyGroup ClusterAdmissionPolicy ClusterAdmissionPolicyGroup",
+    "rbacmanager.reactiveops.io": _ALL,
+    "secrets-store.csi.x-k8s.io": _ALL,
+    "secrets.hashicorp.com": _ALL,
+    "secrets.infisical.com": _ALL,
+    "security-profiles-operator.x-k8s.io": "AppArmorProfile ProfileBinding SeccompProfile SelinuxProfile",
+    # Metrics, logs and alerts.
+    "datadoghq.com": "DatadogDashboard DatadogMetric DatadogMonitor DatadogPodAutoscaler DatadogSLO",
+    "grafana.integreatly.org": (
+        "GrafanaAlertRuleGroup GrafanaContactPoint GrafanaDashboard GrafanaDatasource GrafanaFolder GrafanaLibraryPanel "
+        "GrafanaMuteTiming GrafanaNotificationPolicy GrafanaNotificationTemplate"
+    ),
+    "logging.banzaicloud.io": "ClusterFlow ClusterOutput Flow Output",
+    "loki.grafana.com": "AlertingRule RecordingRule RulerConfig",
+    "monitoring.coreos.com": "AlertmanagerConfig PodMonitor Probe PrometheusRule ScrapeConfig ServiceMonitor",
+    "monitoring.googleapis.com": _ALL,
+    "opentelemetry.io": "Instrumentation",
+    "operator.victoriametrics.com": (
+        "VMAlertmanagerConfig VMNodeScrape VMPodScrape VMProbe VMRule VMScrapeConfig VMServiceScrape VMStaticScrape VMUser"
+    ),
+    "pyrra.dev": _ALL,
+    "sloth.slok.dev": _ALL,
+    # Queues, nodes and autoscalers.
+    "accelerator.gke.io": "Slice",
+    "autoscaling.x-k8s.io": _ALL,
+    "bus.volcano.sh": _ALL,
+    "cluster.x-k8s.io": _ALL,
+    "config.koordinator.sh": _ALL,
+    "eks.amazonaws.com": _ALL,
+    "eventing.keda.sh": _ALL,
+    "grove.io": "ClusterTopology ClusterTopologyBinding",
+    "kai.scheduler": _ALL,
+    "karpenter.azure.com": _ALL,
+    "karpenter.k8s.aws": _ALL,
+    "karpenter.sh": _ALL,
+    "keda.sh": _ALL,
+    "kueue.x-k8s.io": _ALL,
+    "nfd.k8s-sigs.io": _ALL,
+    "nodeinfo.volcano.sh": _ALL,
+    "resource.nvidia.com": "ComputeDomain ComputeDomainClique",
+    "scheduling.koordinator.sh": "Device",
+    "scheduling.run.ai": _ALL,
+    "scheduling.volcano.sh": _ALL,
+    "scheduling.x-k8s.io": "ElasticQuota",
+    "slo.koordinator.sh": _ALL,
+    "topology.volcano.sh": _ALL,
+    # Storage, databases and queues of messages.
+    "ceph.rook.io": "CephBlockPool CephBlockPoolRadosNamespace CephClient CephFilesystemSubVolumeGroup CephObjectStoreUser",
+    "kafka.strimzi.io": "KafkaRebalance KafkaTopic KafkaUser",
+    "objectbucket.io": _ALL,
+    "postgresql.cnpg.io": "ClusterImageCatalog Database ImageCatalog Publication Subscription",
+    "rabbitmq.com": "Binding Exchange Permission Policy Queue User Vhost",
+    "topolvm.io": "LogicalVolume",
+    "velero.io": "BackupStorageLocation VolumeSnapshotLocation",
+    # Delivery, pipelines and serving.
+    "argoproj.io": "AnalysisTemplate AppProject ClusterAnalysisTemplate WorkflowEventBinding",
+    "eventing.knative.dev": "EventType Trigger",
+    "flagger.app": "AlertProvider MetricTemplate",
+    "helm.cattle.io": "HelmChartConfig",
+    "image.toolkit.fluxcd.io": _ALL,
+    "kubeflow.org": "PodDefault Profile",
+    "notification.toolkit.fluxcd.io": _ALL,
+    "operators.coreos.com": "OperatorCondition OperatorGroup",
+    "policy.karmada.io": _ALL,
+    "serving.kserve.io": "ClusterStorageContainer LLMInferenceServiceConfig LocalModelNodeGroup TrainedModel",
+    "serving.knative.dev": "DomainMapping Route",
+    "source.toolkit.fluxcd.io": _ALL,
+    "triggers.tekton.dev": "ClusterInterceptor ClusterTriggerBinding Interceptor Trigger TriggerBinding TriggerTemplate",
+    # OpenShift.
+    "authorization.openshift.io": _ALL,
+    "config.openshift.io": _ALL,
+    "image.openshift.io": _ALL,
+    "machine.openshift.io": _ALL,
+    "machineconfiguration.openshift.io": _ALL,
+    "project.openshift.io": _ALL,
+    "quota.openshift.io": _ALL,
+    "route.openshift.io": _ALL,
+    "security.openshift.io": _ALL,
+    "user.openshift.io": _ALL,
+}
+"""Kinds that create no pods by API group, separated by spaces; ``_ALL``: every kind of the group, if the object has no pod template."""
+_CLOUDS = (".aws.upbound.io", ".azure.upbound.io", ".cnrm.cloud.google.com", ".gcp.upbound.io", ".services.k8s.aws")
+"""Ends of API groups whose objects are resources of a cloud."""
+_POLICIES = frozenset(
     {
-        ("argoproj.io", "AppProject"),
-        ("grove.io", "ClusterTopology"),
-        ("grove.io", "ClusterTopologyBinding"),
-        ("kubeflow.org", "Profile"),
-        ("monitoring.coreos.com", "AlertmanagerConfig"),
-        ("monitoring.coreos.com", "PodMonitor"),
-        ("monitoring.coreos.com", "Probe"),
-        ("monitoring.coreos.com", "PrometheusRule"),
-        ("monitoring.coreos.com", "ScrapeConfig"),
-        ("monitoring.coreos.com", "ServiceMonitor"),
-        ("resource.nvidia.com", "ComputeDomain"),
+        "config.gatekeeper.sh",
+        "constraints.gatekeeper.sh",
+        "expansion.gatekeeper.sh",
+        "externaldata.gatekeeper.sh",
+        "kyverno.io",
+        "mutations.gatekeeper.sh",
+        "policies.kyverno.io",
+        "templates.gatekeeper.sh",
     }
 )
-"""Kinds that create no pods, of groups in which other kinds do."""
-_POLICIES = frozenset({"constraints.gatekeeper.sh", "kyverno.io", "policies.kyverno.io", "templates.gatekeeper.sh"})
+"""API groups of policies, which can have patterns of pods."""
 _BUILT_IN = ".k8s.io"
 _WITH_READ_KINDS = frozenset({"", "apps", "batch"})
 """Built-in API groups with kinds that create pods."""
@@ -89,42 +214,6 @@ _OF_PODS = frozenset(
     }
 )
 """Fields that an object of an unknown kind has if it creates pods."""
-_GROUPS_WITHOUT_PODS = frozenset(
-    {
-        "acme.cert-manager.io",
-        "autoscaling.x-k8s.io",
-        "bitnami.com",
-        "cert-manager.io",
-        "cilium.io",
-        "cluster.x-k8s.io",
-        "crd.projectcalico.org",
-        "external-secrets.io",
-        "gateway.envoyproxy.io",
-        "image.toolkit.fluxcd.io",
-        "k8s.cni.cncf.io",
-        "kai.scheduler",
-        "karpenter.azure.com",
-        "karpenter.k8s.aws",
-        "karpenter.sh",
-        "keda.sh",
-        "kueue.x-k8s.io",
-        "networking.istio.io",
-        "nfd.k8s-sigs.io",
-        "notification.toolkit.fluxcd.io",
-        "projectcalico.org",
-        "projectcontour.io",
-        "scheduling.run.ai",
-        "scheduling.volcano.sh",
-        "secrets-store.csi.x-k8s.io",
-        "security.istio.io",
-        "source.toolkit.fluxcd.io",
-        "telemetry.istio.io",
-        "topology.volcano.sh",
-        "traefik.containo.us",
-        "traefik.io",
-    }
-)
-"""API groups whose objects without a pod template create no pods."""
 
 
 def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
@@ -133,13 +222,14 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
     The reason is empty if the object is known to create no pods.
     """
     group, kind = group_of(str(content.get("apiVersion"))), str(content.get("kind"))
-    if (group, kind) in _TEMPLATES_ONLY | _WITHOUT_PODS or group in _POLICIES:
+    without_pods = _WITHOUT_PODS.get(group, "").split()
+    if (group, kind) in _TEMPLATES_ONLY or kind in without_pods or group in _POLICIES:
         return "", False
     if wrong := _wrong_type(content, group, kind):
         return wrong, False
     if (group, kind) in _WITHOUT_TEMPLATE or _has_pod_template(content, _DEEPEST):
         return f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", False
-    if _is_built_in(group) or group in _GROUPS_WITHOUT_PODS or served_versions.serves(group, kind):
+    if _is_built_in(group) or _ALL in without_pods or group.endswith(_CLOUDS) or served_versions.serves(group, kind):
         return "", False
     if fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST)):
         return f"{kind} ({group}) is unknown, and {_SPEC}{fields[0]} suggests that it creates pods", True

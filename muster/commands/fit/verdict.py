@@ -8,7 +8,7 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from expansion.notes import NeverCreated
+from expansion.notes import NeverCreated, SharesUncounted
 from kubeapi.problem import ProblemKind
 from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer, Heading
@@ -47,6 +47,8 @@ _NOTHING = "nothing to judge"
 MARKS = {Kind.FITS: "✓", Kind.AFTER_EVICTION: "→", Kind.UNDECIDED: "?", Kind.DOES_NOT_FIT: "✗", Kind.NOTHING: "○"}
 _ORDER = (Kind.FITS, Kind.AFTER_EVICTION, Kind.UNDECIDED, Kind.DOES_NOT_FIT)
 """From the best to the worst."""
+PLACED = frozenset({Kind.FITS, Kind.AFTER_EVICTION})
+"""Verdicts with a node for every pod."""
 _CAPACITY = {Kind.FITS: "; the nodes have capacity", Kind.AFTER_EVICTION: "; the nodes have capacity after evictions"}
 
 
@@ -126,9 +128,11 @@ def subject(origins: Mapping[Name, Name], root: Name) -> Name:
 
 
 def _left_out(answer: Answer, unread: int) -> str:
-    number = len(answer.skipped)
+    beside = [each for each in answer.skipped if isinstance(each.fact, SharesUncounted)]
+    number = len(answer.skipped) - len(beside)
     skipped = f"; {counted(number, 'object')} at PATH {'was' if number == 1 else 'were'} skipped and not judged" if number else ""
-    return skipped + _unread(unread)
+    unsure = f"; but {problem_words(beside[0])}" if beside else ""
+    return skipped + unsure + _unread(unread)
 
 
 def _unread(number: int) -> str:

@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from expansion import device_shares
 from expansion.notes import ObjectNote
 from kubeapi.gather import ADMISSION_KINDS, CONFIGURATION, KINDS, is_left_out
+from kubeapi.gathered import Given
 from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind
 from muster.render.answer import Answer, Share
 from scheduler_core.causes.input_problems import KindNotServed
@@ -139,6 +141,19 @@ def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Pr
         # Groups that are created for controllers are judged with their pods; a group of another scheduler is like one at PATH.
         if name.kind != "Pod" and (origin is None or (origin.kind == "PodGroup" and origin not in filled)):
             yield Problem.about(origin or name, ObjectNote.WITHOUT_PODS)
+
+
+def beside_shares(answer: Answer, snapshot: ClusterSnapshot, objects: Iterable[Given]) -> tuple[Problem, ...]:
+    """Return the problems of pods with whole devices that *answer* places on nodes where others have shares of them, which are not counted."""
+    rows = {row for row, name in enumerate(snapshot.nodes.resources) if name in device_shares.WHOLE}
+    wanting = {pod.key for pod in snapshot.pods if any(row in rows for row, _ in pod.shape.charges)} if rows else frozenset()
+    pods: dict[str, list[Name]] = {}
+    for decision in answer.decisions:
+        for pod, node in (*decision.assignments.items(), *decision.nominations.items()):
+            if pod in wanting:
+                pods.setdefault(node, []).append(pod_name(pod))
+    shares = dict(device_shares.uncounted_shares(objects, pods)) if pods else {}
+    return tuple(Problem(share, tuple(sorted(pods[node], key=dataclasses.astuple))) for node, share in sorted(shares.items()))
 
 
 def is_problem_of(own: Own, problem: Problem) -> bool:

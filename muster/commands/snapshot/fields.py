@@ -2,21 +2,22 @@
 
 They are those of the structs that placement decodes.  The others are here: of retired versions of the groups, and of objects that only
 admission reads.  A field that is neither in a struct nor in these modules is never in a snapshot: not an environment variable, not the name
-of a Secret, and of annotations only those about volumes and extended resources.
+of a Secret, and of annotations only those about volumes, extended resources and shares of devices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from expansion import device_shares
 from kubeapi import controllers, devices, disruption, groups, nodes, pods, priority, resource_claims, storage, volumes, workloads
 from kubeapi.affinity import NodeAffinity
-from kubeapi.meta import NamespacedName
+from kubeapi.meta import NamespacedName, ObjectMeta
 from kubeapi.quantity import Amounts
 from kubeapi.redaction import KEPT, Labels, Mark, Names
 from muster.commands.snapshot import other_projects_fields
 from muster.commands.snapshot.pod_fields import POD_SPEC
-from muster.commands.snapshot.shapes import Each, Fields, all_kept
+from muster.commands.snapshot.shapes import Each, Fields, Unread, all_kept
 from muster.commands.snapshot.struct_fields import fields_of, shape_of
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_38
 from scheduler_core.loading.configuration.fields import ARGS, configuration_fields, profile_fields
@@ -62,9 +63,11 @@ _RUNTIME_CLASS: Fields = {
     "overhead": {"podFixed": _AMOUNTS},
     "scheduling": {"nodeSelector": shape_of(Labels), "tolerations": shape_of(tuple[pods.Toleration, ...])},
 }
+_OF_POD = Unread(dict, frozenset(device_shares.ANNOTATIONS))
+_OF_NODE = Unread(dict, frozenset(device_shares.REGISTERED))
 _KINDS: tuple[tuple[str, Fields], ...] = (
     ("KubeSchedulerConfiguration", {**_PERCENTAGES, "profiles": Each(_PROFILE), "extenders": Each({})}),
-    ("Node", fields_of(nodes.Node)),
+    ("Node", {**fields_of(nodes.Node), "metadata": {**fields_of(ObjectMeta), "annotations": _OF_NODE}}),
     ("PriorityClass", fields_of(priority.PriorityClass)),
     ("Workload", {**fields_of(workloads.Workload), "spec": _WORKLOAD}),
     ("CompositePodGroup", fields_of(groups.CompositePodGroup)),
@@ -91,7 +94,7 @@ _KINDS: tuple[tuple[str, Fields], ...] = (
     ("ReplicationController", fields_of(controllers.ReplicationController)),
     ("ReplicaSet", fields_of(controllers.ReplicaSet)),
     ("StatefulSet", fields_of(controllers.StatefulSet)),
-    ("Pod", {**fields_of(pods.Pod), "spec": POD_SPEC}),
+    ("Pod", {**fields_of(pods.Pod), "metadata": {**fields_of(pods.PodMeta), "annotations": _OF_POD}, "spec": POD_SPEC}),
 )
 FIELDS: Mapping[str, Fields] = {kind: {"apiVersion": KEPT, "kind": KEPT, **fields} for kind, fields in _KINDS}
 """The fields of each kind, in the order in which a snapshot has the kinds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from expansion import device_shares
 from kubeapi.meta import NamespacedName
 from kubeapi.redaction import KEPT, Labels, Mark
 from kubeapi.versions.served_versions import Resource
@@ -23,7 +24,7 @@ _ANNOTATIONS: Fields = dict.fromkeys(
     ),
     KEPT,
 )
-_METADATA: Fields = {"labels": shape_of(Labels), "annotations": _ANNOTATIONS}
+_METADATA: Fields = {"labels": shape_of(Labels), "annotations": {**_ANNOTATIONS, **dict.fromkeys(device_shares.ANNOTATIONS, Mark.NAME)}}
 # Of a Job and of a JobSet.
 _SCHEDULING: Fields = {
     **fields_of(LeafShape),

@@ -82,6 +82,6 @@ def _unread(value: Json, shape: Unread) -> Json:
     if not isinstance(value, shape.of):
         return hollow(value)
     wrong = [hollow(each) for each in (value.values() if isinstance(value, dict) else value) if not isinstance(each, str)]
-    if not wrong:
-        return _NOTHING
-    return {"": wrong[0]} if isinstance(value, dict) else wrong[:1]
+    if isinstance(value, dict):
+        return ({"": wrong[0]} if wrong else {}) | {key: "" for key in value if key in shape.keys} or _NOTHING
+    return wrong[:1] or _NOTHING

@@ -47,9 +47,10 @@ class IfPresent:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unread:
-    """A list or an object of strings that is left out, like a scalar that is."""
+    """A list or an object of strings that is left out, like a scalar that is; of an object, the *keys* are kept, with empty values."""
 
     of: type[list[str] | dict[str, str]]
+    keys: frozenset[str] = frozenset()
 
 
 Fields = Mapping[str, "Shape"]

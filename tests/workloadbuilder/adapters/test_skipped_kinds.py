@@ -74,3 +74,54 @@ CASES = [
 @pytest.mark.parametrize(("version", "kind", "spec", "want", "unknown"), CASES)
 def test_reason(version: str, kind: str, spec: object, want: str, unknown: bool) -> None:
     assert (want, unknown) == skip_reason({"apiVersion": version, "kind": kind, "spec": spec})
+
+
+WITHOUT_PODS = {
+    "monitoring of a cloud": ("monitoring.googleapis.com/v1", "PodMonitoring", {"endpoints": [{"port": "metrics"}]}),
+    "certificate of a cloud": ("networking.gke.io/v1", "ManagedCertificate", {"domains": ["a.example"]}),
+    "FrontendConfig": ("networking.gke.io/v1beta1", "FrontendConfig", {"sslPolicy": "a"}),
+    "BackendConfig": ("cloud.google.com/v1", "BackendConfig", {"healthCheck": {"port": 80}}),
+    "ComputeClass": ("cloud.google.com/v1", "ComputeClass", {"priorities": [{"machineFamily": "a3"}]}),
+    "InferencePool": ("inference.networking.k8s.io/v1", "InferencePool", {"selector": {"matchLabels": {"app": "a"}}}),
+    "InferencePool of an early version": ("inference.networking.x-k8s.io/v1alpha2", "InferencePool", {"selector": {"app": "a"}}),
+    "InferenceModel": ("inference.networking.x-k8s.io/v1alpha2", "InferenceModel", {"modelName": "a"}),
+    "HTTPRoute": ("gateway.networking.k8s.io/v1", "HTTPRoute", {"rules": []}),
+    "Gateway": ("gateway.networking.k8s.io/v1", "Gateway", {"gatewayClassName": "a"}),
+    "VirtualService": ("networking.istio.io/v1", "VirtualService", {"hosts": ["a"]}),
+    "PodMonitor": ("monitoring.coreos.com/v1", "PodMonitor", {"selector": {}}),
+    "Issuer": ("cert-manager.io/v1", "Issuer", {"selfSigned": {}}),
+    "solver with a pod's fields": (
+        "cert-manager.io/v1",
+        "ClusterIssuer",
+        {"acme": {"solvers": [{"http01": {"ingress": {"podTemplate": {"spec": {"nodeSelector": {"a": "b"}}}}}}]}},
+    ),
+    "SealedSecret": ("bitnami.com/v1alpha1", "SealedSecret", {"encryptedData": {"a": "b"}}),
+    "autoscaler with replicas": ("keda.sh/v1alpha1", "ScaledObject", {"fallback": {"replicas": 2}}),
+    "network of an operator": ("sriovnetwork.openshift.io/v1", "SriovNetwork", {"resourceName": "a"}),
+    "resource of a cloud": ("s3.services.k8s.aws/v1alpha1", "Bucket", {"name": "a"}),
+    "configuration with a pod template": (
+        "serving.kserve.io/v1alpha1",
+        "LLMInferenceServiceConfig",
+        {"template": {"containers": [{"name": "main"}]}},
+    ),
+    "mutation of pods": ("mutations.gatekeeper.sh/v1", "Assign", {"parameters": {"assign": {"value": TEMPLATE["spec"]}}}),
+}
+
+
+@pytest.mark.parametrize(("version", "kind", "spec"), WITHOUT_PODS.values(), ids=WITHOUT_PODS)
+def test_known_kinds_create_no_pods(version: str, kind: str, spec: object) -> None:
+    assert ("", False) == skip_reason({"apiVersion": version, "kind": kind, "spec": spec})
+
+
+CREATE_PODS = {
+    "Alertmanager beside its configuration": ("monitoring.coreos.com/v1", "Alertmanager", {"replicas": 1}),
+    "device plugin of an operator": ("sriovnetwork.openshift.io/v1", "SriovOperatorConfig", {}),
+    "database beside its users": ("postgresql.cnpg.io/v1", "Cluster", {"instances": 3}),
+    "group that ends like one of a cloud": ("xservices.k8s.aws/v1", "Farm", {}),
+    "pod template in a group of networks": ("networking.gke.io/v1", "Proxy", {"template": TEMPLATE}),
+}
+
+
+@pytest.mark.parametrize(("version", "kind", "spec"), CREATE_PODS.values(), ids=CREATE_PODS)
+def test_other_kinds_of_these_projects_may_create_pods(version: str, kind: str, spec: object) -> None:
+    assert skip_reason({"apiVersion": version, "kind": kind, "spec": spec})[0]
