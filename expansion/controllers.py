@@ -61,7 +61,13 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     others = ObjectList()
     kinds, problems = gather(objects, others)
     controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(each)]
-    result = Expansion(kinds=kinds, skipped=problems, others=others, kubernetes=creation.kubernetes)
+    result = Expansion(
+        kinds=kinds,
+        skipped=problems,
+        others=others,
+        kubernetes=creation.kubernetes,
+        admission_plugins=creation.admission_plugins,
+    )
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
         _expand(manifests, cluster, result, creation, place)

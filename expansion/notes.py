@@ -260,6 +260,21 @@ class FieldsUnreadable:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class AnnotationsUnknown:
+    """Namespaces whose annotations an admission plugin reads, and that are not among the objects."""
+
+    problem_kind: ClassVar = ProblemKind.MISSING_NAMESPACE
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FitsWithPlugin:
+    """New objects without a node, whose pods all get one if the admission plugin *plugin* is on; a trial has verified that."""
+
+    problem_kind: ClassVar = ProblemKind.FITS_WITH_PLUGIN
+    plugin: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class KueueQuotas:
     """Number of queues of Kueue in the cluster, whose quotas are not considered."""
 
@@ -356,6 +371,8 @@ Note = (
     | GroupMissing
     | KueueGroupIncomplete
     | FieldsUnreadable
+    | AnnotationsUnknown
+    | FitsWithPlugin
     | KueueQuotas
     | PlaceUnknown
     | QuotaCause

@@ -7,19 +7,21 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from expansion.pod_creation import EXTENDED_RESOURCE_TOLERATION
 from kubeapi.gathered import Given
 from kubeapi.problem import Problem, ProblemKind
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.own_objects import Own
+from muster.commands.simulate.plugin_trial import fits_with_plugin
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.problem_words import shown_order
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.cluster.load import load
-from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
+from scheduler_core.cycle.run_cycle import MOST_CYCLES, CycleOptions, Result, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.configuration.scheduler_configuration import part_scored, read_configuration
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -28,7 +30,7 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.queue_order import OrderError
-from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
+from scheduler_core.whatif.remedies.for_decisions import remedy_limit, with_remedies, without_search
 from scheduler_core.wording.pre_enqueue_words import order_words
 from validators.gates import GateError
 
@@ -71,8 +73,12 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     gc.freeze()
     cycle = dataclasses.replace(request.cycle, progress=progress.roots)
     own = inputs.own if request.only_own else None
+
+    def cycles(cluster: ClusterSnapshot, options: CycleOptions) -> Result:
+        return run_cycle(cluster, options) if own is None else run_cycles(cluster, options, unsettled(own), most=most_cycles(cluster))
+
     try:
-        result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, unsettled(own), most=most_cycles(snapshot))
+        result = cycles(snapshot, cycle)
     except OrderError as error:
         raise RefusedRequestError(order_words(error.cause)) from None
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
@@ -85,7 +91,12 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     answer = Answer.from_decisions(decisions, result.pending, in_order, time.monotonic() - began if request.timings else None)
     limits = _limits(without_search(result.decisions, request.cycle, request.remedies, only))
     scored = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
-    notes = _notes(inputs, (*_of_decided(differing, decisions, own), *scored, *limits))
+    plugins: Iterable[Problem] = ()
+    if EXTENDED_RESOURCE_TOLERATION not in request.admission_plugins and remedy_limit(request.cycle, request.remedies):
+        plugins = fits_with_plugin(
+            objects, snapshot, result.decisions, inputs.own, lambda changed: cycles(changed, request.cycle).decisions
+        )
+    notes = _notes(inputs, (*plugins, *_of_decided(differing, decisions, own), *scored, *limits))
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes)
     if inputs.own is not None:
         mine = own_objects.roots(answer.decisions, inputs.own)

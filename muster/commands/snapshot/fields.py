@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from expansion.admission.admission_plugins import ANNOTATIONS
 from kubeapi import controllers, devices, disruption, groups, nodes, pods, priority, resource_claims, storage, volumes, workloads
 from kubeapi.affinity import NodeAffinity
-from kubeapi.meta import NamespacedName
+from kubeapi.meta import NamespacedName, ObjectMeta
 from kubeapi.quantity import Amounts
 from kubeapi.redaction import KEPT, Labels, Mark, Names
 from muster.commands.snapshot import other_projects_fields
@@ -70,7 +71,7 @@ _KINDS: tuple[tuple[str, Fields], ...] = (
     ("CompositePodGroup", fields_of(groups.CompositePodGroup)),
     ("PodGroup", {**fields_of(groups.PodGroup), "spec": _POD_GROUP}),
     ("PodDisruptionBudget", fields_of(disruption.PodDisruptionBudget)),
-    ("Namespace", fields_of(nodes.Namespace)),
+    ("Namespace", {"metadata": {**fields_of(ObjectMeta), "annotations": dict.fromkeys(ANNOTATIONS, KEPT)}}),
     ("LimitRange", {"metadata": _NAMED, "spec": {"limits": Each({"type": KEPT, **_LIMITS})}}),
     ("ResourceQuota", _QUOTA),
     ("RuntimeClass", _RUNTIME_CLASS),
