@@ -267,6 +267,14 @@ class AnnotationsUnknown:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PluginsOn:
+    """Admission plugins, off by default, that the API server of the cluster turns on: new pods are admitted with them."""
+
+    problem_kind: ClassVar = ProblemKind.PLUGINS_ON
+    plugins: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class FitsWithPlugin:
     """New objects without a node, whose pods all get one if the admission plugin *plugin* is on; a trial has verified that."""
 
@@ -372,6 +380,7 @@ Note = (
     | KueueGroupIncomplete
     | FieldsUnreadable
     | AnnotationsUnknown
+    | PluginsOn
     | FitsWithPlugin
     | KueueQuotas
     | PlaceUnknown

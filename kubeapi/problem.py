@@ -92,6 +92,8 @@ class ProblemKind(enum.StrEnum):
     """The API server refuses an object, or its pods."""
     QUOTA_UNKNOWN = "quota-unknown"
     """A quota may refuse objects: it is not known how many of them it counts already, or how many are created."""
+    PLUGINS_ON = "plugins-on"
+    """The API server of the cluster turns on admission plugins that are off by default."""
     FITS_WITH_PLUGIN = "fits-with-plugin"
     """Pods without a node would get one if an admission plugin was on."""
     KUEUE_QUOTAS = "kueue-quotas"

@@ -11,10 +11,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from expansion.admission.amounts import readable
-from expansion.contents import Content, items, namespace_of, section
-from expansion.pod_creation import EXTENDED_RESOURCE_TOLERATION, OF_NAMESPACES, POD_NODE_SELECTOR, POD_TOLERATION_RESTRICTION
+from expansion.contents import Content, items, namespace_of, parsed, section
+from expansion.pod_creation import (
+    ADMISSION_PLUGINS,
+    EXTENDED_RESOURCE_TOLERATION,
+    OF_NAMESPACES,
+    POD_NODE_SELECTOR,
+    POD_TOLERATION_RESTRICTION,
+)
 from kubeapi import quantity
 from kubeapi.content import label_key, label_value
+from kubeapi.gathered import GatheredObjects
 from kubeapi.resource_names import is_extended
 
 _SELECTOR = "scheduler.alpha.kubernetes.io/node-selector"
@@ -22,6 +29,8 @@ _DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
 _ALLOWED = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
 ANNOTATIONS = (_SELECTOR, _DEFAULTS, _ALLOWED)
 """Annotations of namespaces that the plugins read."""
+_SERVER = "kube-apiserver"
+_FLAG = "--enable-admission-plugins="
 _CONTAINERS = ("containers", "initContainers")
 _TOLERATED_AT_FIRST = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 """Taints that the plugin DefaultTolerationSeconds, which is on by default, makes pods tolerate."""
@@ -112,6 +121,24 @@ class AdmissionPlugins:
         if not isinstance(entries, list) or not all(map(_is_toleration, entries)):
             raise _Unreadable(f"annotation {annotation} of namespace {namespace_of(pod)}: must be a JSON list of tolerations")
         return entries
+
+
+def plugins_of_servers(pods: Iterable[GatheredObjects]) -> frozenset[str]:
+    """Return the plugins that all API servers among *pods* of a cluster turn on: those that run as static pods, as kubeadm makes them."""
+    servers = [content for each in pods if _SERVER.encode() in bytes(each.text) and _is_server(content := parsed(each) or {})]
+    plugins = frozenset(ADMISSION_PLUGINS if servers else ())
+    return plugins.intersection(*map(_turned_on, servers))
+
+
+def _turned_on(server: Content) -> set[str]:
+    containers = items(section(server, "spec"), "containers")
+    arguments = [each for container in containers for kind in ("command", "args") for each in container.get(kind) or ()]
+    flags = (each.removeprefix(_FLAG) for each in arguments if isinstance(each, str) and each.startswith(_FLAG))
+    return {name for flag in flags for name in flag.split(",")}
+
+
+def _is_server(pod: Content) -> bool:
+    return namespace_of(pod) == "kube-system" and section(section(pod, "metadata"), "labels").get("component") == _SERVER
 
 
 def tolerate_resources(pod: Content) -> bool:

@@ -107,6 +107,8 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             return _unreadable_words(fact, names)
         case notes.AnnotationsUnknown():
             return "its annotations, which an admission plugin reads, are not known and are taken to be empty: add the Namespace to the objects"
+        case notes.PluginsOn():
+            return f"new pods are admitted as its option --enable-admission-plugins says: {', '.join(fact.plugins)}"
         case notes.FitsWithPlugin():
             return f"{plugin_clause(fact)}; it is off by default, and on in some managed clusters"
         case notes.KueueQuotas():

@@ -184,6 +184,32 @@ def test_a_snapshot_keeps_the_annotations_and_a_redacted_one_does_not():
     assert ["annotations" in each["metadata"] for each in json.loads(redacted)["items"]] == [False]
 
 
+def server(name, *plugins, **labels):
+    command = ["kube-apiserver", "--v=2", *([f"--enable-admission-plugins={','.join(plugins)}"] if plugins else [])]
+    metadata = {"name": name, "namespace": "kube-system", "uid": name, "labels": labels or {"component": "kube-apiserver"}}
+    spec = {"nodeName": "g1", "containers": [{"name": "kube-apiserver", "image": "i", "command": command}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+SERVERS = {
+    "one": ([server("s1", "NodeRestriction", PLUGIN)], 0),
+    "several alike": ([server("s1", PLUGIN), server("s2", "PodNodeSelector", PLUGIN)], 0),
+    "several that differ": ([server("s1", PLUGIN), server("s2", "NodeRestriction")], 1),
+    "one without the option": ([server("s1", PLUGIN), server("s2")], 1),
+    "another plugin": ([server("s1", "NodeRestriction")], 1),
+    "no option": ([server("s1")], 1),
+    "another pod": ([server("s1", PLUGIN, component="other")], 1),
+}
+
+
+@pytest.mark.parametrize(("servers", "want"), SERVERS.values(), ids=SERVERS)
+def test_plugins_that_the_api_server_of_the_cluster_turns_on_are_on(servers, want):
+    status, answer = fit([gpu_pod()], [gpu_node("g1", GPU), *servers])
+    notes = {each["reason"]: (each["object"], each["message"]) for each in answer["notes"]}
+    on = {"PluginsOn": ("kube-apiserver", f"new pods are admitted as its option --enable-admission-plugins says: {PLUGIN}")}
+    assert (want, on if want == 0 else ["FitsWithPlugin"]) == (status, notes if want == 0 else [*notes])
+
+
 def admitted(pod, *on, **annotations):
     plugins, new = AdmissionPlugins(on, {"default": annotations}), copy.deepcopy(pod)
     return [*plugins.change(new)] or [*plugins.violations(new)], new["spec"]
