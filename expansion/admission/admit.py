@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from expansion.admission import limit_ranges, pod_defaults, quotas, validation
 from expansion.admission.admission_plugins import AdmissionPlugins
@@ -101,9 +102,7 @@ class Rules:
                 *quotas.unusable(read[QUOTAS].values()),
                 *pod_defaults.unusable(read["RuntimeClass"].values()),
             ),
-            AdmissionPlugins(
-                plugins, {name: section(section(each, "metadata"), "annotations") for (_, name), each in read["Namespace"].items()}
-            ),
+            AdmissionPlugins(plugins, _annotations(read["Namespace"])),
             frozenset() if redacted else namespaces,
         )
 
@@ -151,6 +150,10 @@ class Rules:
                 path = f"spec.devices.requests[{index}].adminAccess"
                 yield f"{path}: Forbidden: admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
                 return
+
+
+def _annotations(namespaces: Mapping[tuple[str, str], Content]) -> dict[str, Mapping[str, Any]]:
+    return {name: section(section(each, "metadata"), "annotations") for (_, name), each in namespaces.items()}
 
 
 def _by_namespace(objects: Mapping[tuple[str, str], Content]) -> dict[str, list[Content]]:

@@ -73,12 +73,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     gc.freeze()
     cycle = dataclasses.replace(request.cycle, progress=progress.roots)
     own = inputs.own if request.only_own else None
-
-    def cycles(cluster: ClusterSnapshot, options: CycleOptions) -> Result:
-        return run_cycle(cluster, options) if own is None else run_cycles(cluster, options, unsettled(own), most=most_cycles(cluster))
-
     try:
-        result = cycles(snapshot, cycle)
+        result = _cycles(snapshot, cycle, own)
     except OrderError as error:
         raise RefusedRequestError(order_words(error.cause)) from None
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
@@ -91,21 +87,37 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     answer = Answer.from_decisions(decisions, result.pending, in_order, time.monotonic() - began if request.timings else None)
     limits = _limits(without_search(result.decisions, request.cycle, request.remedies, only))
     scored = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
-    plugins: Iterable[Problem] = ()
-    if EXTENDED_RESOURCE_TOLERATION not in request.admission_plugins and remedy_limit(request.cycle, request.remedies):
-        plugins = fits_with_plugin(
-            objects, snapshot, result.decisions, inputs.own, lambda changed: cycles(changed, request.cycle).decisions
-        )
-    notes = _notes(inputs, (*plugins, *_of_decided(differing, decisions, own), *scored, *limits))
+    notes = _notes(
+        inputs,
+        (*_plugin_notes(inputs, request, objects, snapshot, result.decisions), *_of_decided(differing, decisions, own), *scored, *limits),
+    )
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes)
     if inputs.own is not None:
-        mine = own_objects.roots(answer.decisions, inputs.own)
-        part = own_objects.restricted(answer, snapshot, inputs.own)
-        unread = own_objects.unread(answer, part, inputs.unread)
-        answer = dataclasses.replace(answer, own=own_objects.share(answer, part, inputs.own), path_roots=mine, unread=unread)
+        answer = _with_share(answer, snapshot, inputs, inputs.own)
     if request.fragmentation:
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
+
+
+def _cycles(snapshot: ClusterSnapshot, options: CycleOptions, own: Own | None) -> Result:
+    return run_cycle(snapshot, options) if own is None else run_cycles(snapshot, options, unsettled(own), most=most_cycles(snapshot))
+
+
+def _with_share(answer: Answer, snapshot: ClusterSnapshot, inputs: ClusterInput, own: Own) -> Answer:
+    """Return *answer* with what of it is about *own*, and the inputs of the cluster that could not be read."""
+    part = own_objects.restricted(answer, snapshot, own)
+    unread, share = own_objects.unread(answer, part, inputs.unread), own_objects.share(answer, part, own)
+    return dataclasses.replace(answer, own=share, path_roots=own_objects.roots(answer.decisions, own), unread=unread)
+
+
+def _plugin_notes(
+    inputs: ClusterInput, request: SimulationRequest, objects: Iterable[Given], snapshot: ClusterSnapshot, decisions: Sequence[Decision]
+) -> Iterator[Problem]:
+    if EXTENDED_RESOURCE_TOLERATION not in request.admission_plugins and remedy_limit(request.cycle, request.remedies):
+        own = inputs.own if request.only_own else None
+        yield from fits_with_plugin(
+            objects, snapshot, decisions, inputs.own, lambda changed: _cycles(changed, request.cycle, own).decisions
+        )
 
 
 def _of_version(request: SimulationRequest, behavior: SchedulerBehavior) -> tuple[SimulationRequest, SchedulerBehavior]:
