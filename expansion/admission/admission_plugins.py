@@ -176,12 +176,14 @@ def _merge_tolerations(pod: Content, more: list[Content]) -> None:
     """Add tolerations to those of *pod*; one that another one covers is left out (pkg/util/tolerations, MergeTolerations)."""
     if not more:
         return
-    given, merged = [*items(pod["spec"], "tolerations"), *more], list[Content]()
+    # The API server sets these before, and they cover others; placement is modelled without them.
+    states, merged = [*_of_node_states(pod)], list[Content]()
+    given = [*items(pod["spec"], "tolerations"), *states, *more]
     for place, each in enumerate(given):
         later = (other for other in given[place + 1 :] if _fields(other) != _fields(each))
         if not any(_covers(other, each) for other in merged) and not any(_covers(other, each) for other in later):
             merged.append(each)
-    pod["spec"]["tolerations"] = merged
+    pod["spec"]["tolerations"] = [each for each in merged if each not in states]
 
 
 def _covers(wide: Content, narrow: Content) -> bool:

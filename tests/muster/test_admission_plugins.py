@@ -246,6 +246,14 @@ def test_tolerations_that_others_cover_are_merged():
     assert [TOLERATED, {"operator": "Exists", "effect": "NoExecute"}] == spec["tolerations"]
 
 
+def test_tolerations_of_node_states_that_every_pod_has_cover_others():
+    of_namespace = json.dumps([{**STATES[1], "tolerationSeconds": 60}, TOLERATED])
+    assert [TOLERATED] == admitted(gpu_pod(), "PodTolerationRestriction", **{DEFAULTS: of_namespace})[1]["tolerations"]
+    own = {**STATES[1], "tolerationSeconds": 30}
+    want = [{**STATES[1], "tolerationSeconds": 60}, TOLERATED]
+    assert want == admitted(gpu_pod(tolerations=[own]), "PodTolerationRestriction", **{DEFAULTS: of_namespace})[1]["tolerations"]
+
+
 def test_only_pods_with_requests_of_cpu_or_memory_tolerate_memory_pressure():
     assert "tolerations" not in admitted(gpu_pod(), "PodTolerationRestriction")[1]
     assert [PRESSURE] == admitted(gpu_pod(resource="memory"), "PodTolerationRestriction")[1]["tolerations"]
