@@ -63,7 +63,13 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     kinds["Pod"], shares = device_shares.without_shares(kinds["Pod"])
     problems += [Problem.about(identity(pod), share) for pod, share in shares]
     controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(each)]
-    result = Expansion(kinds=kinds, skipped=problems, others=others, kubernetes=creation.kubernetes)
+    result = Expansion(
+        kinds=kinds,
+        skipped=problems,
+        others=others,
+        kubernetes=creation.kubernetes,
+        admission_plugins=creation.admission_plugins,
+    )
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
         _expand(manifests, cluster, result, creation, place)

@@ -61,6 +61,7 @@ class Expansion:
         notes: what the created objects cannot express, and objects that create no pods.
         ordered: those of the created pods whose controllers create some only after others.
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
+        admission_plugins: those of the API server that are on besides its defaults.
         joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
 
     """
@@ -75,6 +76,7 @@ class Expansion:
     others: ObjectList = dataclasses.field(default_factory=ObjectList)
     ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
     kubernetes: int = TODAY
+    admission_plugins: frozenset[str] = frozenset()
     joined: list[Content] = dataclasses.field(default_factory=list)
 
     def rename(self, taken: Collection[Name]) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 from expansion import controllers, generated_names
 from expansion.admission import new_values
+from expansion.admission.admission_plugins import plugins_of_servers
 from expansion.admission.new_objects import admit_new_objects, queue_notes
 from expansion.admission.quota_charges import Rest
 from expansion.contents import parsed
 from expansion.created import Cluster, Expansion, Place
+from expansion.notes import PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
 from kubeapi.field_path import FieldPath
@@ -85,6 +87,8 @@ def expand(
     """
     known = Cluster.from_sources(cluster or ())
     place_if_strict = place if strict else None
+    if seen := plugins_of_servers(known.kinds["Pod"]):
+        creation = dataclasses.replace(creation, admission_plugins=creation.admission_plugins | seen)
     created = controllers.create_objects(generated_names.named(objects), known, creation, place_if_strict)
     # Sorted once: a cluster has a great many objects.
     own = _with_created((each for listed in created.kinds.values() for each in listed.given()), created.objects)
@@ -97,6 +101,8 @@ def expand(
         )
         result.names = frozenset(_names(own))
         result.notes += queue_notes(known.others)
+    if seen:
+        result.notes.append(Problem(PluginsOn(tuple(sorted(seen))), place="kube-apiserver"))
     if not strict:
         result.objects = [*new_values.without_invalid(own, result.invalid)]
     admitted = admit_new_objects(created, rest, place_if_strict)

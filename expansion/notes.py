@@ -296,6 +296,29 @@ class FieldsUnreadable:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class AnnotationsUnknown:
+    """Namespaces whose annotations an admission plugin reads, and that are not among the objects."""
+
+    problem_kind: ClassVar = ProblemKind.MISSING_NAMESPACE
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PluginsOn:
+    """Admission plugins, off by default, that the API server of the cluster turns on: new pods are admitted with them."""
+
+    problem_kind: ClassVar = ProblemKind.PLUGINS_ON
+    plugins: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FitsWithPlugin:
+    """New objects without a node, whose pods all get one if the admission plugin *plugin* is on; a trial has verified that."""
+
+    problem_kind: ClassVar = ProblemKind.FITS_WITH_PLUGIN
+    plugin: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class KueueQuotas:
     """Number of queues of Kueue in the cluster, whose quotas are not considered."""
 
@@ -392,6 +415,9 @@ Note = (
     | GroupMissing
     | KueueGroupIncomplete
     | FieldsUnreadable
+    | AnnotationsUnknown
+    | PluginsOn
+    | FitsWithPlugin
     | KueueQuotas
     | PlaceUnknown
     | QuotaCause

@@ -9,6 +9,14 @@ from expansion.contents import Content
 from kubeapi.versions.kubernetes_releases import TODAY
 from validators.gates import ALL_ON, Gates
 
+POD_NODE_SELECTOR = "PodNodeSelector"
+POD_TOLERATION_RESTRICTION = "PodTolerationRestriction"
+EXTENDED_RESOURCE_TOLERATION = "ExtendedResourceToleration"
+OF_NAMESPACES = frozenset({POD_NODE_SELECTOR, POD_TOLERATION_RESTRICTION})
+"""Admission plugins that read annotations of namespaces."""
+ADMISSION_PLUGINS = (POD_NODE_SELECTOR, POD_TOLERATION_RESTRICTION, EXTENDED_RESOURCE_TOLERATION)
+"""Admission plugins that can be on: those of the API server that are off by default, and change pods so that placement differs."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Gang:
@@ -36,6 +44,7 @@ class PodCreation:
         without_pods: unknown kinds that create no pods, as ``KIND`` or ``KIND.GROUP``.
         kubernetes: minor version of Kubernetes whose controllers create them.
         gates: feature gates of the controllers.
+        admission_plugins: those of ``ADMISSION_PLUGINS`` that are on.
 
     """
 
@@ -44,6 +53,7 @@ class PodCreation:
     without_pods: Collection[str] = frozenset()
     kubernetes: int = TODAY
     gates: Gates = ALL_ON
+    admission_plugins: frozenset[str] = frozenset()
 
     def creates_none(self, group: str, kind: str) -> bool:
         """Return whether objects of a kind are said to create no pods."""

@@ -61,7 +61,7 @@ class ProblemKind(enum.StrEnum):
     MISSING_OBJECT = "missing-object"
     """An object that pods name does not exist, and they wait for it."""
     MISSING_NAMESPACE = "missing-namespace"
-    """The labels of a namespace decide, and it is not among the objects."""
+    """The labels or annotations of a namespace decide, and it is not among the objects."""
 
     # Objects of controllers.
     NOT_SIMULATED = "not-simulated"
@@ -92,6 +92,10 @@ class ProblemKind(enum.StrEnum):
     """The API server refuses an object, or its pods."""
     QUOTA_UNKNOWN = "quota-unknown"
     """A quota may refuse objects: it is not known how many of them it counts already, or how many are created."""
+    PLUGINS_ON = "plugins-on"
+    """The API server of the cluster turns on admission plugins that are off by default."""
+    FITS_WITH_PLUGIN = "fits-with-plugin"
+    """Pods without a node would get one if an admission plugin was on."""
     KUEUE_QUOTAS = "kueue-quotas"
     """Quotas of Kueue are not considered."""
     KUEUE_GROUP = "kueue-group"

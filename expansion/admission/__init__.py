@@ -6,6 +6,7 @@ amounts        amounts in the objects that admission reads, and their errors
 limit_ranges   LimitRanger: defaults and limits of containers, pods and claims
 new_claims     new PersistentVolumeClaims: default class, volumes, and LimitRanges
 storage_classes  default StorageClass of new claims, and the volumes of classes that bind at once
+admission_plugins  plugins that are off by default, and that an option turns on
 pod_defaults   default PriorityClass, and overhead and scheduling of a RuntimeClass
 service_accounts  ServiceAccounts that new pods name
 quotas         ResourceQuota: what is left, and what the new objects need

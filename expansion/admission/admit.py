@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from expansion.admission import limit_ranges, pod_defaults, quotas, validation
+from expansion.admission.admission_plugins import AdmissionPlugins
 from expansion.admission.limit_ranges import LimitRanges
 from expansion.admission.service_accounts import account_refusals
 from expansion.contents import Content, items, namespace_of, parsed, section
@@ -45,14 +47,23 @@ class Rules:
     """The namespaces with the label that allows admin access to devices."""
     unread: tuple[Problem, ...] = ()
     """Objects with fields that cannot be read, and are not applied."""
+    plugins: AdmissionPlugins = dataclasses.field(default_factory=AdmissionPlugins)
+    """Admission plugins that are on besides those of an API server without options."""
+    described_namespaces: frozenset[str] = frozenset()
+    """The namespaces whose annotations are known."""
 
     @classmethod
     def from_objects(
-        cls, sources: Iterable[Mapping[str, Objects]], *, strict: bool = False, accounts: Mapping[str, frozenset[str]] | None = None
+        cls,
+        sources: Iterable[Mapping[str, Objects]],
+        *,
+        strict: bool = False,
+        accounts: Mapping[str, frozenset[str]] | None = None,
+        plugins: Collection[str] = (),
     ) -> Rules:
         """Return the rules among *sources*, objects by kind; of objects with one name, that of the first source is used.
 
-        If *strict*, the objects are all that the cluster has of their kinds.  Namespaces are known only if there is the one of
+        *plugins* are the admission plugins that are on.  If *strict*, the objects are all that the cluster has of their kinds.  Namespaces are known only if there is the one of
         every cluster; in a redacted snapshot it has another name, and so have the classes.
         """
         read: dict[str, dict[tuple[str, str], Content]] = {kind: {} for kind in _KINDS}
@@ -91,10 +102,12 @@ class Rules:
                 *quotas.unusable(read[QUOTAS].values()),
                 *pod_defaults.unusable(read["RuntimeClass"].values()),
             ),
+            AdmissionPlugins(plugins, _annotations(read["Namespace"])),
+            frozenset() if redacted else namespaces,
         )
 
     def __bool__(self) -> bool:
-        return self.strict or bool(self.limits or self.quotas or self.runtimes or self.default_class)
+        return self.strict or bool(self.plugins or self.limits or self.quotas or self.runtimes or self.default_class)
 
     def admit(self, pod: Content, *, created: bool = False, by_operator: bool = False) -> list[str]:
         """Set what admission sets in a new *pod*, which can be *created* by a controller; return the reasons why it would be refused.
@@ -107,13 +120,14 @@ class Rules:
         limit_ranges.set_requests(pod)
         ranges.set_defaults(pod)
         pod_defaults.set_class(pod, self.default_class)
+        refusals += self.plugins.change(pod)
         refusals += () if by_operator else account_refusals(pod, namespace_of(pod), self.accounts)
         refusals += pod_defaults.set_runtime(pod, self.runtimes, known=bool(self.runtimes) or self.classes is not None)
         if not refusals and self.strict:
             refusals = [*map(validation.described, validation.errors_of_pod(pod, created=created))] or [
                 *pod_defaults.unfounded_overhead(pod, self.runtimes)
             ]
-        return refusals or [*ranges.violations(pod)]
+        return refusals or [*self.plugins.violations(pod), *ranges.violations(pod)]
 
     def missing(self, content: Content) -> Iterator[str]:
         """Yield the reasons why a new pod or group would be refused for its namespace or its priority class."""
@@ -136,6 +150,10 @@ class Rules:
                 path = f"spec.devices.requests[{index}].adminAccess"
                 yield f"{path}: Forbidden: admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
                 return
+
+
+def _annotations(namespaces: Mapping[tuple[str, str], Content]) -> dict[str, Mapping[str, Any]]:
+    return {name: section(section(each, "metadata"), "annotations") for (_, name), each in namespaces.items()}
 
 
 def _by_namespace(objects: Mapping[tuple[str, str], Content]) -> dict[str, list[Content]]:

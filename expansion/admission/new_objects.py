@@ -14,7 +14,7 @@ from expansion.admission.quota_charges import Rest, is_new, is_stored, origin_of
 from expansion.admission.quotas import Shortage
 from expansion.contents import Content, full_name, items, namespace_of, parsed, section
 from expansion.created import Expansion, Place
-from expansion.notes import KueueQuotas, RefusedByServer, TemplateMissing
+from expansion.notes import AnnotationsUnknown, KueueQuotas, RefusedByServer, TemplateMissing
 from expansion.pod_owners import Controller
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import whole_name
@@ -53,12 +53,12 @@ def admit_new_objects(expansion: Expansion, rest: Rest, place: Place | None = No
     """
     strict = place is not None
     accounts = service_accounts.known_accounts((*rest.others, *expansion.others)) if strict else {}
-    rules = Rules.from_objects((expansion.kinds, rest.kinds), strict=strict, accounts=accounts)
+    rules = Rules.from_objects((expansion.kinds, rest.kinds), strict=strict, accounts=accounts, plugins=expansion.admission_plugins)
     result = Admitted()
     if not rules:
         return result
     created = [each for each in expansion.objects if each["kind"] == "Pod" and not is_stored(each)]
-    if strict or rules.limits or rules.quotas or rules.runtimes:
+    if strict or rules.plugins or rules.limits or rules.quotas or rules.runtimes:
         names = {full_name(each) for each in expansion.objects if each["kind"] == "Pod"}
         result.changed += [each for each in _new_objects(expansion.kinds["Pod"]) if full_name(each) not in names]
     pods = [*created, *result.changed]
@@ -70,6 +70,7 @@ def admit_new_objects(expansion: Expansion, rest: Rest, place: Place | None = No
         reasons |= dict.fromkeys(claims.refusals(rules.limits))
         result.notes += dict.fromkeys(_missing_templates(expansion, rest, pods))
     result.unread += rules.unread
+    result.notes += _unknown_namespaces(rules, pods)
     for shortage in _shortages(rules, expansion, rest, pods):
         found = Problem(shortage.cause, tuple(shortage.origins))
         if found.kind is ProblemKind.QUOTA_UNKNOWN:
@@ -104,6 +105,12 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
 def _refused(name: Name, reason: str, at: str = "") -> Problem:
     """Return the problem of an object that is refused, or whose pods are; *at* is the position of the error, if it is known."""
     return Problem.about(name, RefusedByServer(reason, at))
+
+
+def _unknown_namespaces(rules: Rules, pods: Iterable[Content]) -> list[Problem]:
+    """Return a note about the namespaces of *pods* whose annotations admission plugins need, and that are not among the objects."""
+    unknown = rules.plugins.unknown_namespaces(pods, rules.described_namespaces)
+    return [Problem(AnnotationsUnknown(), tuple(Name("Namespace", "", each) for each in sorted(unknown)))] if unknown else []
 
 
 def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]) -> Iterator[Problem]:

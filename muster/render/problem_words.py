@@ -105,12 +105,30 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             )
         case notes.FieldsUnreadable():
             return _unreadable_words(fact, names)
+        case notes.AnnotationsUnknown() | notes.PluginsOn() | notes.FitsWithPlugin():
+            return _plugin_words(fact)
         case notes.KueueQuotas():
             return f"quotas of Kueue are not considered (the cluster has {counted(fact.queues, 'ClusterQueue')})"
         case notes.PlaceUnknown():
             of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
             return f"{of_pods}its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
+
+
+def _plugin_words(fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.FitsWithPlugin) -> str:
+    match fact:
+        case notes.AnnotationsUnknown():
+            return "its annotations, which an admission plugin reads, are not known and are taken to be empty: add the Namespace to the objects"
+        case notes.PluginsOn():
+            return f"new pods are admitted as its option --enable-admission-plugins says: {', '.join(fact.plugins)}"
+        case notes.FitsWithPlugin():
+            return f"{plugin_clause(fact)}; it is off by default, and on in some managed clusters"
+    assert_never(fact)
+
+
+def plugin_clause(fact: notes.FitsWithPlugin) -> str:
+    """Return the clause that objects fit with an admission plugin, and by which option that is judged."""
+    return f"with the admission plugin {fact.plugin} it fits (judge with --admission-plugins {fact.plugin})"
 
 
 def _order_words(fact: notes.NeverCreated) -> str:

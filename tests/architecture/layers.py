@@ -143,7 +143,18 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "expansion.admission": (
         frozenset({"amounts"}),
-        frozenset({"created_objects", "limit_ranges", "pod_defaults", "quota_usage", "service_accounts", "storage_classes", "validation"}),
+        frozenset(
+            {
+                "admission_plugins",
+                "created_objects",
+                "limit_ranges",
+                "pod_defaults",
+                "quota_usage",
+                "service_accounts",
+                "storage_classes",
+                "validation",
+            }
+        ),
         frozenset({"quota_scopes"}),
         frozenset({"quotas"}),
         frozenset({"admit"}),

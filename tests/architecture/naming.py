@@ -142,6 +142,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "other_value": "a value of a label",
     "own_node": "a node",
     "plugin": "a plugin",
+    "plugins": "names of admission plugins",
     "pod": "a pod",
     "pod_names": "pods",
     "pool_name": "a pool of devices",

@@ -8,12 +8,12 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from expansion.notes import NeverCreated, SharesUncounted
+from expansion.notes import FitsWithPlugin, NeverCreated, SharesUncounted
 from kubeapi.problem import ProblemKind
 from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
-from muster.render.problem_words import object_words, problem_words, reason_words
+from muster.render.problem_words import object_words, plugin_clause, problem_words, reason_words
 from muster.render.tree_rows import Kinship
 from scheduler_core.causes.changes import Change
 from scheduler_core.model.decision import Decision, latest
@@ -113,7 +113,7 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
         case Kind.UNDECIDED:
             head, details = "undecided", f"the search for {case.named(concerned)} spent its budget of {case.budget(concerned)}"
         case _:
-            head, details = "does not fit", f"{case.reason(concerned, rootless)}{change}"
+            head, details = "does not fit", f"{case.reason(concerned, rootless)}{change}{case.with_plugin(concerned)}"
     return Verdict(worst, head, f"{details}{rest}", incomplete)
 
 
@@ -238,6 +238,14 @@ class _Case:
         noun = "pod" if first.root.kind == "Pod" else "group"
         number = f"{failed:,} of {counted(len(alike), noun)} {'does' if failed == 1 else 'do'} not fit: " if len(alike) > 1 else ""
         return f"{titled(mine)}{more}: {number}{self._why(first)}{self._suggestion(first)}"
+
+    def with_plugin(self, decisions: Sequence[Decision]) -> str:
+        """Return the clause about an admission plugin with which all objects of *decisions* fit; nothing if there is none."""
+        subjects = {self._subject(each.root) for each in decisions}
+        for each in self.answer.notes:
+            if subjects and isinstance(each.fact, FitsWithPlugin) and subjects.issubset(each.names):
+                return f"; {plugin_clause(each.fact)}"
+        return ""
 
     def _suggestion(self, decision: Decision) -> str:
         """Return what its pods wait for and never get, or the problem of a misspelt key or label; or nothing."""

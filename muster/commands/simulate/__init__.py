@@ -9,6 +9,7 @@ stored_objects      the objects of a large file, which are not kept in memory
 file_texts          texts of objects that stay in a file
 completed_input     input of a simulation, with what ``expansion`` adds to the objects at PATH
 simulation          one simulation: objects, snapshot, cycle
+plugin_trial        trial of an admission plugin that is off
 question_batch      many small simulations in one call
 what_if, drain      nodes added and removed before the snapshot
 own_objects         decisions about the objects at PATH, with ``--objects`` as the rest of the cluster

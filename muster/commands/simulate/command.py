@@ -46,6 +46,7 @@ NOTHING_DECIDED = 2
 @click_option(simulation_options.ADD_NODES)
 @click_option(simulation_options.LIKE)
 @click_option(simulation_options.IGNORE)
+@click_option(simulation_options.ADMISSION_PLUGINS_ON)
 @click_option(PLUGIN)
 @click.option(
     "--objects",

@@ -44,13 +44,16 @@ class SimulationRequest:
     """Version of kube-scheduler to mirror; None: that of the cluster."""
     device_topology: tuple[str, ...] = ()
     """Attributes of devices that are topology keys."""
+    admission_plugins: frozenset[str] = frozenset()
+    """Admission plugins that are on besides those that are by default."""
     only_own: bool = False
     """Evict victims, and search remedies, only for the roots of the objects at PATH."""
 
     def creation(self, creation: PodCreation, of_cluster: SchedulerBehavior | None = None) -> PodCreation:
         """Return *creation* by the controllers of the requested version and feature gates; *of_cluster* is the version of the cluster."""
         behavior = self.behavior or of_cluster
-        return dataclasses.replace(creation, kubernetes=TODAY if behavior is None else behavior.minor, gates=self.cycle.gates)
+        minor = TODAY if behavior is None else behavior.minor
+        return dataclasses.replace(creation, kubernetes=minor, gates=self.cycle.gates, admission_plugins=self.admission_plugins)
 
 
 def with_options(request: SimulationRequest, given: object) -> SimulationRequest:

@@ -7,19 +7,21 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from expansion.pod_creation import EXTENDED_RESOURCE_TOLERATION
 from kubeapi.gathered import Given
 from kubeapi.problem import Problem, ProblemKind
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.own_objects import Own
+from muster.commands.simulate.plugin_trial import fits_with_plugin
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.problem_words import shown_order
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.cluster.load import load
-from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
+from scheduler_core.cycle.run_cycle import MOST_CYCLES, CycleOptions, Result, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.configuration.scheduler_configuration import part_scored, read_configuration
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -28,7 +30,7 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.queue_order import OrderError
-from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
+from scheduler_core.whatif.remedies.for_decisions import remedy_limit, with_remedies, without_search
 from scheduler_core.wording.pre_enqueue_words import order_words
 from validators.gates import GateError
 
@@ -72,7 +74,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     cycle = dataclasses.replace(request.cycle, progress=progress.roots)
     own = inputs.own if request.only_own else None
     try:
-        result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, unsettled(own), most=most_cycles(snapshot))
+        result = _cycles(snapshot, cycle, own)
     except OrderError as error:
         raise RefusedRequestError(order_words(error.cause)) from None
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
@@ -86,16 +88,35 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     limits = _limits(without_search(result.decisions, request.cycle, request.remedies, only))
     scored = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
     beside = own_objects.beside_shares(answer, snapshot, objects) if own is None else ()
-    notes = _notes(inputs, (*_of_decided(differing, decisions, own), *scored, *limits, *beside))
+    plugins = _plugin_notes(inputs, request, objects, snapshot, result.decisions)
+    notes = _notes(inputs, (*plugins, *_of_decided(differing, decisions, own), *scored, *limits, *beside))
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes)
     if inputs.own is not None:
-        mine = own_objects.roots(answer.decisions, inputs.own)
-        part = own_objects.restricted(answer, snapshot, inputs.own)
-        unread = own_objects.unread(answer, part, inputs.unread)
-        answer = dataclasses.replace(answer, own=own_objects.share(answer, part, inputs.own), path_roots=mine, unread=unread)
+        answer = _with_share(answer, snapshot, inputs, inputs.own)
     if request.fragmentation:
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
+
+
+def _cycles(snapshot: ClusterSnapshot, options: CycleOptions, own: Own | None) -> Result:
+    return run_cycle(snapshot, options) if own is None else run_cycles(snapshot, options, unsettled(own), most=most_cycles(snapshot))
+
+
+def _with_share(answer: Answer, snapshot: ClusterSnapshot, inputs: ClusterInput, own: Own) -> Answer:
+    """Return *answer* with what of it is about *own*, and the inputs of the cluster that could not be read."""
+    part = own_objects.restricted(answer, snapshot, own)
+    unread, share = own_objects.unread(answer, part, inputs.unread), own_objects.share(answer, part, own)
+    return dataclasses.replace(answer, own=share, path_roots=own_objects.roots(answer.decisions, own), unread=unread)
+
+
+def _plugin_notes(
+    inputs: ClusterInput, request: SimulationRequest, objects: Iterable[Given], snapshot: ClusterSnapshot, decisions: Sequence[Decision]
+) -> Iterator[Problem]:
+    if EXTENDED_RESOURCE_TOLERATION not in request.admission_plugins and remedy_limit(request.cycle, request.remedies):
+        own = inputs.own if request.only_own else None
+        yield from fits_with_plugin(
+            objects, snapshot, decisions, inputs.own, lambda changed: _cycles(changed, request.cycle, own).decisions
+        )
 
 
 def _of_version(request: SimulationRequest, behavior: SchedulerBehavior) -> tuple[SimulationRequest, SchedulerBehavior]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from expansion.pod_creation import ADMISSION_PLUGINS
 from muster.commands.options import near
 from muster.commands.simulate import node_addition
 from scheduler_core.model import placement_options
@@ -40,6 +41,17 @@ def _ignored(fields: tuple[str, ...]) -> frozenset[str]:
             hint = near(bare, IGNORABLE) or f"; the fields are {', '.join(sorted(IGNORABLE))}"
             raise ValueError(f"{field!r} is not a field that can be ignored{hint}")
     return frozenset(fields)
+
+
+def _admission_plugins(names: tuple[str, ...]) -> frozenset[str]:
+    for name in names:
+        if name not in ADMISSION_PLUGINS:
+            hint = near(name, ADMISSION_PLUGINS)
+            raise ValueError(
+                f"{name!r} is no admission plugin that can be switched on{hint}; these are {', '.join(ADMISSION_PLUGINS)}:"
+                " others are on by default, or change no field of pods that decides on nodes"
+            )
+    return frozenset(names)
 
 
 def _decode_name(value: object) -> str | None:
@@ -91,6 +103,16 @@ IGNORE = Option(
     OptionType(lambda texts: _ignored(tuple(items(texts))), lambda value: _ignored(decode_names(value)), metavar="FIELD", repeatable=True),
     "Ignore a field that is not modelled (repeatable).",
 )
+ADMISSION_PLUGINS_ON = Option(
+    "--admission-plugins",
+    OptionType(
+        lambda texts: _admission_plugins(tuple(items(texts))),
+        lambda value: _admission_plugins(decode_names(value)),
+        metavar="NAME,...",
+        repeatable=True,
+    ),
+    f"Admission plugins of the API server that are on besides its defaults: {', '.join(ADMISSION_PLUGINS)} (repeatable).",
+)
 FRAGMENTATION = Option("--fragmentation", SWITCH, "Report the largest gang of each kind of pod that fits in one zone or rack now.")
 TIMINGS = Option("--timings", SWITCH, "Report the duration in seconds.")
 FOUR_STATUSES = Option("--four-statuses", SWITCH, "Report roots that no eviction can help, and do not try preemption for them (KEP-6012).")
@@ -124,6 +146,7 @@ FIELDS: Mapping[Option[Any], tuple[str, ...]] = {
     BUDGET: ("cycle", "budget"),
     REMEDIES: ("remedies",),
     IGNORE: ("cycle", "ignore"),
+    ADMISSION_PLUGINS_ON: ("admission_plugins",),
     FOUR_STATUSES: ("cycle", "placing", "four_statuses"),
     NOMINATED_FIRST: ("cycle", "placing", "nominated_first"),
     PERCENTAGE_OF_PLACEMENTS: ("cycle", "placing", "percentage_of_placements"),

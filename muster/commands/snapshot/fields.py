@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from expansion import device_shares
+from expansion.admission.admission_plugins import ANNOTATIONS
 from kubeapi import controllers, devices, disruption, groups, nodes, pods, priority, resource_claims, storage, volumes, workloads
 from kubeapi.affinity import NodeAffinity
 from kubeapi.meta import NamespacedName, ObjectMeta
@@ -73,7 +74,7 @@ _KINDS: tuple[tuple[str, Fields], ...] = (
     ("CompositePodGroup", fields_of(groups.CompositePodGroup)),
     ("PodGroup", {**fields_of(groups.PodGroup), "spec": _POD_GROUP}),
     ("PodDisruptionBudget", fields_of(disruption.PodDisruptionBudget)),
-    ("Namespace", fields_of(nodes.Namespace)),
+    ("Namespace", {"metadata": {**fields_of(ObjectMeta), "annotations": dict.fromkeys(ANNOTATIONS, KEPT)}}),
     ("LimitRange", {"metadata": _NAMED, "spec": {"limits": Each({"type": KEPT, **_LIMITS})}}),
     ("ResourceQuota", _QUOTA),
     ("RuntimeClass", _RUNTIME_CLASS),

@@ -40,7 +40,7 @@ _COMPARING = frozenset({"Lt", "Gt"})
 
 def redacted(objects: Sequence[Mapping[str, Json]], salt: bytes) -> list[dict[str, Json]]:
     """Return *objects*, already pruned, with names hashed with *salt*."""
-    whole = [_with_namespace({key: value for key, value in each.items() if key != UNLIKE}) for each in objects]
+    whole = [_with_namespace(_without_annotations({key: value for key, value in each.items() if key != UNLIKE})) for each in objects]
     texts: set[str] = set()
     for each in whole:
         _changed(each, FIELDS[each["kind"]], _noting(texts))
@@ -75,6 +75,14 @@ def _hash(text: str, salt: bytes) -> str:
 def _unsound(text: str) -> str:
     """Return a suffix that keeps an invalid name invalid; empty for a valid name."""
     return "/" if "/" in text or not text.isprintable() else ""
+
+
+def _without_annotations(content: dict[str, Json]) -> dict[str, Json]:
+    """Return a Namespace without annotations, whose texts contain names; any other object as it is."""
+    metadata = content.get("metadata")
+    if content["kind"] != "Namespace" or not isinstance(metadata, Mapping):
+        return content
+    return {**content, "metadata": {key: value for key, value in metadata.items() if key != "annotations"}}
 
 
 def _with_namespace(content: Mapping[str, Json]) -> dict[str, Json]:
