@@ -207,7 +207,7 @@ def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.T
 def _share_words(fact: notes.ShareNotJudged | notes.SharesUncounted) -> str:
     if isinstance(fact, notes.SharesUncounted):
         return (
-            f"{fact.scheduler} divides devices of node {fact.node} ({fact.key}), and shares are not counted: "
+            f"{fact.scheduler} divides devices of node {fact.node}, by {fact.key}, and shares are not counted: "
             "whether the node has the whole devices of its pods is not known"
         )
     requested = f"{'the annotation' if fact.annotation else 'the resource'} {fact.key} requests a share of a device of {fact.scheduler}"

@@ -95,6 +95,9 @@ CUTS_OTHER_TEXT: dict[tuple[str, str], str] = {
 """Expressions, each with the only module in which it may be cut: it is not a text of ours.  ``re`` stands for all that it reads."""
 COMPARES_OTHER_TEXT: dict[tuple[str, str], str] = {
     ("muster.commands.fit.command", "(*own.problems, *own.skipped, *unread)"): "problems",
+    ("muster.commands.fit.command", "(*own.problems, *beside)"): "problems",
+    ("muster.commands.fit.command", "judged.kind"): "a kind of verdict",
+    ("muster.commands.simulate.simulation", "(*inputs.refused, *inputs.notes, *others)"): "problems",
     ("muster.render.answer_json", "known"): "objects by identity of causes",
     ("muster.render.cause_json", "encoded"): "empty values",
 }
@@ -103,6 +106,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "api_group": "an API group",
     "differing_fields": "fields of a group",
     "group_name": "a pod group of Kueue",
+    "scheduler": "another scheduler",
     "template": "a template of a Workload",
     "after": "a node, or a device class",
     "allowed": "values of a field",

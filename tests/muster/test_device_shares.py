@@ -96,8 +96,8 @@ def running(name: str, limits: Json | None = None, namespace: str = "default", *
 GROUP = {"runai-gpu-group": "g"}
 FRACTIONAL = running("f", annotations=FRACTION, labels=GROUP)
 BESIDE = {
-    "pod with a fraction": ([with_devices(), FRACTIONAL], "KAI Scheduler divides devices of node n1 (gpu-fraction)"),
-    "node of HAMi": ([with_devices(annotations={HAMI: "[]"})], f"HAMi divides devices of node n1 ({HAMI})"),
+    "pod with a fraction": ([with_devices(), FRACTIONAL], "KAI Scheduler divides devices of node n1, by gpu-fraction,"),
+    "node of HAMi": ([with_devices(annotations={HAMI: "[]"})], f"HAMi divides devices of node n1, by {HAMI},"),
     "vGPU": ([with_devices(), running("f", {"volcano.sh/vgpu-number": "1"})], "Volcano divides devices of node n1"),
 }
 
