@@ -6,21 +6,22 @@ Controllers create groups and pods, and the API server sets defaults in them, ap
 
 It uses no files, clock or network.  It imports ``kubeapi``, ``validators`` and ``workloadbuilder``.
 
-admission        new objects as the API server admits them
-contents         parts of parsed objects
-controllers      given objects of controllers as the groups and pods that their controllers create
-creation_order   pods that their controllers never create, because a gang waits for them
-created          these objects, and the objects that are looked up for them
-device_shares    shares of devices that other schedulers give to pods, outside DRA
-expanded         objects with what arises from them, and the rest of the cluster
-gangs            gangs on request: all pods of an object that has no gang, in one domain of a topology key if one is given
-generated_names  names for objects that have only ``metadata.generateName``
-not_judged       reasons why an object that an adapter reads is not expanded
-notes            what is said about given objects
-other_controllers  claim templates of ComputeDomains, pod groups of Kueue
-other_groups     groups that pods name and that are not created for them: those of other schedulers in the cluster, and missing ones
-pod_creation     what a caller can change about the creation of pods
-pod_owners       pods and groups of a cluster that belong to given controllers
+admission             new objects as the API server admits them
+compute_domains       claim templates that the controller of ComputeDomains creates
+contents              parts of parsed objects
+controllers           given objects of controllers as the groups and pods that their controllers create
+created               these objects, and the objects that are looked up for them
+creation_order        pods that their controllers never create, because a gang waits for them
+device_shares         shares of devices that other schedulers give to pods, outside DRA
+expanded              objects with what arises from them, and the rest of the cluster
+gangs                 gangs on request: all pods of an object that has no gang, in one domain of a topology key if one is given
+generated_names       names for objects that have only ``metadata.generateName``
+groups_named_by_pods  groups that pods name and that are not created for them: those of other schedulers in the cluster, and missing ones
+kueue_pod_groups      pod groups of Kueue of which pods are missing
+not_judged            reasons why an object that an adapter reads is not expanded
+notes                 what is said about given objects
+pod_creation          what a caller can change about the creation of pods
+pod_owners            pods and groups of a cluster that belong to given controllers
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kubeapi.decode import section
 from kubeapi.gathered import GatheredObjects, Unusable
 
 Content = dict[str, Any]
@@ -14,12 +15,6 @@ Content = dict[str, Any]
 def part(content: Any, name: str) -> Any:
     """Return a part of an object; None if it is absent, or if *content* is something else."""
     return content.get(name) if isinstance(content, Mapping) else None
-
-
-def section(content: Any, name: str) -> Mapping[str, Any]:
-    """Return a mapping inside another one; empty if it is absent or something else."""
-    inner = part(content, name)
-    return inner if isinstance(inner, Mapping) else {}
 
 
 def items(content: Any, name: str) -> list[Content]:

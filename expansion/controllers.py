@@ -12,9 +12,12 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 
 from expansion import device_shares, gangs, not_judged
 from expansion.admission import validation
+from expansion.compute_domains import create_claim_templates
 from expansion.contents import Content, parsed
 from expansion.created import Cluster, Expansion, OrderedPods, Place, identity, with_free_name
 from expansion.creation_order import leave_out_never_created
+from expansion.groups_named_by_pods import GroupsNamedByPods
+from expansion.kueue_pod_groups import incomplete_kueue_groups
 from expansion.notes import (
     ConversionWarning,
     CreatedTwice,
@@ -29,8 +32,6 @@ from expansion.notes import (
     TemplateWithoutContainers,
     WhyNotSimulated,
 )
-from expansion.other_controllers import create_claim_templates, incomplete_kueue_groups
-from expansion.other_groups import OtherGroups
 from expansion.pod_creation import Gang, PodCreation
 from expansion.pod_owners import Controller, PodOwners
 from kubeapi import decode
@@ -73,7 +74,7 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
         _expand(manifests, cluster, result, creation, place)
-    OtherGroups(result, cluster, creation).join(lambda compiled: _why_skipped(compiled, compiled.objects, result, creation.gang))
+    GroupsNamedByPods(result, cluster, creation).join(lambda compiled: _why_skipped(compiled, compiled.objects, result, creation.gang))
     create_claim_templates(result, cluster)
     result.notes += incomplete_kueue_groups(result, cluster)
     listed = [kinds, cluster.kinds]
@@ -169,7 +170,7 @@ def _expand(manifests: Sequence[Content], cluster: Cluster, result: Expansion, c
     _add_all(_judged(with_pods, known, present, result, creation, place), known, taken, {}, result, creation, place)
     if groups:
         # The pods of the others can be their members.
-        others = OtherGroups(result, cluster, creation)
+        others = GroupsNamedByPods(result, cluster, creation)
         # A group is for the pods that its owner has already, or that name it; for other new ones, the owner's adapter makes it.
         left = [each for each in groups if (owner := _owner(each)) in read and owner not in present and not others.is_named(each)]
         groups = [each for each in groups if each not in left]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 
-from expansion.contents import Content, section
+from expansion.contents import Content
 from expansion.created import Expansion, identity
 from expansion.notes import NeverCreated
+from kubeapi.decode import section
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from validators.hierarchy.creation_order import Level, PodBatch, awaited_group, created

@@ -13,8 +13,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from expansion.contents import Content, items, namespace_of, parsed, section
+from expansion.contents import Content, items, namespace_of, parsed
 from expansion.notes import ShareNotJudged, SharesUncounted
+from kubeapi.decode import section
 from kubeapi.gather import gather
 from kubeapi.gathered import GatheredObjects, Given, NameSearch, ObjectList
 from workloadbuilder.adapters.shared.named_groups import NamedGroup, named_group

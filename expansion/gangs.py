@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from expansion.contents import Content, section
+from expansion.contents import Content
 from expansion.notes import GangsKept, NotOneGang
 from expansion.pod_creation import Gang
+from kubeapi.decode import section
 from kubeapi.kueue import POD_GROUP
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions.served_versions import hub_of

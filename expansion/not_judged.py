@@ -7,8 +7,9 @@ from typing import Any
 
 from expansion.admission import validation
 from expansion.notes import FieldsUnknown, ManagedElsewhere, NotSimulated
+from kubeapi.decode import section
 from validators.built_in import shapes
-from validators.built_in.shared_checks import section, text
+from validators.built_in.shared_checks import text
 from validators.field import FieldError
 from workloadbuilder.adapters.shared.known_objects import group_of
 

@@ -6,8 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 
-from expansion.contents import section
 from kubeapi import decode
+from kubeapi.decode import section
 from kubeapi.decoders import DECODERS
 from kubeapi.gathered import GatheredObjects, Objects, content_of, heads
 from kubeapi.names import Name

@@ -4,7 +4,7 @@ A module of types has the structs of one sort of objects, each with all the fiel
 
 affinity         affinity of pods to nodes and to other pods
 base_structs     base of values with named fields
-content          formats of names, labels and condition reasons
+content          formats of names, labels, condition reasons and numbers in texts
 controllers      Services and controllers of pods, with their selectors
 decode           JSON text, parsed JSON, and structs
 decoders         decoders of objects without the fields that only rules of the API read

@@ -1,4 +1,4 @@
-"""Formats of names, labels and condition reasons (apimachinery, ``pkg/api/validate/content``).
+"""Formats of names, labels, condition reasons and numbers in texts (apimachinery, ``pkg/api/validate/content``).
 
 Functions that validate one text return error messages; an empty list means that the text is valid.  Limits count bytes
 of UTF-8, as the API server does.
@@ -24,6 +24,8 @@ _is_c_identifier = re.compile(_C_IDENTIFIER, re.ASCII).fullmatch
 _is_condition_reason = re.compile(_CONDITION_REASON, re.ASCII).fullmatch
 
 _MAX_MATCHED_ONE_BY_ONE = 64
+_LARGEST = (1 << 63) - 1
+_MOST_DIGITS = len(str(_LARGEST))
 _MAX_CACHED = 4096
 _valid_labels: set[str] = set()
 _valid_subdomains: set[str] = set()
@@ -60,6 +62,15 @@ _REASON_TEXT = (
     "'_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name', or 'MY_NAME', or 'MyName', or "
     f"'ReasonA,ReasonB', or 'ReasonA:ReasonB', regex used for validation is '{_CONDITION_REASON}')"
 )
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that a text of ASCII digits is; None for any other text, and for more than 64 bits, which Go does not read."""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0") or "0"
+    # Python refuses to convert thousands of digits.
+    return number if len(digits) <= _MOST_DIGITS and (number := int(digits)) <= _LARGEST else None
 
 
 def label(value: str, *, unit: str = "bytes") -> list[str]:

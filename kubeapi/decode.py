@@ -38,6 +38,13 @@ _TYPES = {
 _BOUNDS = {"<=": "at most", ">=": "at least"}
 
 
+def section(content: object, *names: str) -> Mapping[str, Any]:
+    """Return the object at a path in parsed JSON; empty if it is absent or something else."""
+    for name in names:
+        content = content.get(name) if isinstance(content, Mapping) else None
+    return content if isinstance(content, Mapping) else {}
+
+
 class WrongShapeError(ValueError):
     """A value of the object has the wrong type.  ``content`` is the parsed JSON."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kubeapi.content import whole_number
 from kubeapi.meta import Empty, Int32, ObjectMeta, Struct
 from kubeapi.pods import PodResourceClaim, PodTemplateSpec
 from kubeapi.workloads import Constraints, DisruptionMode
@@ -99,6 +100,7 @@ def _size(indexes: str) -> int:
     total = 0
     for part in indexes.split(","):
         first, _, last = part.partition("-")
-        if first.isdecimal() and (not last or last.isdecimal()):
-            total += int(last or first) - int(first) + 1
+        begin, end = whole_number(first), whole_number(last or first)
+        if begin is not None and end is not None:
+            total += end - begin + 1
     return total

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from expansion.admission.amounts import readable
-from expansion.contents import Content, items, namespace_of, parsed, section
+from expansion.contents import Content, items, namespace_of, parsed
 from expansion.pod_creation import (
     ADMISSION_PLUGINS,
     EXTENDED_RESOURCE_TOLERATION,
@@ -21,6 +21,7 @@ from expansion.pod_creation import (
 )
 from kubeapi import quantity
 from kubeapi.content import label_key, label_value
+from kubeapi.decode import section
 from kubeapi.gathered import GatheredObjects
 from kubeapi.resource_names import is_extended
 

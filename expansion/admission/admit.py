@@ -10,7 +10,8 @@ from expansion.admission import limit_ranges, pod_defaults, quotas, validation
 from expansion.admission.admission_plugins import AdmissionPlugins
 from expansion.admission.limit_ranges import LimitRanges
 from expansion.admission.service_accounts import account_refusals
-from expansion.contents import Content, items, namespace_of, parsed, section
+from expansion.contents import Content, items, namespace_of, parsed
+from kubeapi.decode import section
 from kubeapi.gather import ADMISSION_KINDS, by_name, left_out, whole_name, written_name
 from kubeapi.gathered import Objects
 from kubeapi.priority import SYSTEM_CLASSES

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from expansion.contents import Content, section
+from expansion.contents import Content
 from expansion.notes import FieldsUnreadable
 from kubeapi import quantity
+from kubeapi.decode import section
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from expansion.contents import Content, items, section
+from expansion.contents import Content, items
+from kubeapi.decode import section
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS
 from workloadbuilder.adapters.shared.known_objects import group_of
 

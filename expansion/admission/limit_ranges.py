@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from expansion.admission.amounts import AmountError, Amounts, amount_errors, list_errors, object_error, readable, unreadable
-from expansion.contents import Content, items, part, section
+from expansion.contents import Content, items, part
 from kubeapi import quantity
+from kubeapi.decode import section
 from kubeapi.problem import Problem
 
 _CONTAINERS = ("initContainers", "containers")

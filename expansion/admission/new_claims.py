@@ -8,9 +8,10 @@ from expansion.admission.created_objects import ephemeral_claims
 from expansion.admission.limit_ranges import LimitRanges
 from expansion.admission.quota_charges import Rest, is_new, origin_of
 from expansion.admission.storage_classes import StorageClasses
-from expansion.contents import Content, full_name, items, namespace_of, parsed, section
+from expansion.contents import Content, full_name, items, namespace_of, parsed
 from expansion.created import Expansion
 from expansion.notes import PlaceUnknown, RefusedByServer
+from kubeapi.decode import section
 from kubeapi.gather import whole_name
 from kubeapi.names import Name
 from kubeapi.problem import Problem

@@ -12,10 +12,11 @@ from expansion.admission.new_claims import CLAIM, NewClaims
 from expansion.admission.pod_defaults import DefaultClasses
 from expansion.admission.quota_charges import Rest, is_new, is_stored, origin_of
 from expansion.admission.quotas import Shortage
-from expansion.contents import Content, full_name, items, namespace_of, parsed, section
+from expansion.contents import Content, full_name, items, namespace_of, parsed
 from expansion.created import Expansion, Place
 from expansion.notes import AnnotationsUnknown, KueueQuotas, RefusedByServer, TemplateMissing
 from expansion.pod_owners import Controller
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import whole_name
 from kubeapi.gathered import GatheredObjects

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from expansion.admission.amounts import AmountError, amount_errors, list_errors, object_error, readable, unreadable
-from expansion.contents import Content, items, part, section
+from expansion.contents import Content, items, part
+from kubeapi.decode import section
 from kubeapi.priority import PREEMPT_LOWER_PRIORITY, PriorityClass
 from kubeapi.problem import Problem
 from validators import pipeline

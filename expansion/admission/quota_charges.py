@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from expansion.admission import created_objects
 from expansion.admission.quotas import Charge, Charges
-from expansion.contents import Content, full_name, items, namespace_of, parsed, section
+from expansion.contents import Content, full_name, items, namespace_of, parsed
 from expansion.created import Expansion
 from expansion.pod_owners import Controller
+from kubeapi.decode import section
 from kubeapi.gather import whole_name
 from kubeapi.gathered import GatheredObjects, Objects
 from kubeapi.names import Name

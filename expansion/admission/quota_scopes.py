@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from expansion.admission import quota_usage
 from expansion.admission.quota_usage import CLAIM, amount
-from expansion.contents import Content, items, part, section
+from expansion.contents import Content, items, part
+from kubeapi.decode import section
 
 REQUIRED = ("cpu", "memory")
 """Resources of which a pod with a request or limit is not BestEffort, and that a quota can demand of every container."""

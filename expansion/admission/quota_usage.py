@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from expansion.contents import Content, items, section
+from expansion.contents import Content, items
 from kubeapi import decode, quantity
+from kubeapi.decode import section
 from kubeapi.decoders import DECODERS
 from kubeapi.pod_requests import demand
 from kubeapi.pods import Pod

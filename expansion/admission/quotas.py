@@ -14,8 +14,9 @@ from expansion.admission import quota_scopes, quota_usage
 from expansion.admission.amounts import AmountError, amount_errors, object_error, unreadable
 from expansion.admission.quota_scopes import Scopes, Traits, UsageByScope
 from expansion.admission.quota_usage import PODS, amount
-from expansion.contents import Content, items, section
+from expansion.contents import Content, items
 from expansion.notes import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
+from kubeapi.decode import section
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from kubeapi.resource_names import COUNT, LIMITS, REQUESTS

@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from expansion.contents import Content, section
+from expansion.contents import Content
+from kubeapi.decode import section
 from kubeapi.gathered import GatheredObjects, Unusable
 
 KIND = "ServiceAccount"

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
-from expansion.contents import Content, items, section
+from expansion.contents import Content, items
+from kubeapi.decode import section
 
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _CLASS = "volume.beta.kubernetes.io/storage-class"

@@ -7,8 +7,9 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from expansion.contents import Content, items, section
+from expansion.contents import Content, items
 from kubeapi import decode
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.versions.kubernetes_releases import TODAY
 from validators import object_lookup, pipeline

@@ -137,7 +137,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"pod_creation", "pod_owners"}),
         frozenset({"created", "gangs"}),
         frozenset({"admission"}),
-        frozenset({"creation_order", "device_shares", "not_judged", "other_controllers", "other_groups"}),
+        frozenset({"compute_domains", "creation_order", "device_shares", "groups_named_by_pods", "kueue_pod_groups", "not_judged"}),
         frozenset({"controllers"}),
         frozenset({"expanded"}),
     ),

@@ -107,3 +107,26 @@ def test_limits_count_bytes() -> None:
 @pytest.mark.parametrize(("prefix", "want"), [("workers-", "workera"), ("workers", "workers"), ("-", "-")])
 def test_mask_trailing_dash(prefix: str, want: str) -> None:
     assert want == content.mask_trailing_dash(prefix)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("0", 0),
+        ("7", 7),
+        ("007", 7),
+        ("9223372036854775807", 2**63 - 1),
+        ("9223372036854775808", None),
+        ("0" * 5000 + "1", 1),
+        ("9" * 5000, None),
+        ("", None),
+        ("-1", None),
+        ("+1", None),
+        (" 1", None),
+        ("1.0", None),
+        ("\u00b2", None),
+        ("\u0663", None),
+    ],
+)
+def test_whole_numbers_are_those_that_go_reads(text: str, want: int | None) -> None:
+    assert want == content.whole_number(text)

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster.cli import main
-from tests.muster.simulated import node
+from tests.muster.simulated import node, pod
 from tests.muster.test_fit_quotas import quota, stateful_set
 from tests.muster.test_pod_admission import fit
 from tests.muster.test_simulate_controllers import TEMPLATE, job, manifest
@@ -88,3 +88,28 @@ def test_names_that_are_no_strings(options, kind, metadata):
     status, output = run("fit", [json.dumps(odd).encode(), CLUSTER], *options)
     assert 2 == status
     assert "must be a" in output
+
+
+DIGITS = "9" * 5000
+JOB = {"spec": {"template": TEMPLATE}}
+KUEUE = {"labels": {"kueue.x-k8s.io/pod-group-name": "g"}, "annotations": {"kueue.x-k8s.io/pod-group-total-count": DIGITS}}
+ROLLING = {"strategy": {"rollingUpdate": {"maxSurge": f"{DIGITS}%"}}, "selector": {"matchLabels": {"app": "x"}}}
+INDEXED = {"completionMode": "Indexed"}
+
+
+@pytest.mark.parametrize(
+    ("mine", "statuses"),
+    [
+        pytest.param(manifest("CronJob", "batch/v1", schedule=f"{DIGITS} * * * *", jobTemplate=JOB), {1}, id="a minute"),
+        pytest.param(manifest("CronJob", "batch/v1", schedule=f"*/{DIGITS} * * * *", jobTemplate=JOB), {1}, id="a step"),
+        pytest.param(manifest("Deployment", "apps/v1", template=TEMPLATE, **ROLLING), {1}, id="a percentage"),
+        pytest.param({**job(3, **INDEXED), "status": {"completedIndexes": f"0-{DIGITS}"}}, {0, 1}, id="completed indexes"),
+        pytest.param(job(3, successPolicy={"rules": [{"succeededIndexes": DIGITS}]}, **INDEXED), {1}, id="succeeded indexes"),
+        pytest.param({**pod("p"), "metadata": {**pod("p")["metadata"], **KUEUE}}, {0}, id="pods of a group of Kueue"),
+    ],
+)
+def test_numbers_in_texts_with_thousands_of_digits(mine, statuses):
+    """Python refuses to convert more than 4,300 digits."""
+    text = json.dumps(mine).encode()
+    assert run("fit", [text, CLUSTER])[0] in statuses
+    assert CliRunner().invoke(main, ["lint", "path.json"]).exit_code in {0, 1}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubeapi import content
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import pod_spec, selectors, volumes
-from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, section, text
+from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, text
 from validators.field import FieldError
 
 _SPEC = FieldPath("spec")
@@ -136,6 +137,5 @@ def _share(rolling: Content, name: str, default: int) -> int | None:
     """Return a number or percentage; None if it is neither."""
     value = rolling.get(name, default)
     if isinstance(value, str):
-        digits = value.removesuffix("%")
-        return int(digits) if value.endswith("%") and digits.isascii() and digits.isdigit() else None
+        return content.whole_number(value.removesuffix("%")) if value.endswith("%") else None
     return value if isinstance(value, int) else None

@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from kubeapi import content
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import downward, probes, resources, volumes
-from validators.built_in.shared_checks import Content, duplicates, formatted, items, needed, number, one_of, port, reference, section, text
+from validators.built_in.shared_checks import Content, duplicates, formatted, items, needed, number, one_of, port, reference, text
 from validators.field import FieldError
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import zoneinfo
 
+from kubeapi.content import whole_number
+
 _NAMES = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
 _EVERY = "@every "
 _MONTHS = {
@@ -44,7 +46,7 @@ def is_time_zone(name: str) -> bool:
 
 def _is_range(text: str, least: int, most: int, words: dict[str, int]) -> bool:
     values, slash, step = text.partition("/")
-    if slash and not (step.isascii() and step.isdigit() and int(step) > 0):
+    if slash and not whole_number(step):
         return False
     if values in {"*", "?"}:
         return True
@@ -56,4 +58,4 @@ def _is_range(text: str, least: int, most: int, words: dict[str, int]) -> bool:
 
 
 def _value(text: str, words: dict[str, int]) -> int | None:
-    return words.get(text.lower(), int(text) if text.isascii() and text.isdigit() else None)
+    return words.get(text.lower(), whole_number(text))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi import content
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import pod_spec, selectors
 from validators.built_in.cron import is_time_zone, schedule_error
-from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, section, text
+from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, text
 from validators.field import FieldError
 
 _INDEXED = "Indexed"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kubeapi import content
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.built_in.shared_checks import Content, formatted, items, section, text
+from validators.built_in.shared_checks import Content, formatted, items, text
 from validators.field import FieldError
 
 Format = Callable[[str], list[str]]

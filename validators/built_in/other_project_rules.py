@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.built_in.shared_checks import Content, duplicates, items, needed, not_negative, number, one_of, section, text, texts
+from validators.built_in.shared_checks import Content, duplicates, items, needed, not_negative, number, one_of, text, texts
 from validators.field import FieldError
 
 _SPEC, _NAME = FieldPath("spec"), FieldPath("metadata", "name")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi import content
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import selectors
-from validators.built_in.shared_checks import Content, duplicates, formatted, integer, items, needed, number, one_of, section, text
+from validators.built_in.shared_checks import Content, duplicates, formatted, integer, items, needed, number, one_of, text
 from validators.field import FieldError
 
 _REQUIRED, _PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"

@@ -6,10 +6,11 @@ import ipaddress
 from collections.abc import Iterator
 
 from kubeapi import content
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.built_in import containers, names, placement, resources, security, volumes
-from validators.built_in.shared_checks import Content, duplicates, formatted, items, needed, one_of, section, text, texts
+from validators.built_in.shared_checks import Content, duplicates, formatted, items, needed, one_of, text, texts
 from validators.field import FieldError
 
 _POLICIES = ("Always", "OnFailure", "Never")

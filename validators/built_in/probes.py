@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from kubeapi import content
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
-from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, port, section, text
+from validators.built_in.shared_checks import Content, formatted, items, needed, not_negative, number, one_of, port, text
 from validators.field import FieldError
 
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubeapi import content, quantity
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath, Key
 from validators import field
-from validators.built_in.shared_checks import Content, items, section
+from validators.built_in.shared_checks import Content, items
 from validators.field import FieldError
 
 HUGE = "hugepages-"

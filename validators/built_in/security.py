@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath, Key
 from validators import field
-from validators.built_in.shared_checks import Content, below, duplicates, integer, items, one_of, section, text
+from validators.built_in.shared_checks import Content, below, duplicates, integer, items, one_of, text
 from validators.field import FieldError
 
 _HIGHEST_ID = 2**31 - 1

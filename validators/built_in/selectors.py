@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubeapi import content
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import names
-from validators.built_in.shared_checks import Content, formatted, items, section, text
+from validators.built_in.shared_checks import Content, formatted, items, text
 from validators.field import FieldError
 
 _SET = frozenset({"In", "NotIn"})

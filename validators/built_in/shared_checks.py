@@ -7,19 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubeapi.content import subdomain
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
 
 Content = Mapping[str, Any]
 LARGEST_PORT = 65535
-
-
-def section(content: object, *names: str) -> Content:
-    """Return a mapping inside another one; empty if it is absent or something else."""
-    for name in names:
-        content = content.get(name) if isinstance(content, Mapping) else None
-    return content if isinstance(content, Mapping) else {}
 
 
 def items(content: Content, name: str, at: FieldPath) -> list[tuple[FieldPath, Content]]:

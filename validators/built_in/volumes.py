@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from kubeapi import content
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import downward, resources
-from validators.built_in.shared_checks import Content, below, duplicates, formatted, items, needed, number, one_of, section, text
+from validators.built_in.shared_checks import Content, below, duplicates, formatted, items, needed, number, one_of, text
 from validators.field import FieldError
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

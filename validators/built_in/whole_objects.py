@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from kubeapi import content, decode
-from kubeapi.decode import Json
+from kubeapi.decode import Json, section
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.built_in import apps, jobs, names, other_project_rules, pod_spec, shapes
-from validators.built_in.shared_checks import Content, items, section, text
+from validators.built_in.shared_checks import Content, items, text
 from validators.field import FieldError
 
 _SPEC, _METADATA = FieldPath("spec"), FieldPath("metadata")

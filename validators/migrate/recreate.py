@@ -13,8 +13,9 @@ import enum
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
+from kubeapi.decode import section
 from validators.field import FieldError
-from validators.migrate.stored_objects import Content, Name, ObjectsToUpgrade, name_of, references_of, section
+from validators.migrate.stored_objects import Content, Name, ObjectsToUpgrade, name_of, references_of
 from validators.rules.base import Operation
 
 KINDS = ("Workload", "CompositePodGroup", "PodGroup")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubeapi.decode import Json
+from kubeapi.decode import Json, section
 from kubeapi.versions import kubernetes_releases
 from validators import pipeline, rules
 from validators.field import FieldError
@@ -78,12 +78,6 @@ def name_of(content: Content) -> Name:
     """Return kind, namespace and name of an object."""
     metadata = section(content, "metadata")
     return str(content["kind"]), str(metadata.get("namespace") or "default"), str(metadata.get("name"))
-
-
-def section(content: object, name: str) -> Mapping[str, Any]:
-    """Return the object at a field; empty if there is none."""
-    value = content.get(name) if isinstance(content, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
 
 
 def references_of(content: Content) -> list[Mapping[str, Any]]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from kubeapi.decode import section
 from kubeapi.field_path import Key, Part
 from kubeapi.meta import ObjectMeta, Struct, replaced
 from validators.model import start_order
 from validators.model.own_gangs import OwnGang
-from validators.model.start_order import HEAD, LEADER, SUBMITTER, WORKER, Event, Wait, items, ray_workers, section
+from validators.model.start_order import HEAD, LEADER, SUBMITTER, WORKER, Event, Wait, items, ray_workers
 from validators.model.views import CronJob, Job, JobSet, JobSetSpec, Pod, PodSpec
 
 _MOST = 2**31 - 1

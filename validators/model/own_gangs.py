@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kubeapi.decode import section
 from kubeapi.meta import Struct
-from validators.model.start_order import LEADER, WORKER, Wait, items, section, start_order, task_name
+from validators.model.start_order import LEADER, WORKER, Wait, items, start_order, task_name
 
 TRAINER_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 """Label of the replicated jobs of a runtime; that of the training nodes has the value ``trainer``."""

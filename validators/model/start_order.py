@@ -10,6 +10,7 @@ import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kubeapi.decode import section
 from kubeapi.meta import Struct
 
 FIRST, OTHERS = "first", "others"
@@ -20,7 +21,7 @@ _LAUNCHER = "launcher"
 
 
 class Event(enum.StrEnum):
-    """What pods wait for before they are created."""
+    """Event for which pods wait before they are created."""
 
     JOB_COMPLETED = "job-completed"
     JOB_STARTED = "job-started"
@@ -106,13 +107,6 @@ def items(holder: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """Return the objects in a list; those of another shape are empty, so that indices are kept."""
     value = holder.get(name)
     return [each if isinstance(each, Mapping) else {} for each in value] if isinstance(value, list) else []
-
-
-def section(value: object, *names: str) -> Mapping[str, Any]:
-    """Return the object at a path; empty if there is none."""
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
 
 
 def _jobset(spec: Mapping[str, Any]) -> dict[str, Wait]:

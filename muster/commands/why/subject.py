@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.api import Api, ReplyError
 from apiserver.discovery import path_of
 from kubeapi import decode
+from kubeapi.decode import section
 from kubeapi.versions import served_versions
 
 NOT_FOUND = 404
@@ -60,14 +61,14 @@ class Subject:
     @property
     def node(self) -> str:
         """Return the node of a pod; empty if it has none."""
-        return _text(_section(self.content, "spec").get("nodeName"))
+        return _text(section(self.content, "spec").get("nodeName"))
 
     @property
     def parent(self) -> tuple[str, str] | None:
         """Return kind and name of the group above it; None if it has none."""
-        spec = _section(self.content, "spec")
+        spec = section(self.content, "spec")
         if self.kind == "Pod":
-            name = _text(_section(spec, "schedulingGroup").get("podGroupName"))
+            name = _text(section(spec, "schedulingGroup").get("podGroupName"))
             return ("PodGroup", name) if name else None
         name = _text(spec.get("parentCompositePodGroupName"))
         return ("CompositePodGroup", name) if name else None
@@ -75,7 +76,7 @@ class Subject:
     @property
     def conditions(self) -> tuple[StatusCondition, ...]:
         """Return its conditions about scheduling."""
-        listed = _section(self.content, "status").get("conditions")
+        listed = section(self.content, "status").get("conditions")
         found = [each for each in (listed if isinstance(listed, list) else []) if isinstance(each, dict)]
         keys = ("type", "status", "reason", "message", "lastTransitionTime")
         return tuple(StatusCondition(*(_text(each.get(key)) for key in keys)) for each in found if each.get("type") in _REPORTED)
@@ -138,11 +139,6 @@ def _read(api: Api, kind: str, namespace: str, name: str) -> Subject | None:
             return None
         raise
     return Subject(kind, namespace, name, content if isinstance(content, dict) else {})
-
-
-def _section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = content.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str:

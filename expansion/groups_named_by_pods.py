@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
-from expansion.contents import Content, namespace_of, parsed, section
+from expansion.contents import Content, namespace_of, parsed
 from expansion.created import Cluster, Expansion, identity
 from expansion.notes import GroupMissing, WhyNotSimulated
 from expansion.pod_creation import PodCreation
 from expansion.pod_owners import PodOwners
+from kubeapi.decode import section
 from kubeapi.gather import whole_name
 from kubeapi.gathered import GatheredObjects
 from kubeapi.names import Name
@@ -29,7 +30,7 @@ _MARKS = tuple(each.encode() for each in KEYS)
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 
-class OtherGroups:
+class GroupsNamedByPods:
     """Groups that the pods of *result* name, and that are looked up among its given objects and in the *cluster*."""
 
     def __init__(self, result: Expansion, cluster: Cluster, creation: PodCreation) -> None:
