@@ -20,6 +20,7 @@ device_reasons     these reasons as causes: free devices, taints, constraints, c
 with_pods          placement state with some pods assumed, or removed
 greedy_limits      reasons why greedy may have missed a placement
 capacity_survey    used, free and unusable capacity of nodes
+bisection          largest and smallest number that works, and the parts that are necessary, in few tries
 fragmentation      largest gang that fits in each domain now
 """
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from scheduler_core.causes.groups import DeletionsAwaited, LeavingPod, LeavingPodsLeftOut
+from scheduler_core.diagnosis.bisection import necessary
 from scheduler_core.diagnosis.root_diagnosis import Diagnosis, explain
 from scheduler_core.diagnosis.with_pods import remove_pods, rewound
 from scheduler_core.model.names import Name
@@ -13,6 +14,9 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import assigned
 from scheduler_core.placement.placement_request import PlacementRequest
+
+MOST_ONE_BY_ONE = 8
+"""Maximum number of pods each of which is left out for a try."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ def explain_later(greedy: Greedy, request: PlacementRequest, why: Diagnosis, lea
     # Pods on the nodes that the root gets are enough in most cases.
     there = [pod for pod in others if pod.node in used]
     awaited = there if there and _places_without(greedy, request, there) else others
+    if len(awaited) <= MOST_ONE_BY_ONE:
+        awaited = necessary(sorted(awaited, key=lambda pod: pod.key), lambda fewer: _places_without(greedy, request, fewer))
     cause = DeletionsAwaited((request.entity.name,), _named(awaited, greedy))
     return LaterDiagnosis(dataclasses.replace(why, cause=cause, groups={**why.groups, request.entity.name: cause}))
 

@@ -6,7 +6,6 @@ for_decisions     remedies for some decisions of a simulation
 candidates        edits that may help, small ones first
 pod_bounds        lower bound of the pods without a node, without a cycle
 verified          tries edits, and keeps those that work
-bisection         largest and smallest number that works, in few tries
 lower_demands     smaller minimums of groups
 uncordon          cordoned nodes that are uncordoned
 running_pods      running pods that can be moved, with their new nodes, or evicted

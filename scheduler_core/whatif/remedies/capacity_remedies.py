@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler_core.causes.changes import EvictedUnits, MovedPods, TakenAhead
+from scheduler_core.diagnosis.bisection import least, necessary
 from scheduler_core.model.names import Name
 from scheduler_core.whatif.edits.edits import Edit, Moved, combine
-from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.nodes_by_domain import MOST_NODES, largest_need, spread
 from scheduler_core.whatif.remedies.running_pods import RunningPods, evicted

@@ -7,15 +7,13 @@ from collections.abc import Callable, Collection
 
 from scheduler_core.causes.changes import Successive
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.diagnosis.bisection import necessary
+from scheduler_core.diagnosis.leaving_pods import MOST_ONE_BY_ONE
 from scheduler_core.model.decision import Decision, Remedy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.edits import DeletionsAwaitedFirst
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
-from scheduler_core.whatif.remedies.bisection import necessary
-
-_MOST_ONE_BY_ONE = 8
-"""Maximum number of pods each of which is left out for a try."""
 
 
 def leaving_pods(snapshot: ClusterSnapshot, own: Collection[str]) -> tuple[str, ...]:
@@ -25,7 +23,7 @@ def leaving_pods(snapshot: ClusterSnapshot, own: Collection[str]) -> tuple[str, 
 
 def fewest_awaited(pods: tuple[str, ...], works: Callable[[DeletionsAwaitedFirst], bool]) -> DeletionsAwaitedFirst:
     """Return the deletions of those of *pods* that must be awaited; to await all of them works."""
-    if len(pods) > _MOST_ONE_BY_ONE:
+    if len(pods) > MOST_ONE_BY_ONE:
         return DeletionsAwaitedFirst(pods)
     return DeletionsAwaitedFirst(tuple(necessary(pods, lambda fewer: works(DeletionsAwaitedFirst(tuple(fewer))))))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from scheduler_core.diagnosis.bisection import largest
 from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, combine
-from scheduler_core.whatif.remedies.bisection import largest
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.subject import SubjectGroup
 

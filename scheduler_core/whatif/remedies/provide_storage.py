@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from scheduler_core.causes.changes import AddedVolumes, RaisedAttachLimits
 from scheduler_core.causes.node_count import NodeLabel
+from scheduler_core.diagnosis.bisection import least, necessary
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.delayed_claims import NO_PROVISIONER, ClaimRequest
 from scheduler_core.model.nodes import Ints
@@ -21,7 +22,6 @@ from scheduler_core.whatif.edits import storage_edits
 from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.node_templates import section
 from scheduler_core.whatif.edits.storage_edits import WAITS, AddedCapacity, ChangedStorage
-from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.nodes_by_domain import largest_need
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity

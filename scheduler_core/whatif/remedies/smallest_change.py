@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.diagnosis.bisection import least, necessary
 from scheduler_core.model.decision import Remedy, Step
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
@@ -31,7 +32,6 @@ from scheduler_core.whatif.edits.edits import (
 from scheduler_core.whatif.edits.node_edits import LARGER, uncordoning
 from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates
-from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.deletions import fewest_awaited, leaving_pods
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.pod_bounds import PodBounds

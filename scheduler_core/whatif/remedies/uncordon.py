@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from scheduler_core.causes.changes import UncordonedNodes
+from scheduler_core.diagnosis.bisection import least, necessary
 from scheduler_core.whatif.edits.edits import Edit, combine
 from scheduler_core.whatif.edits.node_edits import uncordoning
 from scheduler_core.whatif.edits.raw_objects import after
-from scheduler_core.whatif.remedies.bisection import least, necessary
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, behavior_of
 from scheduler_core.cluster.load import load
 from scheduler_core.loading.configuration.scheduler_configuration import read_by_any_version, read_configuration
 from scheduler_core.model.scheduler_profile import MOST_ALLOCATED, SchedulerProfile, SchedulerProfiles, ScoringStrategy
@@ -19,6 +19,7 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.process import main
 from scheduler_core.sidecar.settings import Settings
 from scheduler_core.sidecar.writes import Bind
+from scheduler_core.wording.problem_words import problem_words
 from tests.apiserver.fake import serving
 from tests.scheduler_core.builders import GPU, leaf, node, pod, pods
 from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, resource_claim, wanting
@@ -124,6 +125,21 @@ def test_the_configuration_is_read_by_the_version_of_the_server(minor, kubernete
     assert profile is not None
     assert read == profile.percentage_of_placements
     assert [warned] * bool(warned) == [str(fields["message"])[: len(warned)] for level, _, fields in lines if level == "warning"]
+
+
+@pytest.mark.parametrize("minor", [37, 38])
+def test_what_is_logged_of_the_configuration_is_that_of_the_version(minor):
+    lines: list[tuple[str, str, Mapping[str, Any]]] = []
+    header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    profile = {"schedulerName": "default-scheduler", "plugins": {"permit": {"disabled": [{"name": "GangScheduling"}]}}}
+    written = {**header, "profiles": [profile]}
+    settings = Settings(lease=None, scheduler_config=read_by_any_version(written), scheduler_name="default-scheduler")
+
+    main.with_configuration_of(settings, minor, lambda *line: lines.append(line))
+
+    notes = {each: read_configuration(written, behavior_of(each)).problems() for each in (37, 38)}
+    assert notes[37] != notes[38]
+    assert [*map(problem_words, notes[minor])] == [fields["message"] for _, _, fields in lines]
 
 
 @pytest.mark.parametrize("seconds", [20, 0])

@@ -48,6 +48,11 @@ AWAITED = {
         "pod big fits when 1 pod that is being deleted (default/x on a1) is gone",
         "wait for 1 pod that is being deleted: Pod default/x",
     ),
+    "only one of two on its node": (
+        [node("a1"), leaving(pod("x", on="a1", cpu=3)), leaving(pod("y", on="a1", cpu=1)), pod("big", cpu=3)],
+        "pod big fits when 1 pod that is being deleted (default/x on a1) is gone",
+        "wait for 1 pod that is being deleted: Pod default/x",
+    ),
     "a member of a gang that is being deleted": (
         [
             *(

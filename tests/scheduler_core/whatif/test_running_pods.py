@@ -35,6 +35,11 @@ def small(name, on, cpu=1, **spec):
     return pod(name, on=on, cpu=cpu, **spec)
 
 
+def with_port(made):
+    made["spec"]["containers"][0]["ports"] = [{"containerPort": 8080, "hostPort": 8080}]
+    return made
+
+
 MOVES = {
     "in a pool without topology": (
         [*(node(f"a{n}", cpu=8) for n in (1, 2, 3)), small("r", "a1"), small("s", "a2"), gang("g", 2, ""), *waiting("g", 2, cpu=8)],
@@ -82,10 +87,14 @@ MOVES = {
     ),
     "a member of a group, in its rack": (
         [
-            *(node("a1", cpu=8), node("a2", cpu=8), node("b1", "r2", cpu=8)),
-            *(gang("old", 1), pod("old-0", "old", on="a1", cpu=1), small("s", "a2", 2), small("t", "b1", 3), pod("big", cpu=8)),
+            *(node("a1", cpu=8), node("a2", cpu=8), node("a0", "r2", cpu=8)),
+            *(gang("old", 1), pod("old-0", "old", on="a1", cpu=1), small("s", "a2", 2), small("t", "a0", 3), pod("big", cpu=8)),
         ],
         "default/old-0 from a1 to a2",
+    ),
+    "not one with a port of its node": (
+        [*(node(f"a{n}", cpu=8) for n in (1, 2)), with_port(small("r", "a1")), small("s", "a2"), pod("big", cpu=8)],
+        "default/s from a2 to a1",
     ),
 }
 

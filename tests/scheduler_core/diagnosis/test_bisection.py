@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.whatif.remedies.bisection import largest, least
+from scheduler_core.diagnosis.bisection import largest, least
 
 
 @given(st.integers(1, 300), st.integers(0, 300), st.integers(0, 320))
