@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json
-from kubeapi.field_path import FieldPath
+from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
 from validators.model import start_order
@@ -20,8 +20,10 @@ from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_templ
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.named_groups import VOLCANO_ANNOTATIONS
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
+from workloadbuilder.adapters.shared.pod_template import PodTemplate
 from workloadbuilder.blueprint import copied
 from workloadbuilder.workload_item import Block, SchedulingConfig, WorkloadItem
 
@@ -76,11 +78,20 @@ def _read_task(
 ) -> _Task:
     role, replicas = start_order.task_name(task.given, index), task.number("replicas", 1)
     labels = {"volcano.sh/job-name": about.owner.name, "volcano.sh/task-spec": role}
-    template = pod_template.read_pod_template(task.mapping("template"))
+    template = _without_groups(pod_template.read_pod_template(task.mapping("template")), losses)
     pods = PodSet(template, f"{about.owner.name}-{role}", replicas, labels, number_label=_INDEX, owner=about.owner, volumes=volumes)
     partitions = task.mapping("partitionPolicy")
     confined = scheduler_groups.highest_tier(partitions, known, losses)
     return _Task(role, task, dataclasses.replace(pods, part=role), _minimum(task, partitions, replicas), partitions, confined)
+
+
+def _without_groups(template: PodTemplate, losses: list[Loss]) -> PodTemplate:
+    """Return *template* without the annotations in which Volcano writes the group of the Job (``createJobPod``)."""
+    path, content = template.path.join(("metadata", "annotations")), copied(template.content)
+    for key in sorted(template.annotations.keys() & {*VOLCANO_ANNOTATIONS}):
+        losses.append(Loss(path / Key(key), "has no effect: the pods of a Job of Volcano are in the group of the Job"))
+        del content["metadata"]["annotations"][key]
+    return dataclasses.replace(template, content=content)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
