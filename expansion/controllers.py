@@ -28,6 +28,7 @@ from expansion.notes import (
     NotSimulated,
     ObjectNote,
     PodOfTwoGroups,
+    RefusedByKueue,
     TaskGroups,
     TemplateWithoutContainers,
     WhyNotSimulated,
@@ -49,7 +50,7 @@ from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.adapters.skipped_kinds import skip_reason
 
 Gathered = Mapping[str, Objects]
-_OPTIONS = CompileOptions(groups=True, pods=True)
+_OPTIONS = CompileOptions(groups=True, pods=True, judged=True)
 _LOOKED_UP = ("Workload",)
 
 
@@ -229,6 +230,9 @@ def _add_all(
     for content, compiled in judged:
         controller = _controller(content)
         misspelt = functools.partial(_misspelt, content, place) if place is not None else None
+        for error in compiled.refused:
+            at = place(content, error.path) if place is not None else ""
+            result.refused.append(Problem.about(controller.object, RefusedByKueue(validation.described(error), at)))
         _add(controller, compiled, members, result, creation.gang, misspelt)
         result.controllers.append(controller)
         result.manifests.append(content)

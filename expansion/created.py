@@ -62,6 +62,7 @@ class Expansion:
         ordered: those of the created pods whose controllers create some only after others.
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
         admission_plugins: those of the API server that are on besides its defaults.
+        refused: objects that Kueue refuses, with the reason.
         joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
 
     """
@@ -77,6 +78,7 @@ class Expansion:
     ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
     kubernetes: int = TODAY
     admission_plugins: frozenset[str] = frozenset()
+    refused: list[Problem] = dataclasses.field(default_factory=list)
     joined: list[Content] = dataclasses.field(default_factory=list)
 
     def rename(self, taken: Collection[Name]) -> None:

@@ -107,7 +107,7 @@ def expand(
         result.objects = [*new_values.without_invalid(own, result.invalid)]
     admitted = admit_new_objects(created, rest, place_if_strict)
     result.objects = _with_created(result.objects, admitted.changed)
-    result.refused += admitted.refused
+    result.refused += [*admitted.refused, *created.refused]
     result.notes += admitted.notes
     result.unread += [*known.problems, *admitted.unread]
     return result

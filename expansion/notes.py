@@ -262,6 +262,21 @@ class RefusedByServer:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class RefusedByKueue:
+    """Object that Kueue refuses, or whose pods it never admits.
+
+    Attributes:
+        detail: its text.
+        position: file, line and column of the error; empty if they are not known.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.REFUSED
+    detail: str
+    position: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class TemplateMissing:
     """Pods that name a ResourceClaimTemplate which does not exist; *similar* is the name of a similar one."""
 
@@ -411,6 +426,7 @@ Note = (
     | GangsKept
     | NotOneGang
     | RefusedByServer
+    | RefusedByKueue
     | TemplateMissing
     | GroupMissing
     | KueueGroupIncomplete

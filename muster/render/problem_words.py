@@ -41,7 +41,8 @@ _OBJECT_NOTES = {
 def problem_words(problem: Problem) -> str:
     """Return the message of a problem or note."""
     words = reason_words(problem)
-    return f"refused by the API server: {words}" if problem.kind is ProblemKind.REFUSED else words
+    by = "Kueue" if isinstance(problem.fact, notes.RefusedByKueue) else "the API server"
+    return f"refused by {by}: {words}" if problem.kind is ProblemKind.REFUSED else words
 
 
 def reason_words(problem: Problem) -> str:
@@ -88,7 +89,7 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             return "; ".join(_gang_words(fact))
         case notes.NotOneGang():
             return f"cannot be one gang: {_apart_words(fact)}"
-        case notes.RefusedByServer():
+        case notes.RefusedByServer() | notes.RefusedByKueue():
             return f"{fact.detail} ({fact.position})" if fact.position else fact.detail
         case notes.TemplateMissing():
             hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""

@@ -34,12 +34,14 @@ class CompileOptions:
 
     With *delegated*, the controllers of child objects create the PodGroups: the result has the child objects, with annotations
     that name their group, and only the CompositePodGroups.  With *distinct*, names are those of no other object also if there is no uid.
+    With *judged*, what Kueue refuses is no error: the rest of the object is compiled.
     """
 
     groups: bool = False
     pods: bool = False
     delegated: bool = False
     distinct: bool = False
+    judged: bool = False
     version: str = hub_of("Workload").version
 
 
@@ -47,7 +49,8 @@ class CompileOptions:
 class Compiled:
     """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
 
-    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.
+    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.  *refused* is what Kueue
+    refuses, if the object is judged.
     """
 
     owner: Owner
@@ -60,6 +63,7 @@ class Compiled:
     skipped: str = ""
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
     parts: tuple[str, ...] = ()
+    refused: tuple[FieldError, ...] = ()
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -70,10 +74,14 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     parts: dict[int, str] = {}
     try:
         reading = adapt(manifest, known)
+        refused = _once(map(reading.relocate, reading.refused))
+        if not options.judged:
+            reading, refused = dataclasses.replace(reading, errors=(*reading.errors, *refused)), ()
         if reading.waits:
             reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
         result = _compiled(reading, options, known.kubernetes)
-        return dataclasses.replace(result, parts=tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts))
+        of_pods = tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts)
+        return dataclasses.replace(result, parts=of_pods, refused=refused)
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
