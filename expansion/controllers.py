@@ -17,7 +17,7 @@ from expansion.contents import Content, parsed
 from expansion.created import Cluster, Expansion, OrderedPods, Place, identity, with_free_name
 from expansion.creation_order import leave_out_never_created
 from expansion.groups_named_by_pods import GroupsNamedByPods
-from expansion.kueue_pod_groups import incomplete_kueue_groups
+from expansion.kueue_pod_groups import join_kueue_groups
 from expansion.notes import (
     ConversionWarning,
     CreatedTwice,
@@ -77,14 +77,15 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
         _expand(manifests, cluster, result, creation, place)
     GroupsNamedByPods(result, cluster, creation).join(lambda compiled: _why_skipped(compiled, compiled.objects, result, creation.gang))
     create_claim_templates(result, cluster)
-    result.notes += incomplete_kueue_groups(result, cluster)
+    join_kueue_groups(result, cluster, creation, place)
     listed = [kinds, cluster.kinds]
     groups = (each for kind in ("PodGroup", "CompositePodGroup") for known in listed for each in _named(known.get(kind, ())))
     leave_out_never_created(groups, _named(kinds["Pod"]), result)
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
     elif place is not None:
-        _note_other_gangs([each for each in _named(kinds["Pod"]) if gangs.is_alone(each)], result)
+        joined = {identity(each) for each in result.objects}
+        _note_other_gangs([each for each in _named(kinds["Pod"]) if gangs.is_alone(each) and identity(each) not in joined], result)
     return result
 
 

@@ -71,20 +71,24 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     adapt = adapter(manifest.get("apiVersion"), manifest.get("kind")) if isinstance(manifest, dict) else None
     if adapt is None:
         return None
-    parts: dict[int, str] = {}
     try:
-        reading = adapt(manifest, known)
-        refused = _once(map(reading.relocate, reading.refused))
-        if not options.judged:
-            reading, refused = dataclasses.replace(reading, errors=(*reading.errors, *refused)), ()
-        if reading.waits:
-            reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
-        result = _compiled(reading, options, known.kubernetes)
-        of_pods = tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts)
-        return dataclasses.replace(result, parts=of_pods, refused=refused)
+        return compile_reading(adapt(manifest, known), known, options)
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
+
+
+def compile_reading(reading: Reading, known: Known, options: CompileOptions) -> Compiled:
+    """Compile an object as its adapter has read it."""
+    parts: dict[int, str] = {}
+    refused = _once(map(reading.relocate, reading.refused))
+    if not options.judged:
+        reading, refused = dataclasses.replace(reading, errors=(*reading.errors, *refused)), ()
+    if reading.waits:
+        reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
+    result = _compiled(reading, options, known.kubernetes)
+    of_pods = tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts)
+    return dataclasses.replace(result, parts=of_pods, refused=refused)
 
 
 def _recorded(plan: PodPlan, parts: dict[int, str]) -> PodPlan:
