@@ -387,6 +387,37 @@ def test_the_levels_of_a_topology_in_the_input_are_known(annotations, topologies
     assert (1 if reason else 0, True) == (status, reason in answer["message"])
 
 
+def flavor(name: str, labels: Any, topology_name: str = "default", **spec: Any) -> Json:
+    return manifest("ResourceFlavor", "kueue.x-k8s.io/v1beta2", name, nodeLabels=labels, topologyName=topology_name, **spec)
+
+
+TAINT = {"key": "gpu", "value": "x", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("mine", "flavors", "want"),
+    [
+        pytest.param([job(4, IN_RACK)], [flavor("f", {"rack": "r1"})], {"r1"}, id="one flavor"),
+        pytest.param([job_set((2, 2, IN_RACK))], [flavor("f", {"rack": "r1"}), flavor("g", {}, "other")], {"r1"}, id="one has the level"),
+        pytest.param([job(4, PAIRS)], [flavor("f", {"block": "b1"})], {"r2"}, id="slices"),
+        pytest.param([stateful_set(4, IN_RACK)], [flavor("f", {"rack": "r9"})], set(), id="no node has the labels"),
+        pytest.param([job(4, IN_RACK)], [flavor("f", {"rack": "r9"}), flavor("g", {"rack": "r1"})], {"r0", "r1", "r2"}, id="Kueue decides"),
+        pytest.param([job(4, {PREFERRED: "rack"})], [flavor("f", {"rack": "r9"})], {"r0", "r1", "r2"}, id="no domain required"),
+        pytest.param(
+            [job(4, IN_RACK)], [flavor("f", {"rack": "r3"}, tolerations=[{"key": "gpu", "operator": "Exists"}])], {"r3"}, id="tolerations"
+        ),
+        pytest.param([job(4, IN_RACK)], [flavor("f", 3, tolerations=7)], {"r0", "r1", "r2"}, id="odd values"),
+    ],
+)
+def test_a_flavor_in_the_input_has_the_nodes(mine, flavors, want):
+    tainted = node("r3-n0", cpu="8", rack="r3", **{HOST: "r3-n0"})
+    tainted["spec"] = {"taints": [TAINT]}
+    topologies = [topology(*LEVELS), topology("zone", name="other")]
+    status, answer = fit(mine, [*cluster((4,), (4,), (4,)), tainted, *topologies, *flavors])
+
+    assert (0 if want else 1, True) == (status, set(racks(answer)) <= want)
+
+
 @pytest.mark.parametrize("value", [3, True, ["rack"], {"a": "b"}, None, 1e300])
 @pytest.mark.parametrize("key", [REQUIRED, SLICE, SIZE, GROUP, SLICES, UNCONSTRAINED])
 def test_annotations_that_are_no_text_end_no_command(key, value):

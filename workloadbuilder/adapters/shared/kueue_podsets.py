@@ -7,12 +7,13 @@ all below one parent, the parent does; else they get a common parent.  Slices of
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators.field import FieldError
-from workloadbuilder.adapters.shared import kueue_rules, pod_template
+from workloadbuilder.adapters.shared import kueue_flavors, kueue_rules, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Positions, Reading, with_minimum
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.kueue_annotations import Layer, TopologyRequest, read_request
@@ -51,6 +52,8 @@ def confined(reading: Reading, podsets: Sequence[TemplatePods], known: Known) ->
     tree = _Tree(reading, reading.root)
     sized = [(each, sum(map(tree.pods_of, each.leaves))) for each in podsets]
     requests, refused, losses = _requests([(each.template, count) for each, count in sized], known)
+    for podset, request in zip(podsets, requests, strict=True):
+        tree.change_pods(podset.leaves, functools.partial(kueue_flavors.on_flavor, request=request, known=known))
     domains: dict[str, tuple[TopologyRequest, list[str]]] = {}
     for index, ((podset, count), request) in enumerate(zip(sized, requests, strict=True)):
         names = [*podset.leaves]
@@ -124,7 +127,7 @@ def _requests(podsets: Sequence[tuple[PodTemplate, int]], known: Known) -> tuple
     for template, count in podsets:
         request = read_request(template)
         errors = [*kueue_rules.errors_of_annotations(template)]
-        errors = errors or [*kueue_rules.errors_of_size(request, count), *kueue_rules.errors_of_levels(request, known)]
+        errors = errors or [*kueue_rules.errors_of_size(request, count), *kueue_flavors.errors_of_levels(request, known)]
         refused += errors
         requests.append(TopologyRequest(losses=request.losses) if errors or not count else request)
     if not refused:
@@ -151,6 +154,11 @@ class _Tree:
     def pods_of(self, leaf: str) -> int:
         """Return the number of pods in all groups of the template *leaf* below one group of its parent."""
         return self._leaves[leaf].replicas * sum(plan.count for plan in self._plans[leaf])
+
+    def change_pods(self, leaves: Iterable[str], change: Callable[[PodPlan], PodPlan]) -> None:
+        """Change the pods in the groups of *leaves*."""
+        for leaf in leaves:
+            self._plans[leaf] = [*map(change, self._plans[leaf])]
 
     def divide(self, names: list[str], request: TopologyRequest, count: int) -> list[str]:
         """Divide the pods of the leaves *names* into slices; return the names of the items that have the pods then."""

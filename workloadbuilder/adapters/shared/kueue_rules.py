@@ -1,27 +1,23 @@
-"""What Kueue refuses of its topology annotations: their values, the sizes of slices, groups of podsets, and unknown levels.
+"""What Kueue refuses of its topology annotations: their values, the sizes of slices, and groups of podsets.
 
-Source: Kueue 0.17.0, ``pkg/controller/jobframework/tas_validation.go``; for levels ``pkg/cache/scheduler/tas_flavor_snapshot.go``.
+Source: Kueue 0.17.0, ``pkg/controller/jobframework/tas_validation.go``.
 That a slice size must divide the podset is stated in its KEP-2724; its scheduler gives the other pods no domain.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
 from kubeapi import content
 from kubeapi.content import whole_number
-from kubeapi.decode import Json, section
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
 from workloadbuilder.adapters.shared import kueue_annotations as names
-from workloadbuilder.adapters.shared.known_objects import Known
-from workloadbuilder.adapters.shared.kueue_annotations import Layer, TopologyRequest, annotation_path, integer, parsed_slices
+from workloadbuilder.adapters.shared.kueue_annotations import TopologyRequest, annotation_path, integer, parsed_slices
 from workloadbuilder.adapters.shared.pod_template import PodTemplate
 
-_KUEUE = "kueue.x-k8s.io"
 _MODES = (names.REQUIRED, names.PREFERRED, names.UNCONSTRAINED)
 _MOST_LAYERS, _GROUP_SIZE = 3, 2
 _is_boolean = re.compile(r"1|t|T|TRUE|true|True|0|f|F|FALSE|false|False").fullmatch
@@ -132,46 +128,3 @@ def errors_of_groups(podsets: Iterable[tuple[PodTemplate, int]]) -> Iterator[Fie
         if any(one.annotations.get(key) != other.annotations.get(key) for key in (names.REQUIRED, names.PREFERRED)):
             detail = f"must specify '{names.REQUIRED}' or '{names.PREFERRED}' topology consistent with '{paths[1]}' in group '{group}'"
             yield field.invalid_struct(paths[0], detail)
-
-
-def errors_of_levels(request: TopologyRequest, known: Known) -> Iterator[FieldError]:
-    """Yield an error if no Topology in the input has the levels of *request* in its order; nothing if there is no Topology."""
-    topologies = {name: levels for name, levels in _topologies(known).items() if levels}
-    if not request or not topologies:
-        return
-    labels = [Layer(request.required, 0, request.path)] if request.required else []
-    labels += request.layers
-    listed = "; ".join(f"Topology {name} has {', '.join(levels)}" for name, levels in topologies.items())
-    for label in labels:
-        if not any(label.topology in levels for levels in topologies.values()):
-            yield field.invalid(label.path, label.topology, f"no requested topology level: {listed}")
-            return
-    order, outermost = [each.topology for each in labels], len(labels) - len(request.layers)
-    if not any(_in_order(order, levels, outermost) for levels in topologies.values()):
-        above = " above ".join(order)
-        yield field.invalid(labels[-1].path, labels[-1].topology, f"no Topology has {above}: {listed}")
-
-
-def _in_order(labels: Sequence[str], levels: Sequence[str], outermost: int) -> bool:
-    """Return whether *levels* have *labels* from the top down.
-
-    The largest slices, of the label at the index *outermost*, can have the level of their podset.
-    """
-    if not all(each in levels for each in labels):
-        return False
-    at = [levels.index(each) for each in labels]
-    pairs = enumerate(itertools.pairwise(at), 1)
-    return all(above < below or (above == below and index == outermost) for index, (above, below) in pairs)
-
-
-def _topologies(known: Known) -> dict[str, tuple[str, ...]]:
-    """Return the node labels of the levels of the Topologies that ResourceFlavors name, or of all if none names one."""
-    named = {str(section(each, "spec").get("topologyName") or "") for each in known.list_kind(_KUEUE, "ResourceFlavor")} - {""}
-    listed = {str(section(each, "metadata").get("name")): each for each in known.list_kind(_KUEUE, "Topology")}
-    return {name: _levels(each) for name, each in listed.items() if not named or name in named}
-
-
-def _levels(topology: Json) -> tuple[str, ...]:
-    levels = section(topology, "spec").get("levels")
-    labels = (each.get("nodeLabel") for each in (levels if isinstance(levels, list) else ()) if isinstance(each, Mapping))
-    return tuple(each for each in labels if isinstance(each, str) and each)
