@@ -47,7 +47,8 @@ class CompileOptions:
 class Compiled:
     """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
 
-    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.
+    *pod_sets* has for each pod the number of the plan that it comes from, and *parts* its part; some parts can wait for others (*waits*).
+    Pods are the last objects.
     """
 
     owner: Owner
@@ -60,6 +61,7 @@ class Compiled:
     skipped: str = ""
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
     parts: tuple[str, ...] = ()
+    pod_sets: tuple[int, ...] = ()
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -67,24 +69,25 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     adapt = adapter(manifest.get("apiVersion"), manifest.get("kind")) if isinstance(manifest, dict) else None
     if adapt is None:
         return None
-    parts: dict[int, str] = {}
+    sets: dict[int, int] = {}
     try:
         reading = adapt(manifest, known)
-        if reading.waits:
-            reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
+        if options.pods:
+            reading = dataclasses.replace(reading, pods=tuple(_recorded(each, index, sets) for index, each in enumerate(reading.pods)))
         result = _compiled(reading, options, known.kubernetes)
-        return dataclasses.replace(result, parts=tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts))
+        pod_sets = tuple(sets[id(each)] for each in result.objects if each["kind"] == "Pod")
+        return dataclasses.replace(result, pod_sets=pod_sets, parts=tuple(reading.pods[each].part for each in pod_sets))
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
 
 
-def _recorded(plan: PodPlan, parts: dict[int, str]) -> PodPlan:
-    """Return *plan*; the part of each pod that it creates is added to *parts*, by the identity of the pod."""
+def _recorded(plan: PodPlan, index: int, sets: dict[int, int]) -> PodPlan:
+    """Return *plan*; its *index* is added to *sets* for each pod that it creates, by the identity of the pod."""
 
     def make(positions: Positions, number: int) -> dict[str, Json]:
         pod = plan.make(positions, number)
-        parts[id(pod)] = plan.part
+        sets[id(pod)] = index
         return pod
 
     return dataclasses.replace(plan, make=make)
