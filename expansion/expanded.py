@@ -13,7 +13,7 @@ from expansion.admission.new_objects import Admitted, admit_new_objects
 from expansion.admission.quota_charges import Rest
 from expansion.contents import full_name, parsed
 from expansion.created import Cluster, Expansion, Place
-from expansion.kueue.admitted_jobs import admit_jobs, queued_pods
+from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue, queued_pods
 from expansion.notes import PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
@@ -115,17 +115,21 @@ def expand(
 
 def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted) -> None:
     """Add to *result* which jobs Kueue admits, and the pods that are *admitted* by the API server, without those that do not start."""
-    changed = {full_name(each): each for each in admitted.changed if each["kind"] == "Pod"}
-    queued = {full_name(each): changed.get(full_name(each), each) for each in queued_pods(created)}
-    kinds = (each for kinds in (created.kinds, known.kinds) for each in kinds["Namespace"])
-    jobs = admit_jobs(created, queued.values(), (*created.others, *known.others), filter(None, map(parsed, kinds)))
-    result.objects = _with_created(
-        _without(result.objects, jobs.left_out), [*admitted.changed, *(each for name, each in queued.items() if name not in changed)]
-    )
-    result.refused += jobs.refused
-    result.skipped += jobs.skipped
-    result.unread += jobs.unread
-    result.notes = [each for each in result.notes if not jobs.tells(each)] + jobs.notes
+    of_kueue = objects_of_kueue((*created.others, *known.others))
+    changed = admitted.changed
+    if of_kueue:
+        pods = {full_name(each): each for each in admitted.changed if each["kind"] == "Pod"}
+        # A large input has a great many pods.
+        queued = {full_name(each): pods.get(full_name(each), each) for each in queued_pods(created)}
+        changed = [*changed, *(each for name, each in queued.items() if name not in pods)]
+        namespaces = (each for kinds in (created.kinds, known.kinds) for each in kinds.get("Namespace", ()))
+        jobs = admit_jobs(created, queued.values(), of_kueue, filter(None, map(parsed, namespaces)))
+        result.objects = _without(result.objects, jobs.left_out)
+        result.refused += jobs.refused
+        result.skipped += jobs.skipped
+        result.unread += jobs.unread
+        result.notes = [each for each in result.notes if not jobs.tells(each)] + jobs.notes
+    result.objects = _with_created(result.objects, changed)
 
 
 def _without(objects: list[Given], left_out: Collection[int]) -> list[Given]:

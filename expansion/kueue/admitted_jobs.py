@@ -34,6 +34,7 @@ from kubeapi.problem import Problem
 from kubeapi.selectors import LabelSelector
 from workloadbuilder.adapters.shared.known_objects import similar_name
 
+_QUEUE = "ClusterQueue"
 _MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 _BY_POD = frozenset({"Deployment", "ReplicaSet"})
 _LWS_GROUP = "leaderworkerset.sigs.k8s.io/group-index"
@@ -81,6 +82,12 @@ class QueuedJobs:
 _QUEUE_FIELDS = frozenset(str(FieldPath("metadata", part, Key(kueue.QUEUE))) for part in ("labels", "annotations"))
 
 
+def objects_of_kueue(objects: Iterable[GatheredObjects]) -> list[GatheredObjects]:
+    """Return the objects of Kueue; none if there is no ClusterQueue, without which nothing is known of its quotas."""
+    found = [each for each in objects if each.api_version.rpartition("/")[0] == kueue.API_GROUP]
+    return found if any(each.kind == _QUEUE for each in found) else []
+
+
 def queued_pods(expansion: Expansion) -> Iterator[Content]:
     """Yield the new given pods that name a queue."""
     key = NameSearch((kueue.QUEUE,))
@@ -90,11 +97,11 @@ def queued_pods(expansion: Expansion) -> Iterator[Content]:
 
 
 def admit_jobs(
-    expansion: Expansion, pods: Iterable[Content], objects: Iterable[GatheredObjects], namespaces: Iterable[Content]
+    expansion: Expansion, pods: Iterable[Content], objects: Sequence[GatheredObjects], namespaces: Iterable[Content]
 ) -> QueuedJobs:
     """Admit the jobs of *expansion*, and the given *pods*, as Kueue does; the pods of admitted ones are changed in place.
 
-    *objects* are those of Kueue, among others; *namespaces* the Namespaces.
+    *objects* are those of Kueue, with a ClusterQueue; *namespaces* the Namespaces.
     """
     result = QueuedJobs()
     jobs = [*_jobs(expansion, pods)]
@@ -104,9 +111,6 @@ def admit_jobs(
     replaced = frozenset((each.origin.kind, each.origin.namespace, each.origin.name) for each in jobs)
     queues = Queues.from_objects(objects, replaced)
     result.unread += queues.problems
-    if not queues.queues:
-        # The note of the adapter says so.
-        return result
     result.judged = {each.origin for each in jobs}
     labels = {str(section(each, "metadata").get("name")): section(section(each, "metadata"), "labels") for each in namespaces}
     admission = _Admission(queues, labels, result)
@@ -118,11 +122,9 @@ def admit_jobs(
     return result
 
 
-def _without_jobs(objects: Iterable[GatheredObjects]) -> Iterator[Problem]:
-    """Yield a note if there are queues, but no job that names one."""
-    queues = [each for each in objects if each.kind == "ClusterQueue" and each.api_version.startswith(f"{kueue.API_GROUP}/")]
-    if queues:
-        yield Problem(KueueQuotas(len(queues)), place="ClusterQueue")
+def _without_jobs(objects: Sequence[GatheredObjects]) -> Iterator[Problem]:
+    """Yield a note that no job names one of the queues."""
+    yield Problem(KueueQuotas(sum(each.kind == _QUEUE for each in objects)), place=_QUEUE)
 
 
 def _jobs(expansion: Expansion, pods: Iterable[Content]) -> Iterator[_Job]:
@@ -265,7 +267,7 @@ class _Admission:
 
 
 def _cluster_queue(name: str) -> Name:
-    return Name("ClusterQueue", "", name)
+    return Name(_QUEUE, "", name)
 
 
 def _inactive(queue: Queue) -> queue_notes.QueueInactive:

@@ -126,7 +126,7 @@ class Queues:
     def from_objects(
         cls, objects: Iterable[GatheredObjects], replaced: frozenset[tuple[str, str, str]] = frozenset(), *, complete: bool = False
     ) -> Queues:
-        """Return the queues among *objects*; the Workloads of the jobs *replaced* (kind, namespace, name) have reserved nothing.
+        """Return the queues among *objects* of Kueue; the Workloads of the jobs *replaced* (kind, namespace, name) have reserved nothing.
 
         If *complete*, objects that a ClusterQueue names and that are not among them do not exist.  Otherwise that is known only of the
         kinds of which there is one.
@@ -310,14 +310,13 @@ def _in_cycles(parents: Mapping[str, str]) -> set[str]:
 
 
 class _Kinds:
-    """The objects of Kueue among others, by kind."""
+    """The objects of Kueue, by kind."""
 
     def __init__(self, objects: Iterable[GatheredObjects]) -> None:
         self.problems: list[Problem] = []
         self._listed: defaultdict[str, list[GatheredObjects]] = defaultdict(list)
         for each in objects:
-            if each.api_version.rpartition("/")[0] == kueue.API_GROUP:
-                self._listed[each.kind].append(each)
+            self._listed[each.kind].append(each)
 
     def read(self, model: type[S]) -> Iterator[tuple[ObjectName, S]]:
         """Yield the objects of a kind with their names, in the order of these."""
