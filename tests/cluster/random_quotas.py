@@ -59,7 +59,7 @@ class QuotaDrawing:
         self.parents: dict[str, str] = dict(self.random.choice(_COHORTS))
         self.queues: dict[str, Json] = {}
         self.cyclic = len(self.parents) > 1 and self._chance(0.02)
-        """Whether the root is below another cohort; a Workload with quota would be an endless recursion in Kueue."""
+        """Whether the root is below another cohort.  Kueue has an endless recursion if a Workload has quota there."""
 
     def situation(self) -> Json:
         """Return the situation: its ``objects``, the waiting ``workload``, and the feature ``gates`` that are not as they are by default."""
@@ -180,7 +180,13 @@ class QuotaDrawing:
         conditions = [_condition("Active", self._chance(0.6), "Active")]
         spec = {"controllerName": "example.com/capacity"}
         return [
-            {"apiVersion": API, "kind": "AdmissionCheck", "metadata": {"name": "capacity"}, "spec": spec, "status": {"conditions": conditions}}
+            {
+                "apiVersion": API,
+                "kind": "AdmissionCheck",
+                "metadata": {"name": "capacity"},
+                "spec": spec,
+                "status": {"conditions": conditions},
+            }
         ]
 
     def _local_queues(self) -> list[Json]:
@@ -212,7 +218,10 @@ class QuotaDrawing:
                 flavors[each] = flavor["name"]
                 usage[each] = quantity(each, count * (1 if each == PODS else self._amount(each, 0, 4)))
         assignment = {"name": "main", "count": count, "flavors": flavors, "resourceUsage": usage}
-        conditions = [_condition("QuotaReserved", True, "QuotaReserved", self._minute()), _condition("Admitted", True, "Admitted", self._minute())]
+        conditions = [
+            _condition("QuotaReserved", True, "QuotaReserved", self._minute()),
+            _condition("Admitted", True, "Admitted", self._minute()),
+        ]
         status: Json = {"admission": {"clusterQueue": queue, "podSetAssignments": [assignment]}, "conditions": conditions}
         spec: Json = {
             "queueName": f"lq-{queue}",
@@ -254,12 +263,13 @@ class QuotaDrawing:
         return {"apiVersion": API, "kind": "Workload", "metadata": metadata, "spec": spec}
 
     def _pod_set(self, name: str, sets: int) -> Json:
+        """A set that asks only for 0 of a resource without quotas is not drawn: Kueue takes no later set into account, and may panic."""
         count = self.random.choice((1, 1, 2, 3, 4, 6))
         pods = max(1, count * sets)
         wanted = [each for resources in self.groups for each in resources if each != PODS and self._chance(0.85)]
         scale = self.random.choice((2, 3, 4, 6, 8, 10, 16))
         amounts = {each: UNITS[each] * max(1, self.random.randint(scale // 2, scale) // pods) for each in wanted}
-        if self._chance(0.04):
+        if amounts and self._chance(0.04):
             amounts[self.random.choice((DISK, GPU, MEMORY))] = self.random.choice((0, 256))
         template = _template(self._containers({each: quantity(each, amount) for each, amount in amounts.items()}))
         self._vary_pod(template["spec"])
@@ -272,7 +282,7 @@ class QuotaDrawing:
         if draw < 0.12:
             return [{"limits": requests}]
         if draw < 0.14:
-            return [{"requests": requests, "limits": {each: "0" for each in requests}}]
+            return [{"requests": requests, "limits": dict.fromkeys(requests, "0")}]
         if draw < 0.2:
             return [{"requests": requests}, {"requests": self._covered({CPU: "300m", GPU: "1"})}]
         return [{"requests": requests}] if requests else [{}]
@@ -301,7 +311,9 @@ class QuotaDrawing:
         elif draw < 0.13:
             spec["nodeSelector"] = {_ZONE: self.random.choice("ab"), "disk": "ssd"}
         elif draw < 0.23:
-            spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": self._terms(names)}}}
+            spec["affinity"] = {
+                "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": self._terms(names)}}
+            }
         if self._chance(0.3):
             operator: Json = {"operator": "Exists"} if self._chance(0.5) else {"value": self.random.choice(("batch", "web"))}
             spec["tolerations"] = [{"key": _TAINT, **operator}]

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -138,8 +139,7 @@ func nominate(loaded *loading, info *workload.Info, result *answer) (string, err
 	if err := workload.ValidateLimitRange(ctx, loaded.client, info); err != nil {
 		return "resources didn't satisfy LimitRange constraints: " + described(err), nil
 	}
-	assignOften(loaded, info, snapshot, result)
-	return "", nil
+	return "", assignOften(loaded, info, snapshot, result)
 }
 
 // described leaves out the resources, which Kueue lists in a random order.
@@ -151,9 +151,8 @@ func described(list field.ErrorList) string {
 	return strings.Join(result, ", ")
 }
 
-// assignOften describes the first of many assignments, which differ only in the reasons.
-func assignOften(loaded *loading, info *workload.Info, snapshot *schdcache.Snapshot, result *answer) {
-	cq := snapshot.ClusterQueue(info.ClusterQueue)
+// assignOften describes an assignment, with the reasons of many. It is an error if they differ in more than that.
+func assignOften(loaded *loading, info *workload.Info, snapshot *schdcache.Snapshot, result *answer) error {
 	told := map[string]map[string]int{}
 	for round := range rounds {
 		found := assign(loaded, info, snapshot)
@@ -165,8 +164,12 @@ func assignOften(loaded *loading, info *workload.Info, snapshot *schdcache.Snaps
 				told[string(podSet.Name)][reason]++
 			}
 		}
+		described := &answer{Name: result.Name}
+		describe(found, snapshot.ClusterQueue(info.ClusterQueue), snapshot, described)
 		if round == 0 {
-			describe(found, cq, snapshot, result)
+			*result = *described
+		} else if !reflect.DeepEqual(result, described) {
+			return fmt.Errorf("an assignment is %+v, another %+v", result, described)
 		}
 	}
 	for at := range result.PodSets {
@@ -181,6 +184,7 @@ func assignOften(loaded *loading, info *workload.Info, snapshot *schdcache.Snaps
 		slices.Sort(podSet.Reasons)
 		slices.Sort(podSet.Always)
 	}
+	return nil
 }
 
 // reasonsOf returns each reason once. The package lets out only all of them joined by ", ", which some reasons have inside.

@@ -20,7 +20,7 @@ func main() {
 		if err := json.Unmarshal(in.Bytes(), &given); err != nil {
 			fail(err)
 		}
-		result, err := judge(&given)
+		result, err := judgeSafely(&given)
 		if err != nil {
 			fail(fmt.Errorf("%s: %w", given.Name, err))
 		}
@@ -33,6 +33,16 @@ func main() {
 	if err := in.Err(); err != nil {
 		fail(err)
 	}
+}
+
+// judgeSafely returns what Kueue panics with as an error.
+func judgeSafely(given *situation) (result *answer, err error) {
+	defer func() {
+		if told := recover(); told != nil {
+			err = fmt.Errorf("panic: %v", told)
+		}
+	}()
+	return judge(given)
 }
 
 func fail(err error) {
