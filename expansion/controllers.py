@@ -14,7 +14,7 @@ from expansion import device_shares, gangs, not_judged
 from expansion.admission import validation
 from expansion.compute_domains import create_claim_templates
 from expansion.contents import Content, parsed
-from expansion.created import Cluster, Expansion, OrderedPods, Place, identity, with_free_name
+from expansion.created import Cluster, Expansion, OrderedPods, Place, PodSets, identity, with_free_name
 from expansion.creation_order import leave_out_never_created
 from expansion.groups_named_by_pods import GroupsNamedByPods
 from expansion.kueue_pod_groups import join_kueue_groups
@@ -318,8 +318,9 @@ def _add(
     about = functools.partial(Problem.about, controller.object)
     if controller.kind != _GROUP and all(each["kind"] != "Pod" for each in objects):
         result.notes.append(about(ObjectNote.CREATES_NO_PODS))
+    pods = objects[len(objects) - len(compiled.parts) :]
+    result.pod_sets[controller.object] = PodSets(pods, compiled.pod_sets, dict(zip(compiled.pod_sets, compiled.parts, strict=True)))
     if compiled.waits and (gang is None or gangs.has_gang(objects)):
-        pods = objects[len(objects) - len(compiled.parts) :]
         result.ordered.append(OrderedPods(controller.object, [*zip(compiled.parts, pods, strict=True)], compiled.waits))
     objects, critical = gangs.without_groups_of_critical_pods(objects)
     result.notes += [about(ObjectNote.CRITICAL_PODS)] if critical else []

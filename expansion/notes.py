@@ -6,6 +6,7 @@ import dataclasses
 import enum
 from typing import ClassVar
 
+from expansion.kueue.queue_notes import QueueNote
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 from kubeapi.resource_names import Quantity, unit_of_quota
@@ -335,7 +336,7 @@ class FitsWithPlugin:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KueueQuotas:
-    """Number of queues of Kueue in the cluster, whose quotas are not considered."""
+    """Number of queues of Kueue in the cluster, whose quotas are not considered, because no object names a queue."""
 
     problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
     queues: int
@@ -435,6 +436,7 @@ Note = (
     | PluginsOn
     | FitsWithPlugin
     | KueueQuotas
+    | QueueNote
     | PlaceUnknown
     | QuotaCause
 )

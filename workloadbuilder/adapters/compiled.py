@@ -49,8 +49,8 @@ class CompileOptions:
 class Compiled:
     """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
 
-    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.  *refused* is what Kueue
-    refuses, if the object is judged.
+    *pod_sets* has for each pod the number of the plan that it comes from, and *parts* its part; some parts can wait for others (*waits*).
+    Pods are the last objects.  *refused* is what Kueue refuses, if the object is judged.
     """
 
     owner: Owner
@@ -63,6 +63,7 @@ class Compiled:
     skipped: str = ""
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
     parts: tuple[str, ...] = ()
+    pod_sets: tuple[int, ...] = ()
     refused: tuple[FieldError, ...] = ()
 
 
@@ -80,23 +81,24 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
 
 def compile_reading(reading: Reading, known: Known, options: CompileOptions) -> Compiled:
     """Compile an object as its adapter has read it."""
-    parts: dict[int, str] = {}
     refused = _once(map(reading.relocate, reading.refused))
     if not options.judged:
         reading, refused = dataclasses.replace(reading, errors=(*reading.errors, *refused)), ()
-    if reading.waits:
-        reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
+    sets: dict[int, int] = {}
+    if options.pods:
+        reading = dataclasses.replace(reading, pods=tuple(_recorded(each, index, sets) for index, each in enumerate(reading.pods)))
     result = _compiled(reading, options, known.kubernetes)
-    of_pods = tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts)
-    return dataclasses.replace(result, parts=of_pods, refused=refused)
+    pod_sets = tuple(sets[id(each)] for each in result.objects if each["kind"] == "Pod")
+    parts = tuple(reading.pods[each].part for each in pod_sets)
+    return dataclasses.replace(result, pod_sets=pod_sets, parts=parts, refused=refused)
 
 
-def _recorded(plan: PodPlan, parts: dict[int, str]) -> PodPlan:
-    """Return *plan*; the part of each pod that it creates is added to *parts*, by the identity of the pod."""
+def _recorded(plan: PodPlan, index: int, sets: dict[int, int]) -> PodPlan:
+    """Return *plan*; its *index* is added to *sets* for each pod that it creates, by the identity of the pod."""
 
     def make(positions: Positions, number: int) -> dict[str, Json]:
         pod = plan.make(positions, number)
-        parts[id(pod)] = plan.part
+        sets[id(pod)] = index
         return pod
 
     return dataclasses.replace(plan, make=make)
