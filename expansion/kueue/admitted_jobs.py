@@ -347,7 +347,8 @@ def _use(flavor: kueue.ResourceFlavorSpec, pods: Iterable[Content]) -> None:
         if flavor.node_labels:
             spec["nodeSelector"] = {**section(spec, "nodeSelector"), **flavor.node_labels}
         if tolerations:
-            spec["tolerations"] = [*items(spec, "tolerations"), *tolerations]
+            given = items(spec, "tolerations")
+            spec["tolerations"] = [*given, *(each for each in tolerations if each not in given)]
 
 
 def _reasons(queue: Queue, nomination: Nomination) -> Iterator[QueueNote]:

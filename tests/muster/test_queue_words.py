@@ -55,8 +55,10 @@ CASES: list[tuple[QueueNote, str]] = [
     (notes.AdmittedByQueue(CQ, ("h100",), 2, 2), "queue research of Kueue has quota for it, on nodes of flavor h100: it is admitted"),
     (
         notes.AdmittedByQueue(CQ, ("h100", "cpu"), 3, 4, borrows=True, checks=("a", "b")),
-        "queue research of Kueue has quota for it, on nodes of flavor h100, cpu, with quota that others lend: "
-        "it is admitted with 3 of its 4 pods; its pods start when a, b are ready too",
+        (
+            "queue research of Kueue has quota for it, on nodes of flavor h100, cpu, with quota that others lend: "
+            "it is admitted with 3 of its 4 pods; its pods start when a, b are ready too"
+        ),
     ),
     (notes.FlavorsAssumed(("a", "b")), "a, b: not among the inputs, and taken to have no node labels, taints and topology"),
     (
