@@ -97,14 +97,16 @@ class TopologyDrawing:
         return made
 
     def _workload(self) -> Json:
-        request = self._request()
-        pod_sets = [self._pod_set("workers", self.random.choice((1, 2, 3, 4, 6, 8, 12, 16)), request)]
+        count = self.random.choice((1, 2, 3, 4, 6, 8, 12, 16))
+        request = self._request(count)
+        pod_sets = [self._pod_set("workers", count, request)]
         if self._chance(0.25):
             if self._chance(0.5) and "podSetSliceSize" not in request and "unconstrained" not in request and request:
                 request["podSetGroupName"] = "ring"
                 pod_sets.insert(self.random.randint(0, 1), self._pod_set("leader", 1, dict(request)))
             else:
-                pod_sets.append(self._pod_set("extra", self.random.choice((1, 2, 4)), self._request()))
+                count = self.random.choice((1, 2, 4))
+                pod_sets.append(self._pod_set("extra", count, self._request(count)))
         made = _object("Workload", "waiting", NAMESPACE, queueName="lq-mine", podSets=pod_sets)
         made["metadata"]["uid"] = "uid-waiting"
         return made
@@ -118,7 +120,8 @@ class TopologyDrawing:
             pods["spec"]["nodeSelector"] = {self.levels[0]: "b0"}
         return {"name": name, "count": count, "template": pods, **({"topologyRequest": request} if request else {})}
 
-    def _request(self) -> Json:
+    def _request(self, count: int) -> Json:
+        """A request of a topology for *count* pods.  The size of slices divides it: Kueue leaves the rest without a place."""
         draw = self.random.random()
         level = self.random.choice(self.levels)
         request: Json = (
@@ -128,7 +131,7 @@ class TopologyDrawing:
             request = {"required": "cloud/row"}
         if 0.03 < draw < 0.85 and self._chance(0.35):
             request["podSetSliceRequiredTopology"] = self.random.choice(self.levels)
-            request["podSetSliceSize"] = self.random.choice((1, 2, 2, 3, 4))
+            request["podSetSliceSize"] = self.random.choice([size for size in (1, 2, 3, 4, 6) if count % size == 0])
         return request
 
 
