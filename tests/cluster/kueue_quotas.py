@@ -58,7 +58,7 @@ def judge(program: Path, situations: Iterable[Json]) -> list[Json]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def recorded(table: Table) -> list[Json]:
+def recorded(table: Table = QUOTAS) -> list[Json]:
     """Return the recorded situations of *table*, each with its ``answer``."""
     with gzip.open(table.file, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]

@@ -200,10 +200,12 @@ class QuotaDrawing:
         return result
 
     def _limit_ranges(self) -> list[Json]:
+        """A LimitRange as the API server stores it: it sets absent defaults from each other, and from the bounds."""
         if not self._chance(0.04):
             return []
         key, amount = self.random.choice((("defaultRequest", 500), ("default", 1000), ("max", 2000), ("min", 500)))
-        limits = [{"type": "Container", key: {CPU: quantity(CPU, amount)}}]
+        bounds = {"max": ("max", "default", "defaultRequest"), "min": ("min", "defaultRequest"), "default": ("default", "defaultRequest")}
+        limits = [{"type": "Container", **{each: {CPU: quantity(CPU, amount)} for each in bounds.get(key, (key,))}}]
         return [{"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "r", "namespace": NAMESPACE}, "spec": {"limits": limits}}]
 
     def _admitted(self, name: str, queue: str) -> Json:
