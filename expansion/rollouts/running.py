@@ -57,6 +57,26 @@ class Rollout:
             return [*_by_node(self.old, running=True)], [*_by_node(self.new)]
         return [*_single(self.old, running=True)], [*_single(self.new)]
 
+    def added(self) -> list[Unit]:
+        """Return the old units that a Deployment creates before it replaces them, because it is to have more."""
+        missing = len(self.new) - len(self.old)
+        if self.origin.kind != "Deployment" or missing <= 0:
+            return []
+        found = []
+        for number in range(missing):
+            like = self.old[0]
+            spec = {key: each for key, each in section(like, "spec").items() if key != "nodeName"}
+            metadata = {key: each for key, each in section(like, "metadata").items() if key not in {"uid", "creationTimestamp"}}
+            pod = {
+                **like,
+                "metadata": {**metadata, "name": f"{metadata.get('name')}-added-{number}"},
+                "spec": spec,
+                "status": {"phase": "Pending"},
+            }
+            rank = (_created(like), _replica_set(like), _cost(like), -_created(pod))
+            found.append(Unit("/".join(full_name(pod)), [pod], rank=rank))
+        return found
+
     def strategy(self) -> Strategy:
         """Return how the controller replaces the units."""
         wanted = [each.key for each in self.units()[1]]
