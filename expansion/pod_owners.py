@@ -19,7 +19,8 @@ _LABELS: Mapping[str, tuple[str, str]] = {
     "LeaderWorkerSet": ("leaderworkerset.sigs.k8s.io/name", "{}"),
     "PodCliqueSet": ("app.kubernetes.io/part-of", "{}"),
     "RayCluster": ("ray.io/cluster", "{}"),
-    "RayJob": ("ray.io/cluster", "{}-(raycluster-)?[a-z0-9]{{5}}"),
+    **dict.fromkeys(("RayJob", "RayService"), ("ray.io/cluster", "{}-(raycluster-)?[a-z0-9]{{5}}")),
+    "AppWrapper": ("workload.codeflare.dev/appwrapper", "{}"),
     **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), ("training.kubeflow.org/job-name", "{}")),
 }
 """Label of the pods by kind of the controller, and the pattern of its value by the controller's name."""

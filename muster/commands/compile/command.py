@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,7 @@ from validators.options import one_of
 
 if TYPE_CHECKING:
     from muster.commands.compile.compilation import Run
+    from workloadbuilder.adapters.shared.known_objects import DeclaredTemplate
 
 FORMATS = ("yaml", "json")
 KUBERNETES = kubernetes_releases.names(served_versions.served_since("Workload"))
@@ -61,6 +63,7 @@ KUBERNETES = kubernetes_releases.names(served_versions.served_since("Workload"))
     help="Further objects to look up: runtimes, topologies, pods, Workloads of parents (repeatable).",
 )
 @pod_creation.levels
+@options.click_option(pod_creation.POD_TEMPLATE)
 def compile_(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
@@ -73,6 +76,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     kubernetes: int,
     objects: tuple[str, ...],
     levels: dict[str, str],
+    pod_template: Mapping[str, tuple[DeclaredTemplate, ...]],
 ) -> int:
     """Compile the objects at PATH (files, directories, - for standard input): write the Workload of each to standard output.
 
@@ -101,7 +105,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version)
     progress = Progress("compile")
     try:
-        inputs = sources.read_compile_inputs(paths, objects, levels, kubernetes, progress)
+        inputs = sources.read_compile_inputs(paths, objects, levels, dict(pod_template), kubernetes, progress)
         run = compilation.run(inputs, compile_options, progress)
     finally:
         progress.end()
