@@ -20,6 +20,8 @@ _LABELS: Mapping[str, tuple[str, str]] = {
     "PodCliqueSet": ("app.kubernetes.io/part-of", "{}"),
     "RayCluster": ("ray.io/cluster", "{}"),
     **dict.fromkeys(("RayJob", "RayService"), ("ray.io/cluster", "{}-(raycluster-)?[a-z0-9]{{5}}")),
+    "SparkApplication": ("sparkoperator.k8s.io/app-name", "{}"),
+    "ScheduledSparkApplication": ("sparkoperator.k8s.io/app-name", "{}-[0-9]+"),
     "AppWrapper": ("workload.codeflare.dev/appwrapper", "{}"),
     **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), ("training.kubeflow.org/job-name", "{}")),
 }

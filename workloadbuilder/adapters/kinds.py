@@ -30,6 +30,8 @@ KINDS: dict[tuple[str, str], str] = {
     ("ray.io", "RayCluster"): "ray.raycluster",
     ("ray.io", "RayJob"): "ray.rayjob",
     ("ray.io", "RayService"): "ray.rayservice",
+    ("sparkoperator.k8s.io", "SparkApplication"): "spark.sparkapplication",
+    ("sparkoperator.k8s.io", "ScheduledSparkApplication"): "spark.sparkapplication",
     ("workload.codeflare.dev", "AppWrapper"): "appwrapper",
     ("batch", "CronJob"): "cronjob",
 }

@@ -16,8 +16,6 @@ _WITHOUT_TEMPLATE = frozenset(
         ("argoproj.io", "Workflow"),
         ("serving.kserve.io", "InferenceService"),
         ("serving.kserve.io", "LLMInferenceService"),
-        ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
-        ("sparkoperator.k8s.io", "SparkApplication"),
         ("nvidia.com", "DynamoGraphDeployment"),
         ("flink.apache.org", "FlinkDeployment"),
         ("kubevirt.io", "VirtualMachine"),
