@@ -22,6 +22,7 @@ _LABELS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("RayJob", "RayService"), ("ray.io/cluster", "{}-(raycluster-)?[a-z0-9]{{5}}")),
     "SparkApplication": ("sparkoperator.k8s.io/app-name", "{}"),
     "ScheduledSparkApplication": ("sparkoperator.k8s.io/app-name", "{}-[0-9]+"),
+    "InferenceService": ("serving.kserve.io/inferenceservice", "{}"),
     "AppWrapper": ("workload.codeflare.dev/appwrapper", "{}"),
     **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), ("training.kubeflow.org/job-name", "{}")),
 }

@@ -30,6 +30,7 @@ KINDS: dict[tuple[str, str], str] = {
     ("ray.io", "RayCluster"): "ray.raycluster",
     ("ray.io", "RayJob"): "ray.rayjob",
     ("ray.io", "RayService"): "ray.rayservice",
+    ("serving.kserve.io", "InferenceService"): "kserve.inferenceservice",
     ("sparkoperator.k8s.io", "SparkApplication"): "spark.sparkapplication",
     ("sparkoperator.k8s.io", "ScheduledSparkApplication"): "spark.sparkapplication",
     ("workload.codeflare.dev", "AppWrapper"): "appwrapper",

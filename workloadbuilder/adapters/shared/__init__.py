@@ -10,5 +10,6 @@ pod_sets           objects whose pods are one gang, or have no group
 named_groups       the group that a pod or a pod template names
 node_matching      nodes that a DaemonSet selects
 job_spec           a Job's spec
+strategic_merge    strategic merge patches of pod templates
 kueue_annotations  Kueue's annotations as topology constraints
 """
