@@ -149,7 +149,9 @@ def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Cluster, crea
 
 _NEEDED = {
     "DaemonSet": ("Node",),
-    **dict.fromkeys(("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob", "batch.volcano.sh"), ("PersistentVolumeClaim",)),
+    **dict.fromkeys(
+        ("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob", "batch.volcano.sh", "LLMInferenceService"), ("PersistentVolumeClaim",)
+    ),
     "AppWrapper": ("Node", "PersistentVolumeClaim"),
 }
 """Kinds that an adapter looks up besides Workloads and custom kinds, by the kind, or the API group, that it reads."""

@@ -9,7 +9,7 @@ grove             PodCliqueSet (grove.io)
 other_schedulers  PodGroups of scheduler-plugins, Volcano and KAI, Volcano's Job
 kubeflow          MPIJob, PyTorchJob, TFJob and others (kubeflow.org)
 ray               RayCluster, RayJob, RayService (ray.io)
-kserve            InferenceService (serving.kserve.io)
+kserve            InferenceService, LLMInferenceService (serving.kserve.io)
 spark             SparkApplication, ScheduledSparkApplication (sparkoperator.k8s.io)
 appwrapper        AppWrapper (workload.codeflare.dev)
 declared_kinds    any kind whose pod templates are declared by their paths

@@ -31,6 +31,7 @@ KINDS: dict[tuple[str, str], str] = {
     ("ray.io", "RayJob"): "ray.rayjob",
     ("ray.io", "RayService"): "ray.rayservice",
     ("serving.kserve.io", "InferenceService"): "kserve.inferenceservice",
+    ("serving.kserve.io", "LLMInferenceService"): "kserve.llminferenceservice",
     ("sparkoperator.k8s.io", "SparkApplication"): "spark.sparkapplication",
     ("sparkoperator.k8s.io", "ScheduledSparkApplication"): "spark.sparkapplication",
     ("workload.codeflare.dev", "AppWrapper"): "appwrapper",

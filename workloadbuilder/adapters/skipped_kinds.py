@@ -14,7 +14,6 @@ _WITHOUT_TEMPLATE = frozenset(
     {
         ("argoproj.io", "CronWorkflow"),
         ("argoproj.io", "Workflow"),
-        ("serving.kserve.io", "LLMInferenceService"),
         ("nvidia.com", "DynamoGraphDeployment"),
         ("flink.apache.org", "FlinkDeployment"),
         ("kubevirt.io", "VirtualMachine"),

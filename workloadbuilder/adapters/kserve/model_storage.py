@@ -12,13 +12,13 @@ _IMAGE = "image-of-kserve"
 """The configuration has the images of these containers."""
 _LOADER = {"requests": {"cpu": "100m", "memory": "100Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
 _MODELCAR = {"requests": {"cpu": "10m", "memory": "15Mi"}, "limits": {"cpu": "10m", "memory": "15Mi"}}
-_PVC, _OCI, _NATIVE = "pvc://", "oci://", "oci+native://"
+PVC, _OCI, _NATIVE = "pvc://", "oci://", "oci+native://"
 
 
 def attach(pod: dict[str, Json], uri: str) -> None:
     """Add to the specification of a *pod* what the model at *uri* needs; nothing if it is empty."""
-    if uri.startswith(_PVC):
-        claim = uri.removeprefix(_PVC).partition("/")[0]
+    if uri.startswith(PVC):
+        claim = uri.removeprefix(PVC).partition("/")[0]
         _append(pod, "volumes", {"name": "kserve-pvc-source", "persistentVolumeClaim": {"claimName": claim, "readOnly": True}})
     elif uri.startswith(_OCI):
         _append(pod, "initContainers", container("modelcar-init", _MODELCAR))
