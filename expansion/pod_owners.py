@@ -24,6 +24,8 @@ _LABELS: Mapping[str, tuple[str, str]] = {
     "ScheduledSparkApplication": ("sparkoperator.k8s.io/app-name", "{}-[0-9]+"),
     "InferenceService": ("serving.kserve.io/inferenceservice", "{}"),
     "LLMInferenceService": ("app.kubernetes.io/name", "{}"),
+    "Workflow": ("workflows.argoproj.io/workflow", "{}"),
+    "CronWorkflow": ("workflows.argoproj.io/workflow", "{}-[0-9]+"),
     "AppWrapper": ("workload.codeflare.dev/appwrapper", "{}"),
     **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), ("training.kubeflow.org/job-name", "{}")),
 }

@@ -127,7 +127,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "workloadbuilder.adapters": (
         frozenset({"shared", "explained"}),
         frozenset({"group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
-        frozenset({"job", "trainjob", "grove", "apps", "kubeflow", "ray", "spark", "kserve", "appwrapper", "declared_kinds"}),
+        frozenset({"job", "trainjob", "grove", "apps", "kubeflow", "ray", "spark", "kserve", "argo", "appwrapper", "declared_kinds"}),
         frozenset({"cronjob"}),
         frozenset({"kinds"}),
         frozenset({"skipped_kinds"}),

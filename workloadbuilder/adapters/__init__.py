@@ -11,6 +11,7 @@ kubeflow          MPIJob, PyTorchJob, TFJob and others (kubeflow.org)
 ray               RayCluster, RayJob, RayService (ray.io)
 kserve            InferenceService, LLMInferenceService (serving.kserve.io)
 spark             SparkApplication, ScheduledSparkApplication (sparkoperator.k8s.io)
+argo              Workflow, CronWorkflow (argoproj.io)
 appwrapper        AppWrapper (workload.codeflare.dev)
 declared_kinds    any kind whose pod templates are declared by their paths
 cronjob           CronJob (batch/v1)

@@ -34,6 +34,8 @@ KINDS: dict[tuple[str, str], str] = {
     ("serving.kserve.io", "LLMInferenceService"): "kserve.llminferenceservice",
     ("sparkoperator.k8s.io", "SparkApplication"): "spark.sparkapplication",
     ("sparkoperator.k8s.io", "ScheduledSparkApplication"): "spark.sparkapplication",
+    ("argoproj.io", "Workflow"): "argo.workflow",
+    ("argoproj.io", "CronWorkflow"): "argo.workflow",
     ("workload.codeflare.dev", "AppWrapper"): "appwrapper",
     ("batch", "CronJob"): "cronjob",
 }

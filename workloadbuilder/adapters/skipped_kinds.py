@@ -12,8 +12,6 @@ from workloadbuilder.adapters.shared.known_objects import group_of
 
 _WITHOUT_TEMPLATE = frozenset(
     {
-        ("argoproj.io", "CronWorkflow"),
-        ("argoproj.io", "Workflow"),
         ("nvidia.com", "DynamoGraphDeployment"),
         ("flink.apache.org", "FlinkDeployment"),
         ("kubevirt.io", "VirtualMachine"),
