@@ -83,9 +83,10 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     Supported kinds: Jobs, JobSets (scheduling in the Job templates, or in replicatedJobPolicies at the root), LeaderWorkerSets,
     TrainJobs (with their runtime in PATH or --objects) and CronJobs (their next Job). PodGroups of Volcano, scheduler-plugins and
     KAI, Volcano's Jobs, Grove's PodCliqueSets, Kubeflow's MPIJobs, PyTorchJobs, TFJobs, XGBoostJobs, PaddleJobs and JAXJobs,
-    RayClusters, RayJobs and Kueue's topology annotations are compiled too, with a list of what is lost. Pods of Deployments,
-    ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers have no group: only --pods creates them. Objects of other kinds
-    that create pods are skipped and reported.
+    RayClusters, RayJobs, RayServices, AppWrappers, LLMInferenceServices and Kueue's topology annotations are compiled too, with a list
+    of what is lost. Pods of Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers, InferenceServices and Workflows
+    of Argo have no group, nor have those of SparkApplications without a batch scheduler: only --pods creates them. Objects of other
+    kinds that create pods are skipped and reported; --pod-template says where their pods are.
 
     Errors, warnings and losses are written to standard error, with file and line of the field; --format json also has them in
     the output. The order of the inputs does not change the output. If an object has a uid, names are those of the
