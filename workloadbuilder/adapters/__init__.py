@@ -14,6 +14,7 @@ spark             SparkApplication, ScheduledSparkApplication (sparkoperator.k8s
 argo              Workflow, CronWorkflow (argoproj.io)
 appwrapper        AppWrapper (workload.codeflare.dev)
 declared_kinds    any kind whose pod templates are declared by their paths
+kueue_pod_group   pod group of Kueue: pods with its label
 cronjob           CronJob (batch/v1)
 apps              Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController
 kinds             kinds that can be compiled, each with its adapter

@@ -37,12 +37,14 @@ class CompileOptions:
 
     With *delegated*, the controllers of child objects create the PodGroups: the result has the child objects, with annotations
     that name their group, and only the CompositePodGroups.  With *distinct*, names are those of no other object also if there is no uid.
+    With *judged*, what Kueue refuses is no error: the rest of the object is compiled.
     """
 
     groups: bool = False
     pods: bool = False
     delegated: bool = False
     distinct: bool = False
+    judged: bool = False
     version: str = hub_of("Workload").version
 
 
@@ -50,7 +52,8 @@ class CompileOptions:
 class Compiled:
     """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
 
-    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.
+    *pod_sets* has for each pod the number of the plan that it comes from, and *parts* its part; some parts can wait for others (*waits*).
+    Pods are the last objects.  *refused* is what Kueue refuses, if the object is judged.
     """
 
     owner: Owner
@@ -63,6 +66,8 @@ class Compiled:
     skipped: str = ""
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
     parts: tuple[str, ...] = ()
+    pod_sets: tuple[int, ...] = ()
+    refused: tuple[FieldError, ...] = ()
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -70,18 +75,26 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     adapt = adapter(manifest.get("apiVersion"), manifest.get("kind"), known.pod_templates) if isinstance(manifest, dict) else None
     if adapt is None:
         return None
-    parts: dict[int, str] = {}
     try:
-        reading = adapt(manifest, known)
-        if reading.waits:
-            reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
-        result = _compiled(reading, options, known.kubernetes)
-        if reading.dependents and not result.errors:
-            return _with_dependents(result, reading, known, options)
-        return dataclasses.replace(result, parts=tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts))
+        return compile_reading(adapt(manifest, known), known, options)
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
+
+
+def compile_reading(reading: Reading, known: Known, options: CompileOptions) -> Compiled:
+    """Compile an object as its adapter has read it."""
+    refused = _once(map(reading.relocate, reading.refused))
+    if not options.judged:
+        reading, refused = dataclasses.replace(reading, errors=(*reading.errors, *refused)), ()
+    sets: dict[int, int] = {}
+    if options.pods:
+        reading = dataclasses.replace(reading, pods=tuple(_recorded(each, index, sets) for index, each in enumerate(reading.pods)))
+    result = _compiled(reading, options, known.kubernetes)
+    pod_sets = tuple(sets[id(each)] for each in result.objects if each["kind"] == "Pod")
+    parts = tuple(reading.pods[each].part for each in pod_sets)
+    result = dataclasses.replace(result, pod_sets=pod_sets, parts=parts, refused=refused)
+    return _with_dependents(result, reading, known, options) if reading.dependents and not result.errors else result
 
 
 def _with_dependents(result: Compiled, reading: Reading, known: Known, options: CompileOptions) -> Compiled:
@@ -102,17 +115,21 @@ def _with_dependents(result: Compiled, reading: Reading, known: Known, options: 
     reasons = [each.skipped for each in compiled if each.skipped]
     skipped = next((each for each in reasons if each != ONE_BY_ONE), "") or (ONE_BY_ONE if len(reasons) == len(compiled) else "")
     made = () if errors or skipped not in ("", ONE_BY_ONE) else compiled
-    pods = [(pod, part) for each in made for pod, part in zip(_pods(each), each.parts or itertools.repeat(""), strict=False)]
+    pods = [pod for each in made for pod in _pods(each)]
+    # The plans of the dependents are numbered one after the other.
+    first = [0, *itertools.accumulate(max(each.pod_sets, default=-1) + 1 for each in made)]
     return dataclasses.replace(
         result,
-        objects=(*(other for each in made for other in each.objects if other["kind"] != "Pod"), *(pod for pod, _ in pods)),
+        objects=(*(other for each in made for other in each.objects if other["kind"] != "Pod"), *pods),
         explained=tuple(template for each in made for template in each.explained),
         errors=(*result.errors, *errors),
         warnings=(*result.warnings, *(warning for each in compiled for warning in each.warnings)),
         losses=(*result.losses, *(loss for each in compiled for loss in each.losses)),
         skipped=skipped,
         waits={part: wait for each in made for part, wait in each.waits.items()},
-        parts=tuple(part for _, part in pods) if ordered else (),
+        parts=tuple(part for each in made for part in each.parts),
+        pod_sets=tuple(before + each for before, one in zip(first, made, strict=False) for each in one.pod_sets),
+        refused=(*result.refused, *(error for each in compiled for error in each.refused)),
     )
 
 
@@ -123,11 +140,12 @@ def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, op
     if made is None:
         reason, _ = skip_reason(manifest)
         namespace = manifest["metadata"].get("namespace", "")
-        created = group_instances.single_pods(dependent.pods, namespace) if reason else (manifest,)
+        created = tuple(group_instances.single_pods(dependent.pods, namespace)) if reason else (manifest,)
         skipped = "" if dependent.pods or not reason else reason
-        return Compiled(
-            owner, "", objects=tuple(created) if options.pods else (), skipped=skipped if options.pods else skipped or ONE_BY_ONE
-        )
+        if not options.pods:
+            return Compiled(owner, "", skipped=skipped or ONE_BY_ONE)
+        count = sum(each["kind"] == "Pod" for each in created)
+        return Compiled(owner, "", objects=created, skipped=skipped, parts=("",) * count, pod_sets=(0,) * count)
     if made.skipped not in ("", ONE_BY_ONE):
         made = dataclasses.replace(made, skipped=f"{owner.kind} {owner.name}: {made.skipped}")
 
@@ -137,6 +155,7 @@ def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, op
     return dataclasses.replace(
         made,
         errors=tuple(map(relocated, made.errors)),
+        refused=tuple(map(relocated, made.refused)),
         # A uid is given to a dependent when it is created.
         warnings=tuple(relocated(each) for each in made.warnings if each.path.parts[-2:] != ("metadata", "uid")),
         losses=tuple(dataclasses.replace(each, path=dependent.relocated(each.path)) for each in made.losses),
@@ -157,12 +176,12 @@ def _pods(compiled: Compiled) -> Iterator[dict[str, Json]]:
     return (each for each in compiled.objects if each["kind"] == "Pod")
 
 
-def _recorded(plan: PodPlan, parts: dict[int, str]) -> PodPlan:
-    """Return *plan*; the part of each pod that it creates is added to *parts*, by the identity of the pod."""
+def _recorded(plan: PodPlan, index: int, sets: dict[int, int]) -> PodPlan:
+    """Return *plan*; its *index* is added to *sets* for each pod that it creates, by the identity of the pod."""
 
     def make(positions: Positions, number: int) -> dict[str, Json]:
         pod = plan.make(positions, number)
-        parts[id(pod)] = plan.part
+        sets[id(pod)] = index
         return pod
 
     return dataclasses.replace(plan, make=make)
