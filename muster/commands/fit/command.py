@@ -40,6 +40,7 @@ FORMATS = ("text", "json", "html")
 @click.option("--scale", is_flag=True, help="Also find up to which number of replicas, or of workers, each object at PATH fits.")
 @pod_creation.levels
 @pod_creation.without_pods
+@click_option(pod_creation.POD_TEMPLATE)
 @click.option(
     "--format",
     "form",
