@@ -7,8 +7,6 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
@@ -109,12 +107,12 @@ def _template(pod: Content) -> bytes:
     pinned = section(spec, "affinity", "nodeAffinity", _REQUIRED)
     if any("matchFields" in each for each in items(pinned, "nodeSelectorTerms")):
         affinity = None
-    return msgspec.json.encode(
+    return encode(
         (
             [(each.name, each.image, _requests(each)) for each in (*(decoded.containers or ()), *(decoded.init_containers or ()))],
             sorted((decoded.node_selector or {}).items()),
             affinity,
-            sorted((msgspec.json.encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
+            sorted((encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
             decoded.topology_spread_constraints,
             decoded.scheduling_group,
             [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from expansion.rollouts.play import Outcome
-from muster.commands.fit import rollout_report, scale_report
+from muster.commands.fit import rollout_report
 from muster.commands.fit.verdict import Kind, Verdict
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
@@ -16,6 +16,7 @@ from muster.render.root_text import Paint
 from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.status import Status
+from scheduler_core.wording.titles import titled
 
 if TYPE_CHECKING:
     from muster.commands.fit.rollout_trial import JudgedRollout
@@ -63,7 +64,7 @@ def as_text(judged: Judged, *, everything: bool, colour: bool, every: bool) -> s
     paint = Paint(colour)
     status = Status.WAIT if verdict.incomplete else _COLOURS.get(verdict.kind, Status.WAIT)
     line = paint.paint_status(status, f"{verdict.sign} {verdict.line}")
-    lines = "".join(f"{scale_report.text(each)}\n" for each in judged.scales)
+    lines = "".join(f"{_scale_text(each)}\n" for each in judged.scales)
     if not (shown.decisions or shown.pending or shown.problems or shown.notes):
         return f"{line}\n{lines}"
     steps = "".join(f"\n{each}\n" for each in ("\n".join(rollout_report.text_lines(rollout)) for rollout in judged.rollouts))
@@ -83,7 +84,7 @@ def as_json(judged: Judged) -> str:
     helps = {"change": answer_json.remedy_as_json(judged.change)} if judged.change is not None else {}
     updates = [rollout_report.as_json(each) for each in sorted(judged.rollouts, key=lambda each: _WORST.index(each.played.outcome))]
     played = {"rollout": updates[0], **({"rollouts": updates} if len(updates) > 1 else {})} if updates else {}
-    scales = {"scale": [*map(scale_report.as_json, judged.scales)]} if judged.scales else {}
+    scales = {"scale": [*map(_scale_json, judged.scales)]} if judged.scales else {}
     document = {
         **head,
         "decisions": rest.pop("decisions"),
@@ -95,6 +96,27 @@ def as_json(judged: Judged) -> str:
         **rest,
     }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _scale_text(scale: Scale) -> str:
+    """Return how far an object can be scaled, as one line."""
+    field = scale.field
+    limits = [f"now {field.now:,}", *([f"{field.limiter} allows {field.least:,} to {field.most:,}"] if field.most is not None else [])]
+    named = f"{titled(field.owner)}: {field.text}"
+    if scale.largest is None:
+        return f"  {named} ({'; '.join(limits)}) fits with no number"
+    end = f"; with {scale.largest + 1:,}: {scale.missing}" if scale.missing else ""
+    reached = ", the limit" if scale.is_limit else ""
+    return f"  {named} fits up to {scale.largest:,}{reached} ({'; '.join(limits)}){end}"
+
+
+def _scale_json(scale: Scale) -> dict[str, Any]:
+    """Return how far an object can be scaled as JSON."""
+    field = scale.field
+    document: dict[str, Any] = {"object": titled(field.owner), "field": field.text, "now": field.now, "fits": scale.largest}
+    if field.most is not None:
+        document["range"] = {"least": field.least, "most": field.most, "limiter": field.limiter}
+    return document | ({"next": scale.missing} if scale.missing else {})
 
 
 def with_heading(verdict: Verdict, answer: Answer) -> Answer:

@@ -122,7 +122,7 @@ KINDS: tuple[tuple[str, Fields], ...] = (
     ("ClusterTopology", TOPOLOGY),
     ("ClusterTopologyBinding", TOPOLOGY),
     ("Topology", _LEVELS),
-    *((key_of(kueue.API_GROUP, each.__name__), fields_of(each)) for each in kueue.KINDS if each is not kueue.Topology),
+    *((key_of(kueue.API_GROUP, kind), fields_of(model)) for kind, model in kueue.KINDS.items() if model is not kueue.Topology),
 )
 """The fields of each kind, in the order in which a snapshot has the kinds."""
 _TRAINER, _KSERVE, _GROVE, _KAI = "trainer.kubeflow.org", "serving.kserve.io", "grove.io", "kai.scheduler"
@@ -145,6 +145,6 @@ RESOURCES = (
     Resource("ClusterTopology", _GROVE, "clustertopologies", ()),
     Resource("ClusterTopologyBinding", _GROVE, "clustertopologybindings", ()),
     Resource("Topology", _KAI, "topologies", ()),
-    *(Resource(each.__name__, kueue.API_GROUP, _plural(each.__name__), ()) for each in kueue.KINDS),
+    *(Resource(kind, kueue.API_GROUP, _plural(kind), ()) for kind in kueue.KINDS),
 )
 """The resources of these kinds, in any version of their groups."""
