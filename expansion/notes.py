@@ -311,6 +311,30 @@ class PluginsOn:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PluginsAssumed:
+    """Admission plugins, off by default, that are on by the documentation of a platform: new pods are admitted with them.
+
+    Attributes:
+        plugins: the plugins.
+        source: address of the documentation.
+        as_of: its date.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.PLUGINS_ASSUMED
+    plugins: tuple[str, ...]
+    source: str
+    as_of: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlatformNotAssumed:
+    """Preset of a platform that is not used, because the cluster shows the options of its API server."""
+
+    problem_kind: ClassVar = ProblemKind.PLUGINS_ASSUMED
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class FitsWithPlugin:
     """New objects without a node, whose pods all get one if the admission plugin *plugin* is on; a trial has verified that."""
 
@@ -417,6 +441,8 @@ Note = (
     | FieldsUnreadable
     | AnnotationsUnknown
     | PluginsOn
+    | PluginsAssumed
+    | PlatformNotAssumed
     | FitsWithPlugin
     | KueueQuotas
     | PlaceUnknown

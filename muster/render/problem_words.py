@@ -105,7 +105,7 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             )
         case notes.FieldsUnreadable():
             return _unreadable_words(fact, names)
-        case notes.AnnotationsUnknown() | notes.PluginsOn() | notes.FitsWithPlugin():
+        case notes.AnnotationsUnknown() | notes.PluginsOn() | notes.PluginsAssumed() | notes.PlatformNotAssumed() | notes.FitsWithPlugin():
             return _plugin_words(fact)
         case notes.KueueQuotas():
             return f"quotas of Kueue are not considered (the cluster has {counted(fact.queues, 'ClusterQueue')})"
@@ -115,12 +115,21 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
 
 
-def _plugin_words(fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.FitsWithPlugin) -> str:
+def _plugin_words(
+    fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.PluginsAssumed | notes.PlatformNotAssumed | notes.FitsWithPlugin,
+) -> str:
     match fact:
         case notes.AnnotationsUnknown():
             return "its annotations, which an admission plugin reads, are not known and are taken to be empty: add the Namespace to the objects"
         case notes.PluginsOn():
             return f"new pods are admitted as its option --enable-admission-plugins says: {', '.join(fact.plugins)}"
+        case notes.PluginsAssumed():
+            return (
+                f"--platform assumes that new pods are admitted as its documentation says: {', '.join(fact.plugins)} ({fact.source}, {fact.as_of}); "
+                "what webhooks of the cluster change is not considered"
+            )
+        case notes.PlatformNotAssumed():
+            return "--platform has no effect: the cluster shows the options of its API server, and these are used"
         case notes.FitsWithPlugin():
             return f"{plugin_clause(fact)}; it is off by default, and on in some managed clusters"
     assert_never(fact)

@@ -135,7 +135,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "expansion": (
         frozenset({"contents", "generated_names", "notes"}),
         frozenset({"pod_creation", "pod_owners"}),
-        frozenset({"created", "gangs"}),
+        frozenset({"created", "gangs", "managed_clusters"}),
         frozenset({"admission"}),
         frozenset({"compute_domains", "creation_order", "device_shares", "groups_named_by_pods", "kueue_pod_groups", "not_judged"}),
         frozenset({"controllers"}),

@@ -11,7 +11,7 @@ from muster import extras, standard_output
 from muster.commands import live_input, options, pod_creation
 from muster.commands.options import click_option
 from muster.commands.outputs import output_of, to_file
-from muster.commands.simulate.simulation_options import ADMISSION_PLUGINS_ON, GATES, IGNORE, REMEDIES, SCHEDULER_CONFIG
+from muster.commands.simulate.simulation_options import ADMISSION_PLUGINS_ON, GATES, IGNORE, PLATFORM, REMEDIES, SCHEDULER_CONFIG
 from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
@@ -52,6 +52,7 @@ FORMATS = ("text", "json", "html")
 @click_option(DEVICE_TOPOLOGY)
 @click_option(IGNORE)
 @click_option(ADMISSION_PLUGINS_ON)
+@click_option(PLATFORM)
 @click_option(PLUGIN)
 @click_option(GATES)
 @click_option(KUBERNETES)

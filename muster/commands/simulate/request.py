@@ -46,6 +46,8 @@ class SimulationRequest:
     """Attributes of devices that are topology keys."""
     admission_plugins: frozenset[str] = frozenset()
     """Admission plugins that are on besides those that are by default."""
+    platform: str = ""
+    """Preset of a managed cluster, whose admission plugins are on too; empty for none."""
     only_own: bool = False
     """Evict victims, and search remedies, only for the roots of the objects at PATH."""
 
@@ -53,7 +55,9 @@ class SimulationRequest:
         """Return *creation* by the controllers of the requested version and feature gates; *of_cluster* is the version of the cluster."""
         behavior = self.behavior or of_cluster
         minor = TODAY if behavior is None else behavior.minor
-        return dataclasses.replace(creation, kubernetes=minor, gates=self.cycle.gates, admission_plugins=self.admission_plugins)
+        return dataclasses.replace(
+            creation, kubernetes=minor, gates=self.cycle.gates, admission_plugins=self.admission_plugins, platform=self.platform
+        )
 
 
 def with_options(request: SimulationRequest, given: object) -> SimulationRequest:
