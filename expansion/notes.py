@@ -336,10 +336,17 @@ class PlatformNotAssumed:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FitsWithPlugin:
-    """New objects without a node, whose pods all get one if the admission plugin *plugin* is on; a trial has verified that."""
+    """Objects without a node, whose pods all get one if an admission plugin is on when they are created; a trial has verified that.
+
+    Attributes:
+        plugin: the plugin.
+        stored: whether the pods are stored already, so that they must be created again.
+
+    """
 
     problem_kind: ClassVar = ProblemKind.FITS_WITH_PLUGIN
     plugin: str
+    stored: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,8 +13,10 @@ from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
 from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
 from muster.render import file_notes as files
 from muster.render.file_notes import FileNote, RefusedRequest
+from scheduler_core.causes.changes import EnabledPlugin
 from scheduler_core.causes.input_problems import KindNotServed, NodeUnknown
 from scheduler_core.wording import problem_words as of_objects
+from scheduler_core.wording.changes import plugin_question
 from scheduler_core.wording.titles import label
 from validators.model.start_order import event_words
 from validators.reports.counts import counted
@@ -137,7 +139,8 @@ def _plugin_words(
 
 def plugin_clause(fact: notes.FitsWithPlugin) -> str:
     """Return the clause that objects fit with an admission plugin, and by which option that is judged."""
-    return f"with the admission plugin {fact.plugin} it fits (judge with --admission-plugins {fact.plugin})"
+    again = ", if its pods are created again" if fact.stored else ""
+    return f"with the admission plugin {fact.plugin} it fits{again} ({plugin_question(EnabledPlugin(fact.plugin, fact.stored))})"
 
 
 def _order_words(fact: notes.NeverCreated) -> str:

@@ -93,23 +93,25 @@ PENDING = {
 
 @pytest.mark.parametrize(("mine", "cluster", "title"), PENDING.values(), ids=PENDING)
 def test_a_refusal_that_a_plugin_lifts_names_the_plugin_and_the_option(mine, cluster, title):
+    resource = cluster[0]["spec"]["taints"][0]["key"]
     status, answer = fit(mine, cluster)
     assert (1, "does-not-fit", [title]) == (status, answer["verdict"], helped(answer))
     assert answer["message"].endswith(f"; {WITH}")
+    remedies = [remedy for each in answer["decisions"] for remedy in each["remedies"] if remedy["change"].startswith("admission plugin")]
+    assert sum(each["status"] != "Success" for each in answer["decisions"]) == len(remedies)
+    assert {f"admission plugin {PLUGIN} on (judge with --admission-plugins {PLUGIN})"} == {each["change"] for each in remedies}
+    assert all(step["apply"]["spec"]["tolerations"][-1]["key"] == resource for step in remedies[0]["steps"])
 
     status, answer = fit(mine, cluster, "--admission-plugins", PLUGIN)
     assert (0, "fits", []) == (status, answer["verdict"], helped(answer))
 
 
-STORED = gpu_pod()
-STORED["metadata"]["uid"] = "u1"
 HOPELESS = {
     "another taint": ([gpu_pod()], [gpu_node("g1", GPU, {"key": "team", "value": "a", "effect": "NoSchedule"})]),
     "a taint that also evicts": ([gpu_pod()], [gpu_node("g1", {**GPU, "effect": "NoExecute"})]),
     "too few GPUs": ([gpu_pod(count=5)], [gpu_node("g1", GPU)]),
     "too few for all pods": ([with_gpus(job(3), 4)], [gpu_node("g1", GPU), gpu_node("g2", GPU)]),
     "a taint that is not named like the resource": ([gpu_pod()], [gpu_node("g1", {**GPU, "key": "nvidia.com/gpu.present"})]),
-    "a pod that the API server has stored": ([STORED], [gpu_node("g1", GPU)]),
 }
 
 
@@ -119,6 +121,18 @@ def test_a_plugin_that_does_not_help_is_not_named(mine, cluster):
     assert (1, []) == (status, helped(answer))
     assert PLUGIN not in answer["message"]
     assert 1 == fit(mine, cluster, "--admission-plugins", PLUGIN)[0]
+
+
+def test_a_stored_pod_would_fit_if_it_was_created_again_with_the_plugin():
+    stored = gpu_pod()
+    stored["metadata"]["uid"] = "u1"
+    again = f"it fits, if its pods are created again (judge their manifest with muster fit --admission-plugins {PLUGIN})"
+    for options in ((), ("--admission-plugins", PLUGIN)):
+        status, answer = fit([stored], [gpu_node("g1", GPU)], *options)
+        assert (1, [] if options else ["Pod default/serve"]) == (status, helped(answer))
+        assert answer["message"].endswith(again) is not bool(options)
+    # The cluster's own pending pods are not tried.
+    assert [] == helped(simulated([stored, gpu_node("g1", GPU)])[1])
 
 
 def test_remedies_that_are_not_searched_need_no_trial():
