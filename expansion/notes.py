@@ -124,6 +124,21 @@ class SharesUncounted:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class SharesAhead:
+    """Pending pods of the cluster with shares of devices, which come before those at PATH: what they take is not known.
+
+    Attributes:
+        scheduler: the project that divides the devices for the first of them.
+        key: the annotation or the resource by which it requests its share.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    scheduler: str
+    key: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NameMissing:
     """Object without a name and without a prefix for a generated one."""
 
@@ -139,6 +154,7 @@ WhyNotSimulated = (
     | PodOfTwoGroups
     | TaskGroups
     | ShareNotJudged
+    | SharesAhead
     | SharesUncounted
     | TemplateWithoutContainers
     | NameMissing

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from expansion import notes
 from expansion.notes import Note, ObjectNote
+from kubeapi.device_shares import Share
 from kubeapi.kueue import POD_GROUP_TOTAL
 from kubeapi.names import Name
 from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
@@ -17,6 +18,7 @@ from scheduler_core.causes.changes import EnabledPlugin
 from scheduler_core.causes.input_problems import KindNotServed, NodeUnknown
 from scheduler_core.wording import problem_words as of_objects
 from scheduler_core.wording.changes import plugin_question
+from scheduler_core.wording.filter_words import share_words
 from scheduler_core.wording.titles import label
 from validators.model.start_order import event_words
 from validators.reports.counts import counted
@@ -180,7 +182,7 @@ def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
 def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
     if isinstance(fact, notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups):
         return _other_group_words(fact)
-    if isinstance(fact, notes.ShareNotJudged | notes.SharesUncounted):
+    if isinstance(fact, notes.ShareNotJudged | notes.SharesUncounted | notes.SharesAhead):
         return _share_words(fact)
     advice = ""
     match fact:
@@ -216,14 +218,15 @@ def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.T
     )
 
 
-def _share_words(fact: notes.ShareNotJudged | notes.SharesUncounted) -> str:
+def _share_words(fact: notes.ShareNotJudged | notes.SharesUncounted | notes.SharesAhead) -> str:
     if isinstance(fact, notes.SharesUncounted):
         return (
             f"{fact.scheduler} divides devices of node {fact.node}, by {fact.key}, and shares are not counted: "
             "whether the node has the whole devices of its pods is not known"
         )
-    requested = f"{'the annotation' if fact.annotation else 'the resource'} {fact.key} requests a share of a device of {fact.scheduler}"
-    return f"{requested}, which is not modelled; its pods are not simulated"
+    if isinstance(fact, notes.SharesAhead):
+        return f"pending pods get shares of devices from {fact.scheduler}, by {fact.key}: what they take before is not known"
+    return f"{share_words(Share(fact.scheduler, fact.key, fact.annotation))}; its pods are not simulated"
 
 
 def _gang_words(fact: notes.GangsKept) -> Iterable[str]:

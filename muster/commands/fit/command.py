@@ -152,7 +152,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     if not live and own.decisions and not len(snapshot.nodes):
         return Judged(verdict.without_nodes(number), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
-    if judged.kind in verdict.PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects)):
+    if judged.kind in verdict.PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects, mine)):
         skipped = tuple(sorted({*own.skipped, *beside}, key=shown_order))
         own = dataclasses.replace(own, skipped=skipped, problems=tuple(dict.fromkeys((*own.problems, *beside))))
         judged = verdict.judge(own, inputs.own, kinship, number)

@@ -89,7 +89,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     answer = Answer.from_decisions(decisions, result.pending, in_order, time.monotonic() - began if request.timings else None)
     limits = _limits(without_search(result.decisions, request.cycle, request.remedies, only))
     scored = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
-    beside = own_objects.beside_shares(answer, snapshot, objects) if own is None else ()
+    beside = own_objects.beside_shares(answer, snapshot, objects, inputs.own) if own is None else ()
     notes = _notes(inputs, (*trial.notes, *_of_decided(differing, decisions, own), *scored, *limits, *beside))
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes)
     if inputs.own is not None:
