@@ -142,7 +142,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"expanded"}),
     ),
     "expansion.admission": (
-        frozenset({"amounts"}),
+        frozenset({"amounts", "static_volumes"}),
         frozenset(
             {
                 "admission_plugins",
