@@ -46,6 +46,15 @@ class OrderedPods:
     waits: Mapping[str, Wait]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodSets:
+    """Created *pods* of one object; *indexes* has for each the number of the part of equal pods that it belongs to, *names* their names."""
+
+    pods: Sequence[Content]
+    indexes: Sequence[int]
+    names: Mapping[int, str]
+
+
 @dataclasses.dataclass(slots=True)
 class Expansion:
     """Created objects, and what was not created.
@@ -60,8 +69,10 @@ class Expansion:
         others: the given objects of other kinds.
         notes: what the created objects cannot express, and objects that create no pods.
         ordered: those of the created pods whose controllers create some only after others.
+        pod_sets: the created pods of each object.
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
         admission_plugins: those of the API server that are on besides its defaults.
+        refused: objects that Kueue refuses, with the reason.
         joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
 
     """
@@ -75,8 +86,10 @@ class Expansion:
     notes: list[Problem] = dataclasses.field(default_factory=list)
     others: ObjectList = dataclasses.field(default_factory=ObjectList)
     ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
+    pod_sets: dict[Name, PodSets] = dataclasses.field(default_factory=dict)
     kubernetes: int = TODAY
     admission_plugins: frozenset[str] = frozenset()
+    refused: list[Problem] = dataclasses.field(default_factory=list)
     joined: list[Content] = dataclasses.field(default_factory=list)
 
     def rename(self, taken: Collection[Name]) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expansion import controllers, generated_names
 from expansion.admission import new_values
 from expansion.admission.admission_plugins import plugins_of_servers
-from expansion.admission.new_objects import admit_new_objects, queue_notes
+from expansion.admission.new_objects import Admitted, admit_new_objects
 from expansion.admission.quota_charges import Rest
-from expansion.contents import parsed
+from expansion.contents import full_name, parsed
 from expansion.created import Cluster, Expansion, Place
+from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue, queued_pods
 from expansion.managed_clusters import MANAGED_CLUSTERS
 from expansion.notes import PlatformNotAssumed, PluginsAssumed, PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
@@ -101,15 +102,14 @@ def expand(
             replaced.rest,
         )
         result.names = frozenset(_names(own))
-        result.notes += queue_notes(known.others)
     result.notes += plugin_notes
     if not strict:
         result.objects = [*new_values.without_invalid(own, result.invalid)]
     admitted = admit_new_objects(created, rest, place_if_strict)
-    result.objects = _with_created(result.objects, admitted.changed)
-    result.refused += admitted.refused
+    result.refused += [*admitted.refused, *created.refused]
     result.notes += admitted.notes
     result.unread += [*known.problems, *admitted.unread]
+    _admit_to_queues(result, created, known, admitted)
     return result
 
 
@@ -124,6 +124,30 @@ def _plugins(known: Cluster, creation: PodCreation) -> tuple[frozenset[str], lis
         return on | seen, [*notes, Problem(PlatformNotAssumed(), place=platform.title)]
     assumed = PluginsAssumed(tuple(sorted(platform.plugins)), platform.source, platform.as_of)
     return on | platform.plugins, [Problem(assumed, place=platform.title)]
+
+
+def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted) -> None:
+    """Add to *result* which jobs Kueue admits, and the pods that are *admitted* by the API server, without those that do not start."""
+    of_kueue = objects_of_kueue((*created.others, *known.others))
+    changed = admitted.changed
+    if of_kueue:
+        pods = {full_name(each): each for each in admitted.changed if each["kind"] == "Pod"}
+        # A large input has a great many pods.
+        queued = {full_name(each): pods.get(full_name(each), each) for each in queued_pods(created)}
+        changed = [*changed, *(each for name, each in queued.items() if name not in pods)]
+        namespaces = (each for kinds in (created.kinds, known.kinds) for each in kinds.get("Namespace", ()))
+        jobs = admit_jobs(created, queued.values(), of_kueue, filter(None, map(parsed, namespaces)))
+        result.objects = _without(result.objects, jobs.left_out)
+        result.refused += jobs.refused
+        result.skipped += jobs.skipped
+        result.unread += jobs.unread
+        result.notes = [each for each in result.notes if not jobs.tells(each)] + jobs.notes
+    result.objects = _with_created(result.objects, changed)
+
+
+def _without(objects: list[Given], left_out: Collection[int]) -> list[Given]:
+    """Return *objects* without those created ones of which *left_out* has the identity."""
+    return [each for each in objects if id(each) not in left_out] if left_out else objects
 
 
 class _Replaced:

@@ -14,7 +14,7 @@ from expansion.admission.quota_charges import Rest, is_new, is_stored, origin_of
 from expansion.admission.quotas import Shortage
 from expansion.contents import Content, full_name, items, namespace_of, parsed
 from expansion.created import Expansion, Place
-from expansion.notes import AnnotationsUnknown, KueueQuotas, RefusedByServer, TemplateMissing
+from expansion.notes import AnnotationsUnknown, RefusedByServer, TemplateMissing
 from expansion.pod_owners import Controller
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
@@ -24,7 +24,6 @@ from kubeapi.names import CLUSTER_SCOPED, Name
 from kubeapi.problem import Problem, ProblemKind
 from workloadbuilder.adapters.shared.known_objects import group_of, similar_name
 
-_KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
 _GROUPS = ("PodGroup", "CompositePodGroup")
 _DEVICES = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 _CLASS = "PriorityClass"
@@ -139,13 +138,6 @@ def _shortages(rules: Rules, expansion: Expansion, rest: Rest, pods: Sequence[Co
     """Yield what the quotas of each namespace have too little of."""
     for namespace, charges in quota_charges.charges(expansion, rest, pods, rules.quotas.keys()).items():
         yield from quotas.shortages(rules.quotas[namespace], charges)
-
-
-def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
-    """Yield a note if the cluster has queues of Kueue."""
-    queues = [each for each in others if each.kind == _QUEUE and group_of(each.api_version) == _KUEUE]
-    if queues:
-        yield Problem(KueueQuotas(len(queues)), place=_QUEUE)
 
 
 def _of_manifests(expansion: Expansion, place: Place) -> Iterator[Problem]:
