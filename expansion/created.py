@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expansion.contents import Content
@@ -91,6 +91,10 @@ class Expansion:
     admission_plugins: frozenset[str] = frozenset()
     refused: list[Problem] = dataclasses.field(default_factory=list)
     joined: list[Content] = dataclasses.field(default_factory=list)
+
+    def given(self) -> Iterator[tuple[Controller, Content]]:
+        """Yield the given objects that were read."""
+        return zip(self.controllers, self.manifests, strict=True)
 
     def rename(self, taken: Collection[Name]) -> None:
         """Rename the created pods whose names are *taken* by other pods of the cluster: most controllers add random letters."""

@@ -15,7 +15,6 @@ from expansion.admission.quotas import Shortage
 from expansion.contents import Content, full_name, items, namespace_of, parsed
 from expansion.created import Expansion, Place
 from expansion.notes import AnnotationsUnknown, RefusedByServer, TemplateMissing
-from expansion.pod_owners import Controller
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import whole_name
@@ -86,9 +85,7 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
     of_manifests = [*_of_manifests(expansion, place)] if place is not None else []
     yield from of_manifests
     invalid = {name for each in of_manifests for name in each.names}
-    operators = {
-        each.object for each, manifest in _controllers(expansion) if group_of(str(manifest["apiVersion"])) not in _WITHOUT_ACCOUNTS
-    }
+    operators = {each.object for each, manifest in expansion.given() if group_of(str(manifest["apiVersion"])) not in _WITHOUT_ACCOUNTS}
     for pod in pods:
         origin = origin_of(pod, expansion.origins)
         # The template of these pods has the same errors.
@@ -142,14 +139,10 @@ def _shortages(rules: Rules, expansion: Expansion, rest: Rest, pods: Sequence[Co
 
 def _of_manifests(expansion: Expansion, place: Place) -> Iterator[Problem]:
     """Yield the errors of the given objects of controllers, with their positions."""
-    for controller, manifest in _controllers(expansion):
+    for controller, manifest in expansion.given():
         for error in validation.errors_of_controller(manifest, expansion.kubernetes):
             at = place(manifest, error.path)
             yield _refused(controller.object, validation.described(error), at)
-
-
-def _controllers(expansion: Expansion) -> Iterator[tuple[Controller, Content]]:
-    return zip(expansion.controllers, expansion.manifests, strict=True)
 
 
 def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, place: Place) -> Iterator[Problem]:

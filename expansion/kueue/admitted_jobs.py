@@ -129,7 +129,7 @@ def _without_jobs(objects: Sequence[GatheredObjects]) -> Iterator[Problem]:
 
 def _jobs(expansion: Expansion, pods: Iterable[Content]) -> Iterator[_Job]:
     """Yield the jobs with a queue: those of the objects of controllers, and given pods."""
-    for controller, manifest in zip(expansion.controllers, expansion.manifests, strict=True):
+    for controller, manifest in expansion.given():
         sets = expansion.pod_sets.get(controller.object)
         queue = _queue_of(manifest if controller.kind != "CronJob" else section(manifest, "spec", "jobTemplate"))
         if sets is None or not sets.pods or not queue:
