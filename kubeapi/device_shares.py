@@ -74,11 +74,18 @@ SHARES: Mapping[str, Share] = {
 """What the fields of a pod request that have shares; that of a resource is without the kind and index of the container."""
 
 
-def share_fields(annotations: Mapping[str, str] | None, amounts: Iterable[Mapping[str, object] | None] = ()) -> tuple[str, ...]:
+def annotated_shares(annotations: Mapping[str, str] | None) -> tuple[str, ...]:
+    """Return the fields with shares of a pod with *annotations*."""
+    # Called for each pod of a cluster, of which few have such an annotation.
+    if not annotations or _OF_ANNOTATION.keys().isdisjoint(annotations):
+        return ()
+    return tuple(field for key, field in _OF_ANNOTATION.items() if key in annotations)
+
+
+def share_fields(annotations: Mapping[str, str] | None, amounts: Iterable[Mapping[str, object] | None]) -> tuple[str, ...]:
     """Return the fields with shares of a pod with *annotations* and with *amounts* of its containers, those of annotations first."""
-    annotated = annotations.keys() & ANNOTATIONS.keys() if annotations and not ANNOTATIONS.keys().isdisjoint(annotations) else ()
     requested = {key for each in amounts if each for key in PARTS.keys() & each.keys() if str(each[key]) != "0"}
-    return (*(_OF_ANNOTATION[key] for key in sorted(annotated)), *(_OF_PART[key] for key in sorted(requested)))
+    return (*annotated_shares(annotations), *(_OF_PART[key] for key in sorted(requested)))
 
 
 def first_share(fields: Iterable[str]) -> Share | None:
