@@ -19,6 +19,7 @@ generated_names       names for objects that have only ``metadata.generateName``
 groups_named_by_pods  groups that pods name and that are not created for them: those of other schedulers in the cluster, and missing ones
 kueue                 admission of jobs by Kueue: quotas, flavors, preemption
 kueue_pod_groups      pod groups of Kueue of which pods are missing
+managed_clusters      presets of managed clusters: admission plugins that are on, with the sources
 not_judged            reasons why an object that an adapter reads is not expanded
 notes                 what is said about given objects
 pod_creation          what a caller can change about the creation of pods

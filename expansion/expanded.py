@@ -14,7 +14,8 @@ from expansion.admission.quota_charges import Rest
 from expansion.contents import Content, full_name, namespace_of, parsed
 from expansion.created import Cluster, Expansion, Place
 from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue, queued_pods
-from expansion.notes import PluginsOn
+from expansion.managed_clusters import MANAGED_CLUSTERS
+from expansion.notes import PlatformNotAssumed, PluginsAssumed, PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
 from expansion.rollouts.running import KINDS, Rollout, is_played
@@ -92,8 +93,8 @@ def expand(
     """
     known = Cluster.from_sources(cluster or ())
     place_if_strict = place if strict else None
-    if seen := plugins_of_servers(known.kinds["Pod"]):
-        creation = dataclasses.replace(creation, admission_plugins=creation.admission_plugins | seen)
+    plugins, plugin_notes = _plugins(known, creation)
+    creation = dataclasses.replace(creation, admission_plugins=plugins)
     created = controllers.create_objects(generated_names.named(objects), known, creation, place_if_strict)
     # Sorted once: a cluster has a great many objects.
     own = _with_created((each for listed in created.kinds.values() for each in listed.given()), created.objects)
@@ -105,8 +106,7 @@ def expand(
             replaced.rest,
         )
         result.names = frozenset(_names(own))
-    if seen:
-        result.notes.append(Problem(PluginsOn(tuple(sorted(seen))), place="kube-apiserver"))
+    result.notes += plugin_notes
     if not strict:
         result.objects = [*new_values.without_invalid(own, result.invalid)]
     admitted = admit_new_objects(created, rest, place_if_strict)
@@ -117,6 +117,19 @@ def expand(
     if replaced is not None:
         result.rollouts = replaced.rollouts()
     return result
+
+
+def _plugins(known: Cluster, creation: PodCreation) -> tuple[frozenset[str], list[Problem]]:
+    """Return the admission plugins that are on, and notes about those that the caller did not name."""
+    seen, on = plugins_of_servers(known.kinds["Pod"]), creation.admission_plugins
+    notes = [Problem(PluginsOn(tuple(sorted(seen))), place="kube-apiserver")] if seen else []
+    if not creation.platform:
+        return on | (seen or frozenset()), notes
+    platform = MANAGED_CLUSTERS[creation.platform]
+    if seen is not None:
+        return on | seen, [*notes, Problem(PlatformNotAssumed(), place=platform.title)]
+    assumed = PluginsAssumed(tuple(sorted(platform.plugins)), platform.source, platform.as_of)
+    return on | platform.plugins, [Problem(assumed, place=platform.title)]
 
 
 def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted) -> None:

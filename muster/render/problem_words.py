@@ -8,6 +8,7 @@ from typing import assert_never
 from expansion import notes
 from expansion.notes import Note, ObjectNote
 from expansion.queue_notes import QueueNote
+from kubeapi.device_shares import Share
 from kubeapi.kueue import POD_GROUP_TOTAL, QUEUE
 from kubeapi.names import Name
 from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
@@ -15,8 +16,11 @@ from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CL
 from muster.render import file_notes as files
 from muster.render.file_notes import FileNote, RefusedRequest
 from muster.render.queue_words import queue_words
+from scheduler_core.causes.changes import EnabledPlugin
 from scheduler_core.causes.input_problems import KindNotServed, NodeUnknown
 from scheduler_core.wording import problem_words as of_objects
+from scheduler_core.wording.changes import plugin_question
+from scheduler_core.wording.filter_words import share_words
 from scheduler_core.wording.titles import label
 from validators.model.start_order import event_words
 from validators.reports.counts import counted
@@ -106,7 +110,7 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             return _kueue_words(fact)
         case notes.FieldsUnreadable():
             return _unreadable_words(fact, names)
-        case notes.AnnotationsUnknown() | notes.PluginsOn() | notes.FitsWithPlugin():
+        case notes.AnnotationsUnknown() | notes.PluginsOn() | notes.PluginsAssumed() | notes.PlatformNotAssumed() | notes.FitsWithPlugin():
             return _plugin_words(fact)
         case notes.PlaceUnknown():
             of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
@@ -127,12 +131,21 @@ def _kueue_words(fact: notes.KueueGroupIncomplete | notes.KueueQuotas) -> str:
     )
 
 
-def _plugin_words(fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.FitsWithPlugin) -> str:
+def _plugin_words(
+    fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.PluginsAssumed | notes.PlatformNotAssumed | notes.FitsWithPlugin,
+) -> str:
     match fact:
         case notes.AnnotationsUnknown():
             return "its annotations, which an admission plugin reads, are not known and are taken to be empty: add the Namespace to the objects"
         case notes.PluginsOn():
             return f"new pods are admitted as its option --enable-admission-plugins says: {', '.join(fact.plugins)}"
+        case notes.PluginsAssumed():
+            return (
+                f"--platform assumes that new pods are admitted as its documentation says: {', '.join(fact.plugins)} ({fact.source}, {fact.as_of}); "
+                "what webhooks of the cluster change is not considered"
+            )
+        case notes.PlatformNotAssumed():
+            return "--platform has no effect: the cluster shows the options of its API server, and these are used"
         case notes.FitsWithPlugin():
             return f"{plugin_clause(fact)}; it is off by default, and on in some managed clusters"
     assert_never(fact)
@@ -140,7 +153,8 @@ def _plugin_words(fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.FitsW
 
 def plugin_clause(fact: notes.FitsWithPlugin) -> str:
     """Return the clause that objects fit with an admission plugin, and by which option that is judged."""
-    return f"with the admission plugin {fact.plugin} it fits (judge with --admission-plugins {fact.plugin})"
+    again = ", if its pods are created again" if fact.stored else ""
+    return f"with the admission plugin {fact.plugin} it fits{again} ({plugin_question(EnabledPlugin(fact.plugin, fact.stored))})"
 
 
 def _order_words(fact: notes.NeverCreated) -> str:
@@ -180,7 +194,7 @@ def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
 def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
     if isinstance(fact, notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups):
         return _other_group_words(fact)
-    if isinstance(fact, notes.ShareNotJudged | notes.SharesUncounted):
+    if isinstance(fact, notes.ShareNotJudged | notes.SharesUncounted | notes.SharesAhead):
         return _share_words(fact)
     advice = ""
     match fact:
@@ -217,14 +231,15 @@ def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.T
     )
 
 
-def _share_words(fact: notes.ShareNotJudged | notes.SharesUncounted) -> str:
+def _share_words(fact: notes.ShareNotJudged | notes.SharesUncounted | notes.SharesAhead) -> str:
     if isinstance(fact, notes.SharesUncounted):
         return (
             f"{fact.scheduler} divides devices of node {fact.node}, by {fact.key}, and shares are not counted: "
             "whether the node has the whole devices of its pods is not known"
         )
-    requested = f"{'the annotation' if fact.annotation else 'the resource'} {fact.key} requests a share of a device of {fact.scheduler}"
-    return f"{requested}, which is not modelled; its pods are not simulated"
+    if isinstance(fact, notes.SharesAhead):
+        return f"pending pods get shares of devices from {fact.scheduler}, by {fact.key}: what they take before is not known"
+    return f"{share_words(Share(fact.scheduler, fact.key, fact.annotation))}; its pods are not simulated"
 
 
 def _gang_words(fact: notes.GangsKept) -> Iterable[str]:

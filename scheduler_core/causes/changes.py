@@ -146,6 +146,14 @@ class RemovedGates:
     owner: Name
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class EnabledPlugin:
+    """An admission plugin of the API server is on when the pods are created; *stored* pods must be created again."""
+
+    plugin: str
+    stored: bool = False
+
+
 Relaxation = ToleratedTaint | DroppedSelectors | DroppedPodRules | RemovedGates
 """Change of the spec of pending pods."""
 
@@ -343,7 +351,7 @@ StorageChange = (
     | RemovedSelectedNodes
 )
 DeviceChange = AddedDevices | ToleratedDeviceTaint | DroppedDeviceSelectors | ChangedDeviceClass | DroppedDeviceConstraint
-Change = PodChange | GroupChange | Relaxation | NodeChange | StorageChange | DeviceChange | DeletedBudgets | Successive
+Change = PodChange | GroupChange | Relaxation | NodeChange | StorageChange | DeviceChange | DeletedBudgets | EnabledPlugin | Successive
 """Change of a cluster."""
 
 

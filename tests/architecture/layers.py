@@ -10,7 +10,7 @@ PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "cause
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "kubeapi": (
-        frozenset({"base_structs", "content", "field_path", "names"}),
+        frozenset({"base_structs", "content", "device_shares", "field_path", "names"}),
         frozenset({"problem", "redaction", "resource_names"}),
         frozenset({"meta", "quantity"}),
         frozenset({"decode", "object_heads", "priority", "selectors", "versions", "view"}),
@@ -152,7 +152,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"contents", "generated_names", "queue_notes"}),
         frozenset({"notes"}),
         frozenset({"pod_creation", "pod_owners", "scaling"}),
-        frozenset({"created", "gangs"}),
+        frozenset({"created", "gangs", "managed_clusters"}),
         frozenset({"admission"}),
         frozenset(
             {
@@ -183,7 +183,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"play", "running"}),
     ),
     "expansion.admission": (
-        frozenset({"amounts"}),
+        frozenset({"amounts", "static_volumes"}),
         frozenset(
             {
                 "admission_plugins",

@@ -14,6 +14,7 @@ from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
+from scheduler_core.causes.changes import EnabledPlugin
 from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.model.decision import Remedy, latest
 from scheduler_core.model.names import Name
@@ -56,7 +57,7 @@ def change_for_all(
         created = {f"{name.namespace}/{name.name}" for name, origin in own.origins.items() if origin == title and name.kind == "Pod"}
         relaxed = frozenset(created or left)
     roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left, required)
-    remedies = [each for each in failed[0].remedies if not _changes_created_pod(each, failed[0].root, own)] if len(failed) == 1 else []
+    remedies = [each for each in failed[0].remedies if _can_be_for_all(each, failed[0].root, own)] if len(failed) == 1 else []
     return smallest_change(Book(objects), snapshot, roots, missing, cycle, remedies)
 
 
@@ -73,10 +74,12 @@ def with_change(answer: Answer, own: Answer, change: Remedy) -> Answer:
     return dataclasses.replace(answer, decisions=tuple(helped if each is last else each for each in answer.decisions))
 
 
-def _changes_created_pod(remedy: Remedy, root: Name, own: Own) -> bool:
-    """Return whether *remedy* changes the spec of the pod *root*, but not of the other pods of its controller."""
+def _can_be_for_all(remedy: Remedy, root: Name, own: Own) -> bool:
+    """Return whether *remedy* can help all pods at PATH: none of a plugin, which has a clause, nor of one pod *root* of a controller alone."""
+    if isinstance(remedy.change, EnabledPlugin):
+        return False
     applied = (step.apply for step in remedy.steps if step.apply is not None and step.apply.get("kind") == "Pod")
-    return root.kind == "Pod" and root in own.origins and any(each["metadata"]["name"] == root.name for each in applied)
+    return root.kind != "Pod" or root not in own.origins or all(each["metadata"]["name"] != root.name for each in applied)
 
 
 def clause(change: SmallestChange, origins: Mapping[Name, Name]) -> str:

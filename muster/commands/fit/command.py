@@ -11,7 +11,7 @@ from muster import extras, standard_output
 from muster.commands import live_input, options, pod_creation
 from muster.commands.options import click_option
 from muster.commands.outputs import output_of, to_file
-from muster.commands.simulate.simulation_options import ADMISSION_PLUGINS_ON, GATES, IGNORE, REMEDIES, SCHEDULER_CONFIG
+from muster.commands.simulate.simulation_options import ADMISSION_PLUGINS_ON, GATES, IGNORE, PLATFORM, REMEDIES, SCHEDULER_CONFIG
 from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
@@ -57,6 +57,7 @@ FORMATS = ("text", "json", "html")
 @click_option(DEVICE_TOPOLOGY)
 @click_option(IGNORE)
 @click_option(ADMISSION_PLUGINS_ON)
+@click_option(PLATFORM)
 @click_option(PLUGIN)
 @click_option(GATES)
 @click_option(KUBERNETES)
@@ -159,7 +160,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     if not live and own.decisions and not len(snapshot.nodes):
         return Judged(verdict.without_nodes(number), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
-    if judged.kind in verdict.PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects)):
+    if judged.kind in verdict.PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects, mine)):
         skipped = tuple(sorted({*own.skipped, *beside}, key=shown_order))
         own = dataclasses.replace(own, skipped=skipped, problems=tuple(dict.fromkeys((*own.problems, *beside))))
         judged = verdict.judge(own, inputs.own, kinship, number)

@@ -8,7 +8,7 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from expansion.notes import FitsWithPlugin, NeverCreated, SharesUncounted
+from expansion.notes import FitsWithPlugin, NeverCreated, SharesAhead, SharesUncounted
 from expansion.rollouts.play import Outcome
 from kubeapi.problem import ProblemKind
 from muster.commands.fit.rollout_report import hanging_words
@@ -152,7 +152,7 @@ def subject(origins: Mapping[Name, Name], root: Name) -> Name:
 
 
 def _left_out(answer: Answer, unread: int) -> str:
-    beside = [each for each in answer.skipped if isinstance(each.fact, SharesUncounted)]
+    beside = [each for each in answer.skipped if isinstance(each.fact, SharesUncounted | SharesAhead)]
     number = len(answer.skipped) - len(beside)
     skipped = f"; {counted(number, 'object')} at PATH {'was' if number == 1 else 'were'} skipped and not judged" if number else ""
     unsure = f"; but {problem_words(beside[0])}" if beside else ""

@@ -14,7 +14,7 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.own_objects import Own
-from muster.commands.simulate.plugin_trial import fits_with_plugin
+from muster.commands.simulate.plugin_trial import PluginTrial, try_plugin
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.problem_words import shown_order
@@ -79,6 +79,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         raise RefusedRequestError(order_words(error.cause)) from None
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
     decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
+    trial = _plugin_trial(inputs, request, objects, snapshot, result.decisions)
+    decisions = trial.advised(decisions, remedy_limit(request.cycle, request.remedies))
     for each in inputs.stored:
         each.check()
     decisions = decisions if own is None else tuple(own_objects.without_self_eviction(each, own) for each in decisions)
@@ -87,9 +89,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     answer = Answer.from_decisions(decisions, result.pending, in_order, time.monotonic() - began if request.timings else None)
     limits = _limits(without_search(result.decisions, request.cycle, request.remedies, only))
     scored = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
-    beside = own_objects.beside_shares(answer, snapshot, objects) if own is None else ()
-    plugins = _plugin_notes(inputs, request, objects, snapshot, result.decisions)
-    notes = _notes(inputs, (*plugins, *_of_decided(differing, decisions, own), *scored, *limits, *beside))
+    beside = own_objects.beside_shares(answer, snapshot, objects, inputs.own) if own is None else ()
+    notes = _notes(inputs, (*trial.notes, *_of_decided(differing, decisions, own), *scored, *limits, *beside))
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes)
     if inputs.own is not None:
         answer = _with_share(answer, snapshot, inputs, inputs.own)
@@ -109,14 +110,13 @@ def _with_share(answer: Answer, snapshot: ClusterSnapshot, inputs: ClusterInput,
     return dataclasses.replace(answer, own=share, path_roots=own_objects.roots(answer.decisions, own), unread=unread)
 
 
-def _plugin_notes(
+def _plugin_trial(
     inputs: ClusterInput, request: SimulationRequest, objects: Iterable[Given], snapshot: ClusterSnapshot, decisions: Sequence[Decision]
-) -> Iterator[Problem]:
-    if EXTENDED_RESOURCE_TOLERATION not in request.admission_plugins and remedy_limit(request.cycle, request.remedies):
-        own = inputs.own if request.only_own else None
-        yield from fits_with_plugin(
-            objects, snapshot, decisions, inputs.own, lambda changed: _cycles(changed, request.cycle, own).decisions
-        )
+) -> PluginTrial:
+    if EXTENDED_RESOURCE_TOLERATION in request.admission_plugins or not remedy_limit(request.cycle, request.remedies):
+        return PluginTrial()
+    own = inputs.own if request.only_own else None
+    return try_plugin(objects, snapshot, decisions, inputs.own, lambda changed: _cycles(changed, request.cycle, own).decisions)
 
 
 def _of_version(request: SimulationRequest, behavior: SchedulerBehavior) -> tuple[SimulationRequest, SchedulerBehavior]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from expansion import device_shares
-from kubeapi import kueue
+from kubeapi import device_shares, kueue
 from kubeapi.meta import NamespacedName
 from kubeapi.redaction import KEPT, Labels, Mark
 from kubeapi.versions.served_versions import Resource
