@@ -67,11 +67,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         further=tuple(shape.claims.objects(shape.pods, about.namespace, known)) if shape.replicas * shape.size <= MAX_PODS else (),
         errors=(*errors, *intent.errors),
         warnings=(*warnings, *intent.warnings),
-        losses=(
-            *kueue_annotations.queue(about.labels, about.annotations),
-            *([_not_exclusive("replicas", shape.exclusive, exclusive)] if shape.exclusive else []),
-            *losses,
-        ),
+        losses=(*kueue_annotations.queue(about.labels, about.annotations), *_exclusive_losses(shape), *losses),
         origins=(
             *([(ROOT, Block.TOPOLOGY, exclusive)] if shape.exclusive else []),
             *((part.template, Block.TOPOLOGY, part.origin) for part in parts if part.topology),
@@ -86,6 +82,10 @@ def _shape(about: Subject, spec: Fields) -> GroupShape:
     policy = spec.mapping("leaderWorkerTemplate").mapping("subGroupPolicy")
     subgroups = lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
     return dataclasses.replace(shape, subgroups=subgroups)
+
+
+def _exclusive_losses(shape: GroupShape) -> list[Loss]:
+    return [_not_exclusive("replicas", shape.exclusive, _ANNOTATIONS / Key(EXCLUSIVE))] if shape.exclusive else []
 
 
 def _confined(reading: Reading, shape: GroupShape, parts: Sequence[Part], known: Known) -> Reading:
