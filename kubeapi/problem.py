@@ -107,6 +107,9 @@ class ProblemKind(enum.StrEnum):
     VOLUME_PLACE_UNKNOWN = "volume-place-unknown"
     """A volume is provided before its pod has a node: it is taken for granted that the nodes can use it."""
 
+    DRAIN = "drain"
+    """What the eviction of the pods of drained nodes meets."""
+
     # The answer.
     REMEDIES_LIMITED = "remedies-limited"
     """Remedies were not searched for all roots."""

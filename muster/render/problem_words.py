@@ -14,6 +14,7 @@ from kubeapi.names import Name
 from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
 from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
 from muster.render import file_notes as files
+from muster.render.drain_facts import DrainedPods, DrainFact, EvictionsRefused
 from muster.render.file_notes import FileNote, RefusedRequest
 from muster.render.queue_words import queue_words
 from scheduler_core.causes.changes import EnabledPlugin
@@ -27,6 +28,8 @@ from validators.reports.counts import counted
 
 _NAMES_KIND = ObjectLeftOut | KindNotServed | NodeUnknown | notes.FieldsUnreadable
 """Facts with a message that names the kind of their object."""
+_NAMED = 3
+"""Maximum number of pods that are named."""
 _REQUESTS = {
     RefusedRequest.LIST: "cannot be listed",
     RefusedRequest.READ: "cannot be read",
@@ -58,6 +61,8 @@ def reason_words(problem: Problem) -> str:
     fact = problem.fact
     if isinstance(fact, FileNote):
         return _file_words(fact)
+    if isinstance(fact, DrainFact):
+        return _drain_words(fact)
     return _note_words(fact, problem.names) if isinstance(fact, Note) else of_objects.problem_words(problem)
 
 
@@ -118,6 +123,22 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
     if isinstance(fact, QueueNote):
         return queue_words(fact)
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
+
+
+def _drain_words(fact: DrainFact) -> str:
+    if isinstance(fact, DrainedPods):
+        rest = fact.evicted - fact.placed
+        words = f"{fact.placed:,} of {counted(fact.evicted, 'evicted pod')} {'gets' if fact.placed == 1 else 'get'} another node"
+        words += f"; {rest:,} {'waits' if rest == 1 else 'wait'}" if rest else ""
+        bare = ", ".join(f"{each.namespace}/{each.name}" for each in fact.bare[:_NAMED])
+        more = f" and {len(fact.bare) - _NAMED:,} more" if len(fact.bare) > _NAMED else ""
+        return f"{words}; nobody creates {bare}{more} again: without a controller, kubectl drain refuses it" if fact.bare else words
+    if isinstance(fact, EvictionsRefused):
+        return (
+            f"it lets {fact.allowed:,} of {counted(fact.evicted, 'evicted pod')} go at once; the others wait until replacements are ready"
+        )
+    mode = "its disruption mode is All"
+    return f"{mode}: with {counted(fact.evicted, 'evicted pod')}, {counted(fact.others, 'pod')} on other nodes {'is' if fact.others == 1 else 'are'} disrupted too"
 
 
 def _kueue_words(fact: notes.KueueGroupIncomplete | notes.KueueQuotas) -> str:

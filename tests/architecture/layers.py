@@ -330,7 +330,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"main"}),
     ),
     "muster.render": (
-        frozenset({"file_notes", "queue_words"}),
+        frozenset({"drain_facts", "file_notes", "queue_words"}),
         frozenset({"cause_keys", "problem_words"}),
         frozenset({"answer", "cause_json", "phrases", "tree_rows", "yaml_text"}),
         frozenset({"answer_json", "root_text"}),
