@@ -32,13 +32,13 @@ class EvictionsRefused:
 
     Attributes:
         evicted: number of the pods that it protects.
-        allowed: number of them that it lets go at once.
+        at_once: number of them that it lets go at once.
 
     """
 
     problem_kind: ClassVar = ProblemKind.DRAIN
     evicted: int
-    allowed: int
+    at_once: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

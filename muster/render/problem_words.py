@@ -135,7 +135,7 @@ def _drain_words(fact: DrainFact) -> str:
         return f"{words}; nobody creates {bare}{more} again: without a controller, kubectl drain refuses it" if fact.bare else words
     if isinstance(fact, EvictionsRefused):
         return (
-            f"it lets {fact.allowed:,} of {counted(fact.evicted, 'evicted pod')} go at once; the others wait until replacements are ready"
+            f"it lets {fact.at_once:,} of {counted(fact.evicted, 'evicted pod')} go at once; the others wait until replacements are ready"
         )
     mode = "its disruption mode is All"
     return f"{mode}: with {counted(fact.evicted, 'evicted pod')}, {counted(fact.others, 'pod')} on other nodes {'is' if fact.others == 1 else 'are'} disrupted too"
