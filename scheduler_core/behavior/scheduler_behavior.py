@@ -27,6 +27,7 @@ class SchedulerBehavior:
         combines_generators: several plugins of placementGenerate can be enabled; else one.
         reserves_for_preemption: DefaultPreemption has the extension point reserve.
         defaults_all_arguments: plugins that are enabled only at podGroupPostFilter have default arguments; else none.
+        scores_pod_requests: NodeResourcesFit rates a node for a pod by its pod-level requests; else by those of its containers.
         counts_by_empty_selector: a topology spread constraint with the ``labelSelector`` ``{}`` counts all pods; else none.
         compares_exact_capacity: a CSIStorageCapacity is compared as a quantity; else in whole bytes, rounded up.
         skips_incomplete_pools: a request for all devices of an incomplete or invalid pool excludes the nodes that reach the pool; else
@@ -61,6 +62,7 @@ class SchedulerBehavior:
     combines_generators: bool
     reserves_for_preemption: bool
     defaults_all_arguments: bool
+    scores_pod_requests: bool
     counts_by_empty_selector: bool
     compares_exact_capacity: bool
     skips_incomplete_pools: bool
@@ -102,6 +104,7 @@ KUBERNETES_1_37 = SchedulerBehavior(
     combines_generators=False,
     reserves_for_preemption=False,
     defaults_all_arguments=False,
+    scores_pod_requests=False,
     counts_by_empty_selector=False,
     compares_exact_capacity=False,
     skips_incomplete_pools=False,
@@ -133,6 +136,7 @@ KUBERNETES_1_38 = SchedulerBehavior(
     combines_generators=True,
     reserves_for_preemption=True,
     defaults_all_arguments=True,
+    scores_pod_requests=True,
     counts_by_empty_selector=True,
     compares_exact_capacity=True,
     skips_incomplete_pools=True,

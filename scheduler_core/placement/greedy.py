@@ -328,7 +328,6 @@ class Greedy:
             children=tuple(outcomes),
             loads=tuple(load for outcome in good for load in outcome.loads),
             placed=sum(outcome.placed for outcome in good),
-            scored=(sum(outcome.scored[0] for outcome in good), sum(outcome.scored[1] for outcome in good)),
         )
 
 

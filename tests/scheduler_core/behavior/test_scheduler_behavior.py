@@ -56,6 +56,36 @@ def test_a_note_says_that_a_part_of_the_feasible_placements_is_compared():
     assert [0, 1] == [sum(isinstance(cause, PlacementsSampled) for cause in each.causes) for each in both(objects)]
 
 
+FIT_ALONE = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]}}}],
+}
+"""NodeResourcesFit decides alone on which node a pod goes."""
+
+
+def with_own_requests(name: str, cpu: str) -> Manifest:
+    found = pod(name, "g", cpu="")
+    found["spec"]["resources"] = {"requests": {"cpu": cpu, "memory": "1Gi"}}
+    return found
+
+
+def test_pod_level_requests_count_in_the_score_of_a_node():
+    nodes = [node(name, cpu, "64Gi") for name, cpu in (("a", "16"), ("b", "40"), ("c", "24"))]
+    running = [pod("old-b", cpu="8", on="b"), pod("old-c", cpu="2", memory="", on="c")]
+    members = [with_own_requests(f"p{number}", "3") for number in range(6)]
+    older, newer = both([FIT_ALONE, *nodes, *running, pod_group("g", 6), *members])
+    assert ["acabcb", "acbcba"] == ["".join(placed(each)[f"p{number}"] for number in range(6)) for each in (older, newer)]
+
+
+@pytest.mark.parametrize("minimum", [1, 2])
+def test_pod_level_requests_count_in_the_score_of_a_placement(minimum):
+    nodes = [node("a", "8", "64Gi", labels={"rack": "r1"}), node("b", "32", "64Gi", labels={"rack": "r2"})]
+    members = [with_own_requests(f"p{number}", str(6 // minimum)) for number in range(minimum)]
+    older, newer = both([*nodes, pod("old", cpu="16", on="b"), pod_group("g", minimum, "rack"), *members])
+    assert [{"b"}, {"a"}] == [{*placed(each).values()} for each in (older, newer)]
+
+
 def provisioned(capacity: str, size: str) -> list[Manifest]:
     """A pod with a claim of *size*, whose volume is provisioned where there is *capacity*."""
     driver = manifest("storage.k8s.io/v1", "CSIDriver", "d", {"storageCapacity": True}, namespace="")
