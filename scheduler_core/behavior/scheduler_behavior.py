@@ -49,6 +49,8 @@ class SchedulerBehavior:
         entity_label: name of the label of queue metrics by kind of entity.
         counts_composites_apart: metrics of groups and of their preemptions have a label with the kind of the root, CompositePodGroup apart
             from PodGroup.
+        tries_placements: a group is tried on placements, of which one without a topology constraint has one.  Without the feature gate
+            TopologyAwareWorkloadScheduling it is not, in any version.
 
     """
 
@@ -82,11 +84,16 @@ class SchedulerBehavior:
     invalid_composite: str
     entity_label: str
     counts_composites_apart: bool
+    tries_placements: bool = True
 
     @property
     def version(self) -> str:
         """Return the version as users write it: ``1.38``."""
         return kubernetes_releases.name(self.minor)
+
+    def without_placements(self) -> SchedulerBehavior:
+        """Return the behavior without the feature gate TopologyAwareWorkloadScheduling."""
+        return dataclasses.replace(self, tries_placements=False)
 
     def invalid_reason(self, kind: str) -> str:
         """Return the reason of the condition of a group of *kind* in an invalid tree."""
