@@ -162,6 +162,15 @@ def test_without_topologies_no_message_is_about_placements():
     ] == [scheduler_message(each, each.groups[0]).partition(", pod group preemption")[0] for each in found]
 
 
+@pytest.mark.parametrize("key", ["", "rack"])
+def test_a_nominated_placement_without_a_new_pod_is_stated(key):
+    nominated = pod("p", "g", cpu="3", status={"nominatedNodeName": "a"})
+    older, newer = both([*racks(a="r1"), pod_group("g", 1, key), pod("r", "g", cpu="3", on="a"), nominated])
+    stated = "0/1 placements are available, first placement status: nominated placement is feasible but no pending pod was scheduled"
+    assert stated == scheduler_message(newer, newer.groups[0]).partition(", pod group preemption")[0]
+    assert older.causes == newer.causes
+
+
 def configured(behavior: SchedulerBehavior, **profile: Any) -> list[str]:
     """Return the fields with errors of a scheduler configuration with one profile."""
     head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
