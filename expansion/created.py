@@ -15,6 +15,7 @@ from kubeapi.gathered import Given, ObjectList
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from kubeapi.versions.kubernetes_releases import TODAY
+from validators.gates import ALL_ON, Gates
 from validators.model.start_order import Wait
 
 Place = Callable[[Mapping[str, Any], FieldPath], str]
@@ -61,6 +62,7 @@ class Expansion:
         notes: what the created objects cannot express, and objects that create no pods.
         ordered: those of the created pods whose controllers create some only after others.
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
+        gates: feature gates of both.
         admission_plugins: those of the API server that are on besides its defaults.
         joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
 
@@ -76,6 +78,7 @@ class Expansion:
     others: ObjectList = dataclasses.field(default_factory=ObjectList)
     ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
     kubernetes: int = TODAY
+    gates: Gates = ALL_ON
     admission_plugins: frozenset[str] = frozenset()
     joined: list[Content] = dataclasses.field(default_factory=list)
 

@@ -151,7 +151,7 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
 def _of_manifests(expansion: Expansion, place: Place) -> Iterator[Problem]:
     """Yield the errors of the given objects of controllers, with their positions."""
     for controller, manifest in _controllers(expansion):
-        for error in validation.errors_of_controller(manifest, expansion.kubernetes):
+        for error in validation.errors_of_controller(manifest, expansion.kubernetes, expansion.gates):
             at = place(manifest, error.path)
             yield _refused(controller.object, validation.described(error), at)
 

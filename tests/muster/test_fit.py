@@ -519,3 +519,20 @@ def test_what_fits_without_devices_loads_no_search_for_changes_or_devices():
         "scheduler_core.plugins.devices.assumed_claims",
         "scheduler_core.cluster.device_store",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "status"),
+    [
+        ("a" * 58, ("--kubernetes", "1.37"), 1),
+        ("a" * 58, ("--kubernetes", "1.38"), 0),
+        ("train.v1", ("--kubernetes", "1.38"), 1),
+        ("train.v1", ("--kubernetes", "1.38", "--gates", "WorkloadWithJob=false"), 0),
+    ],
+)
+def test_a_job_whose_workload_is_refused_gets_no_pods(name, options, status):
+    made = ranked("Job", 2)
+    made["metadata"]["name"] = name
+    found, text = fit([made], NODES, *options)
+    assert status == found, text
+    assert ("neither a group nor pods" in text) is bool(status)
