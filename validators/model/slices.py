@@ -20,6 +20,12 @@ def most_devices(spec: ResourceSliceSpec) -> int:
     return _MOST
 
 
+def has_too_many(spec: ResourceSliceSpec) -> bool:
+    """Return whether a slice has more devices than ``most_devices``."""
+    number = len(spec.devices or ())
+    return number > _MOST_ADVANCED and number > most_devices(spec)
+
+
 def is_list(attribute: object) -> bool:
     """Return whether an attribute has a list of values."""
     if not isinstance(attribute, ListedAttribute):
@@ -35,5 +41,5 @@ def contents(spec: ResourceSliceSpec) -> Iterator[tuple[FieldPath, DeviceContent
 
 def judged_contents(spec: ResourceSliceSpec) -> Iterator[tuple[FieldPath, DeviceContent]]:
     """Yield the devices whose fields the API server validates: none of a slice that has too many."""
-    if len(spec.devices or ()) <= most_devices(spec):
+    if not has_too_many(spec):
         yield from contents(spec)

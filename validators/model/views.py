@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubeapi import devices, jobs, jobset, nodes, pods, resource_claims
-from kubeapi.meta import DatedName, ObjectMeta
+from kubeapi.meta import DatedName, Int64, ObjectMeta
 
 
 class ListedAttribute(devices.DeviceAttribute, frozen=True, gc=False):
     """Attribute of a device, also with a list of values, which the feature gate DRAListTypeAttributes allows."""
 
-    ints: tuple[object, ...] | None = None
-    bools: tuple[object, ...] | None = None
+    ints: tuple[Int64, ...] | None = None
+    bools: tuple[bool, ...] | None = None
     strings: tuple[str, ...] | None = None
     versions: tuple[str, ...] | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 
@@ -19,6 +20,8 @@ _DIGITS = Since(38, "numbers in versions have at most 18 digits")
 _ONE_SLASH = Since(38, "a name with several slashes is refused")
 _MOST, _MOST_VALUES = 32, 48
 _LONGEST = 64
+_CACHED = 4096
+"""The same few names and values occur again and again."""
 _LISTS = ("ints", "bools", "strings", "versions")
 
 
@@ -42,17 +45,29 @@ def check(context: Context) -> Iterator[FieldError]:
         names: dict[str, Mapping[str, object]] = {"attributes": device.attributes or {}, "capacity": device.capacity or {}}
         for map_name, several in names.items():
             for name in several:
-                if name.count("/") < 2 or minor >= _ONE_SLASH:
+                if not _is_valid_name(name) and (name.count("/") < 2 or minor >= _ONE_SLASH):
                     yield from checks.qualified_name(path / map_name, name)
         for name, attribute in (device.attributes or {}).items():
-            yield from _attribute(path.join(("attributes", Key(name))), attribute, minor)
+            if not _is_valid(attribute, minor):
+                yield from _attribute(path.join(("attributes", Key(name))), attribute, minor)
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def _is_valid_name(name: str) -> bool:
+    return not any(checks.qualified_name(FieldPath(), name))
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def _is_valid(attribute: DeviceAttribute, minor: int) -> bool:
+    return not any(_attribute(FieldPath(), attribute, minor))
 
 
 def _numbers(path: FieldPath, device: DeviceContent) -> Iterator[FieldError]:
     attributes = device.attributes or {}
     if (count := len(attributes) + len(device.capacity or ())) > _MOST:
         yield field.invalid(path, count, f"the total number of attributes and capacities must not exceed {_MOST}")
-    values = sum(max(1, sum(len(each) for each in _lists(attribute).values())) for attribute in attributes.values())
+    lists = [_lists(attribute) for attribute in attributes.values() if slices.is_list(attribute)]
+    values = len(attributes) + sum(max(1, sum(map(len, each.values()))) - 1 for each in lists)
     if values > _MOST_VALUES:
         yield field.invalid(path, values, f"the total number of attribute values must not exceed {_MOST_VALUES}")
 

@@ -33,8 +33,8 @@ def check(context: Context) -> Iterator[FieldError]:
         yield field.required(SPEC / "driver")
     yield from _pool(spec)
     devices = spec.devices or ()
-    if len(devices) > (most := slices.most_devices(spec)):
-        yield field.too_many(slices.DEVICES, len(devices), most)
+    if slices.has_too_many(spec):
+        yield field.too_many(slices.DEVICES, len(devices), slices.most_devices(spec))
         return
     seen: set[str] = set()
     for index, device in enumerate(devices):
