@@ -104,7 +104,7 @@ def expand(
     if seen:
         result.notes.append(Problem(PluginsOn(tuple(sorted(seen))), place="kube-apiserver"))
     if not strict:
-        result.objects = [*new_values.without_invalid(own, result.invalid)]
+        result.objects = [*new_values.without_invalid(own, result.invalid, creation.kubernetes)]
     admitted = admit_new_objects(created, rest, place_if_strict)
     result.objects = _with_created(result.objects, admitted.changed)
     result.refused += admitted.refused

@@ -35,7 +35,8 @@ class SchedulerBehavior:
         ranks_by_root: pods of a group have the priority of the root of their tree when they are victims; else their own.
         ranks_members_as_groups: a member that can be evicted alone ranks as a PodGroup; else as a Pod.
         breaks_ties_by_uid: of equally important victims, the one whose first pod has the lower UID is more important; else it is undefined.
-        protects_by_empty_selector: a PodDisruptionBudget with the selector ``{}`` protects all pods of its namespace; else none.
+        protects_by_empty_selector: a PodDisruptionBudget with the selector ``{}`` protects all pods of its namespace, and one can protect
+            pods without labels; else neither.
         chooses_cheap_nodes: without its potential victims a group is placed on nodes that cost the least victims; else by score alone.
         spares_failed_groups: victims are evicted only for the groups of a tree that succeeded; else for every pod that got a node.
         looks_for_victims_first: a group with preemptionPolicy Never waits for victims of an earlier preemption; else it is refused first.
