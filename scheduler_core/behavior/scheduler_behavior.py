@@ -30,6 +30,7 @@ class SchedulerBehavior:
         scores_pod_requests: NodeResourcesFit rates a node for a pod by its pod-level requests; else by those of its containers.
         counts_by_empty_selector: a topology spread constraint with the ``labelSelector`` ``{}`` counts all pods; else none.
         compares_exact_capacity: a CSIStorageCapacity is compared as a quantity; else in whole bytes, rounded up.
+        qualifies_capacities: names of capacities without a domain have that of the driver, in claims and devices; else names must be equal.
         skips_incomplete_pools: a request for all devices of an incomplete or invalid pool excludes the nodes that reach the pool; else
             it ends the attempt of the pod with an error.
         ranks_by_root: pods of a group have the priority of the root of their tree when they are victims; else their own.
@@ -68,6 +69,7 @@ class SchedulerBehavior:
     scores_pod_requests: bool
     counts_by_empty_selector: bool
     compares_exact_capacity: bool
+    qualifies_capacities: bool
     skips_incomplete_pools: bool
     ranks_by_root: bool
     ranks_members_as_groups: bool
@@ -115,6 +117,7 @@ KUBERNETES_1_37 = SchedulerBehavior(
     scores_pod_requests=False,
     counts_by_empty_selector=False,
     compares_exact_capacity=False,
+    qualifies_capacities=False,
     skips_incomplete_pools=False,
     ranks_by_root=True,
     ranks_members_as_groups=True,
@@ -147,6 +150,7 @@ KUBERNETES_1_38 = SchedulerBehavior(
     scores_pod_requests=True,
     counts_by_empty_selector=True,
     compares_exact_capacity=True,
+    qualifies_capacities=True,
     skips_incomplete_pools=True,
     ranks_by_root=False,
     ranks_members_as_groups=False,

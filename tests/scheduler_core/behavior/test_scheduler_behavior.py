@@ -17,10 +17,12 @@ from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.configuration.plugin_sets import expand, without_defaults
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.status import Status
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.wording.conditions import scheduler_message
 from tests.builders import Manifest, composite_pod_group, manifest, node, pod, pod_group, volume_claim
-from tests.scheduler_core.plugins.device_objects import device_class, device_slice, request, template
+from tests.scheduler_core.builders import reasons_of
+from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, request, template, wanting
 from validators.gates import COMPOSITE, PREEMPTION_POLICY, TOPOLOGY, Gates
 
 BOTH = (KUBERNETES_1_37, KUBERNETES_1_38)
@@ -229,3 +231,36 @@ def test_a_group_without_a_domain_states_how_many_nodes_have_an_empty_value(labe
     assert isinstance(cause, NoDomain)
     assert empty == cause.empty_values
     assert ("rak" in labels) == bool(cluster.problems)
+
+
+OWN = f"{DRIVER}/memory"
+
+
+def with_capacity(published: str, *requested: str, shared: bool, members: int = 1) -> list[Manifest]:
+    """Pods that request 30Gi each of a device of 80Gi, whose capacity is called *published* by the driver and *requested* by the claims."""
+    parts = {"allowMultipleAllocations": True} if shared else {}
+    devices = [device("d", capacity={published: {"value": "80Gi"}}, **parts)]
+    claims = template("t", request(capacity={"requests": dict.fromkeys(requested, "30Gi")}))
+    pods = [wanting(f"p{number}", "g:t", group="g") for number in range(members)]
+    return [node("n1", "8", "64Gi"), device_class(), device_slice("n1", *devices), claims, pod_group("g", members), *pods]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("published", "requested"), [("memory", OWN), (OWN, "memory")])
+def test_a_capacity_without_a_domain_has_that_of_the_driver(published, requested, shared):
+    older, newer = both(with_capacity(published, requested, shared=shared))
+    assert [{}, {"p0": "n1"}] == [placed(older), placed(newer)]
+
+
+def test_amounts_of_a_capacity_with_two_names_are_added():
+    assert [True, False] == [bool(placed(both(with_capacity("memory", OWN, shared=True, members=count))[1])) for count in (2, 3)]
+
+
+def test_a_capacity_of_another_domain_is_another():
+    assert [{}, {}] == [placed(each) for each in both(with_capacity("memory", "other.example/memory", shared=True))]
+
+
+def test_a_capacity_that_is_requested_by_both_names_is_an_error():
+    _, newer = both(with_capacity("memory", "memory", OWN, shared=True))
+    assert newer.status is Status.ERROR
+    assert f'capacity "memory" requested both as "memory" and as "{OWN}"' in reasons_of(newer)["default/p0"]
