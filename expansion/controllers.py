@@ -70,6 +70,7 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
         skipped=problems,
         others=others,
         kubernetes=creation.kubernetes,
+        gates=creation.gates,
         admission_plugins=creation.admission_plugins,
     )
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]

@@ -15,6 +15,7 @@ from kubeapi.gathered import Given, ObjectList
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from kubeapi.versions.kubernetes_releases import TODAY
+from validators.gates import ALL_ON, Gates
 from validators.model.start_order import Wait
 
 Place = Callable[[Mapping[str, Any], FieldPath], str]
@@ -71,6 +72,7 @@ class Expansion:
         ordered: those of the created pods whose controllers create some only after others.
         pod_sets: the created pods of each object.
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
+        gates: feature gates of both.
         admission_plugins: those of the API server that are on besides its defaults.
         refused: objects that Kueue refuses, with the reason.
         joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
@@ -88,6 +90,7 @@ class Expansion:
     ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
     pod_sets: dict[Name, PodSets] = dataclasses.field(default_factory=dict)
     kubernetes: int = TODAY
+    gates: Gates = ALL_ON
     admission_plugins: frozenset[str] = frozenset()
     refused: list[Problem] = dataclasses.field(default_factory=list)
     joined: list[Content] = dataclasses.field(default_factory=list)

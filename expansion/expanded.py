@@ -108,7 +108,7 @@ def expand(
         result.names = frozenset(_names(own))
     result.notes += plugin_notes
     if not strict:
-        result.objects = [*new_values.without_invalid(own, result.invalid)]
+        result.objects = [*new_values.without_invalid(own, result.invalid, creation.kubernetes)]
     admitted = admit_new_objects(created, rest, place_if_strict)
     result.refused += [*admitted.refused, *created.refused]
     result.notes += admitted.notes
