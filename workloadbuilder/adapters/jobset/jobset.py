@@ -78,7 +78,8 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
     errors += root.errors
     warnings += root.warnings
     intents = jobset_policies.intents(spec.raw("scheduling"), path, parts, errors, warnings)
-    errors += startup_order.check(spec, parts, root.intent)
+    errors += startup_order.check(spec)
+    warnings += startup_order.warn(spec, parts, root.intent)
     for part in parts:
         spec_path = part.path.join(("template", "spec"))
         intent = intents.get(part.name, UserIntent())
