@@ -79,7 +79,7 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     losses += [Loss(scheduling.path / each, detail) for each, detail in _LOST.items() if each in scheduling]
     minimum = scheduling.number("minAvailable", total, minimum=1)
     if minimum > total:
-        errors.append(field.invalid(scheduling.path / "minAvailable", minimum, f"must not be greater than the number of pods ({total})"))
+        warnings.append(field.invalid(scheduling.path / "minAvailable", minimum, f"must not be greater than the number of pods ({total})"))
     wanted = Gang(ROOT, FieldPath("spec"), minimum, scheduling.text("priorityClass") or None)
     return dataclasses.replace(pod_sets.gang(about, sets, wanted, errors, warnings, losses), waits=waits)
 
