@@ -9,6 +9,7 @@ from typing import Any
 
 from expansion.contents import Content
 from expansion.pod_owners import Controller
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather
 from kubeapi.gathered import Given, ObjectList
@@ -63,6 +64,7 @@ class Expansion:
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
         admission_plugins: those of the API server that are on besides its defaults.
         joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
+        minimums: the field of the given object with the minimum of a created group, unless that is in scheduling blocks; None if no field has it.
 
     """
 
@@ -78,6 +80,15 @@ class Expansion:
     kubernetes: int = TODAY
     admission_plugins: frozenset[str] = frozenset()
     joined: list[Content] = dataclasses.field(default_factory=list)
+    minimums: dict[Name, str | None] = dataclasses.field(default_factory=dict)
+
+    def add_minimums(self, groups: Iterable[Content], minimums: Mapping[str, FieldPath | None]) -> None:
+        """Record the fields *minimums*, by template, of created *groups*."""
+        for each in groups:
+            template = str(section(section(each, "spec"), "workloadRef").get("templateName"))
+            if template in minimums:
+                path = minimums[template]
+                self.minimums[identity(each)] = None if path is None else str(path)
 
     def rename(self, taken: Collection[Name]) -> None:
         """Rename the created pods whose names are *taken* by other pods of the cluster: most controllers add random letters."""

@@ -105,6 +105,7 @@ class GroupsNamedByPods:
 
     def _add_members(self, compiled: Compiled, group: Name) -> None:
         """Add a group of the cluster that is *compiled*, with its members."""
+        self._result.add_minimums(compiled.objects, compiled.minimums)
         for each in compiled.objects:
             name = identity(each)
             if name.kind != "Pod":

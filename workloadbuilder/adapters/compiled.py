@@ -47,7 +47,8 @@ class CompileOptions:
 class Compiled:
     """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
 
-    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.
+    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.  *minimums* has the
+    field of the object with the minimum of a gang, by template, unless that is in scheduling blocks; None if no field has it.
     """
 
     owner: Owner
@@ -60,6 +61,7 @@ class Compiled:
     skipped: str = ""
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
     parts: tuple[str, ...] = ()
+    minimums: Mapping[str, FieldPath | None] = dataclasses.field(default_factory=dict)
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -99,6 +101,7 @@ def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Com
         losses=tuple(dict.fromkeys(reading.losses)),
         skipped=reading.skipped,
         waits=reading.waits,
+        minimums={item.name: item.minimum_path for item in walk(reading.root) if item.minimum_path != WHOLE} if reading.root else {},
     )
     try:
         if reading.root is not None and not reading.errors and (named := reading.named_group()) is not None:

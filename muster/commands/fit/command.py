@@ -161,7 +161,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         progress.end()
     if change is not None:
         answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
-        judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins), change.remedy.change)
+        judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins, inputs.minimums), change.remedy.change)
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, None if change is None else change.remedy)
 
 

@@ -78,7 +78,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     except OrderError as error:
         raise RefusedRequestError(order_words(error.cause)) from None
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
-    decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
+    fixed = frozenset(name for name, path in inputs.minimums.items() if path is None)
+    decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only, fixed)
     for each in inputs.stored:
         each.check()
     decisions = decisions if own is None else tuple(own_objects.without_self_eviction(each, own) for each in decisions)

@@ -53,6 +53,7 @@ class _Items:
             replicas=1 if clique.replicas else 0,
             priority_class_name=self.priority,
             name_path=clique.fields.path / "name",
+            minimum_path=clique.fields.path.join(("spec", "minAvailable")),
         )
 
     def scaling_group(self, entry: Fields, members: Sequence[Clique]) -> WorkloadItem:
@@ -73,6 +74,7 @@ class _Items:
             replicas=replicas,
             priority_class_name=self.priority,
             name_path=entry.path / "name",
+            minimum_path=None,
         )
         return WorkloadItem(
             name,
@@ -82,6 +84,7 @@ class _Items:
             replicas=1 if replicas else 0,
             priority_class_name=self.priority,
             name_path=entry.path / "name",
+            minimum_path=entry.path / "minAvailable",
         )
 
     def _topology(self, holder: Fields) -> tuple[str, ...] | None:
@@ -117,6 +120,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         children=children,
         replicas=replicas,
         priority_class_name=items.priority,
+        minimum_path=None,
     )
     pods = grove_pods.CliquePods(about.owner.name, items.priority)
     plans: list[PodPlan] = [pods.standalone(each) for each in cliques.values() if each.name not in in_scaling_group]

@@ -131,6 +131,7 @@ def _as_one_gang(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang
             gang.path,
             default=SchedulingConfig(policy, (gang.topology,) if gang.topology else None),
             priority_class_name=root.priority_class_name,
+            minimum_path=None,
         ),
         pods=tuple(_of_all_jobs(plan, part.replicas, root.name) for plan, part in zip(reading.pods, parts, strict=True)),
         children=(),

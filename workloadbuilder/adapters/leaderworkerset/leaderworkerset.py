@@ -84,6 +84,7 @@ def _leaf(part: Part, priority: str, *, basic: bool) -> WorkloadItem:
         default=SchedulingConfig(policy, (part.topology,) if part.topology else None),
         replicas=part.replicas,
         priority_class_name=priority,
+        minimum_path=None,
     )
 
 
