@@ -141,6 +141,8 @@ _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], OwnGang | None]
     ("batch.volcano.sh", "Job"): _volcano_job,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
 }
+GROUPS_AND_KINDS = frozenset(_READERS)
+"""API groups and kinds of the objects."""
 OWN_KINDS = {("batch.volcano.sh", "Job"): "VolcanoJob"}
 """Kinds of objects for rules, where another project has a kind of the same name."""
 KINDS = frozenset(OWN_KINDS.get(each, each[1]) for each in _READERS)
