@@ -13,6 +13,7 @@ from kubeapi.problem import Problem, ProblemKind
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.completed_input import ClusterInput
+from muster.commands.simulate.deletions_awaited import after_deletions
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.plugin_trial import fits_with_plugin
 from muster.commands.simulate.request import SimulationRequest
@@ -77,6 +78,10 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         result = _cycles(snapshot, cycle, own)
     except OrderError as error:
         raise RefusedRequestError(order_words(error.cause)) from None
+    awaited: tuple[Name, ...] = ()
+    if own is not None:
+        quiet = dataclasses.replace(cycle, progress=None)
+        result, awaited = after_deletions(result, snapshot, own, lambda changed: _cycles(changed, quiet, own))
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
     fixed = frozenset(name for name, path in inputs.minimums.items() if path is None)
     decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only, fixed)
@@ -91,7 +96,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     beside = own_objects.beside_shares(answer, snapshot, objects) if own is None else ()
     plugins = _plugin_notes(inputs, request, objects, snapshot, result.decisions)
     notes = _notes(inputs, (*plugins, *_of_decided(differing, decisions, own), *scored, *limits, *beside))
-    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes)
+    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes, awaited=awaited)
     if inputs.own is not None:
         answer = _with_share(answer, snapshot, inputs, inputs.own)
     if request.fragmentation:
