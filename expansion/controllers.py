@@ -14,10 +14,10 @@ from expansion import device_shares, gangs, not_judged
 from expansion.admission import validation
 from expansion.compute_domains import create_claim_templates
 from expansion.contents import Content, parsed
-from expansion.created import Cluster, Expansion, OrderedPods, Place, identity, with_free_name
+from expansion.created import Cluster, Expansion, OrderedPods, Place, PodSets, identity, with_free_name
 from expansion.creation_order import leave_out_never_created
 from expansion.groups_named_by_pods import GroupsNamedByPods
-from expansion.kueue_pod_groups import incomplete_kueue_groups
+from expansion.kueue_pod_groups import join_kueue_groups
 from expansion.notes import (
     ConversionWarning,
     CreatedTwice,
@@ -28,6 +28,7 @@ from expansion.notes import (
     NotSimulated,
     ObjectNote,
     PodOfTwoGroups,
+    RefusedByKueue,
     TaskGroups,
     TemplateWithoutContainers,
     WhyNotSimulated,
@@ -49,7 +50,7 @@ from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.adapters.skipped_kinds import skip_reason
 
 Gathered = Mapping[str, Objects]
-_OPTIONS = CompileOptions(groups=True, pods=True)
+_OPTIONS = CompileOptions(groups=True, pods=True, judged=True)
 _LOOKED_UP = ("Workload",)
 
 
@@ -76,14 +77,15 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
         _expand(manifests, cluster, result, creation, place)
     GroupsNamedByPods(result, cluster, creation).join(lambda compiled: _why_skipped(compiled, compiled.objects, result, creation.gang))
     create_claim_templates(result, cluster)
-    result.notes += incomplete_kueue_groups(result, cluster)
+    join_kueue_groups(result, cluster, creation, place)
     listed = [kinds, cluster.kinds]
     groups = (each for kind in ("PodGroup", "CompositePodGroup") for known in listed for each in _named(known.get(kind, ())))
     leave_out_never_created(groups, _named(kinds["Pod"]), result)
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
     elif place is not None:
-        _note_other_gangs([each for each in _named(kinds["Pod"]) if gangs.is_alone(each)], result)
+        joined = {identity(each) for each in result.objects}
+        _note_other_gangs([each for each in _named(kinds["Pod"]) if gangs.is_alone(each) and identity(each) not in joined], result)
     return result
 
 
@@ -229,6 +231,9 @@ def _add_all(
     for content, compiled in judged:
         controller = _controller(content)
         misspelt = functools.partial(_misspelt, content, place) if place is not None else None
+        for error in compiled.refused:
+            at = place(content, error.path) if place is not None else ""
+            result.refused.append(Problem.about(controller.object, RefusedByKueue(validation.described(error), at)))
         _add(controller, compiled, members, result, creation.gang, misspelt)
         result.controllers.append(controller)
         result.manifests.append(content)
@@ -313,8 +318,9 @@ def _add(
     about = functools.partial(Problem.about, controller.object)
     if controller.kind != _GROUP and all(each["kind"] != "Pod" for each in objects):
         result.notes.append(about(ObjectNote.CREATES_NO_PODS))
+    pods = objects[len(objects) - len(compiled.parts) :]
+    result.pod_sets[controller.object] = PodSets(pods, compiled.pod_sets, dict(zip(compiled.pod_sets, compiled.parts, strict=True)))
     if compiled.waits and (gang is None or gangs.has_gang(objects)):
-        pods = objects[len(objects) - len(compiled.parts) :]
         result.ordered.append(OrderedPods(controller.object, [*zip(compiled.parts, pods, strict=True)], compiled.waits))
     result.add_minimums(objects, compiled.minimums)
     objects, critical = gangs.without_groups_of_critical_pods(objects)

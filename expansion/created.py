@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expansion.contents import Content
@@ -47,6 +47,15 @@ class OrderedPods:
     waits: Mapping[str, Wait]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodSets:
+    """Created *pods* of one object; *indexes* has for each the number of the part of equal pods that it belongs to, *names* their names."""
+
+    pods: Sequence[Content]
+    indexes: Sequence[int]
+    names: Mapping[int, str]
+
+
 @dataclasses.dataclass(slots=True)
 class Expansion:
     """Created objects, and what was not created.
@@ -61,8 +70,10 @@ class Expansion:
         others: the given objects of other kinds.
         notes: what the created objects cannot express, and objects that create no pods.
         ordered: those of the created pods whose controllers create some only after others.
+        pod_sets: the created pods of each object.
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
         admission_plugins: those of the API server that are on besides its defaults.
+        refused: objects that Kueue refuses, with the reason.
         joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
         minimums: the field of the given object with the minimum of a created group, unless that is in scheduling blocks; None if no field has it.
 
@@ -77,8 +88,10 @@ class Expansion:
     notes: list[Problem] = dataclasses.field(default_factory=list)
     others: ObjectList = dataclasses.field(default_factory=ObjectList)
     ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
+    pod_sets: dict[Name, PodSets] = dataclasses.field(default_factory=dict)
     kubernetes: int = TODAY
     admission_plugins: frozenset[str] = frozenset()
+    refused: list[Problem] = dataclasses.field(default_factory=list)
     joined: list[Content] = dataclasses.field(default_factory=list)
     minimums: dict[Name, str | None] = dataclasses.field(default_factory=dict)
 
@@ -89,6 +102,10 @@ class Expansion:
             if template in minimums:
                 path = minimums[template]
                 self.minimums[identity(each)] = None if path is None else str(path)
+
+    def given(self) -> Iterator[tuple[Controller, Content]]:
+        """Yield the given objects that were read."""
+        return zip(self.controllers, self.manifests, strict=True)
 
     def rename(self, taken: Collection[Name]) -> None:
         """Rename the created pods whose names are *taken* by other pods of the cluster: most controllers add random letters."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expansion import controllers, generated_names
 from expansion.admission import new_values
 from expansion.admission.admission_plugins import plugins_of_servers
-from expansion.admission.new_objects import admit_new_objects, queue_notes
+from expansion.admission.new_objects import Admitted, admit_new_objects
 from expansion.admission.quota_charges import Rest
-from expansion.contents import parsed
+from expansion.contents import Content, full_name, namespace_of, parsed
 from expansion.created import Cluster, Expansion, Place
+from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue, queued_pods
 from expansion.notes import PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
+from expansion.rollouts.running import KINDS, Rollout, is_played
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather, whole_name, written_name
 from kubeapi.gathered import GatheredObjects, Given, NameSearch
@@ -43,6 +46,7 @@ class Expanded:
         minimums: the field of the given object with the minimum of a created group, unless that is in scheduling blocks; None if no field has it.
         invalid: given objects with a value that no API server accepts, which are left out.
         unread: objects of the cluster that cannot be read, or not in full.
+        rollouts: updates of running objects of the cluster.
 
     """
 
@@ -57,6 +61,7 @@ class Expanded:
     minimums: Mapping[Name, str | None] = dataclasses.field(default_factory=dict)
     invalid: list[Problem] = dataclasses.field(default_factory=list)
     unread: list[Problem] = dataclasses.field(default_factory=list)
+    rollouts: list[Rollout] = dataclasses.field(default_factory=list)
 
     def manifests(self) -> Iterator[dict[str, Any]]:
         """Yield ``objects`` as parsed JSON, by kind."""
@@ -96,24 +101,49 @@ def expand(
     own = _with_created((each for listed in created.kinds.values() for each in listed.given()), created.objects)
     result, rest = Expanded(own, [*created.others], created.origins, created.skipped, created.notes), Rest()
     result.minimums = created.minimums
-    if cluster is not None:
-        replaced = _Replaced(own, created, known)
+    replaced = _Replaced(own, created, known) if cluster is not None else None
+    if replaced is not None:
         result.remaining, rest = (
             _with_created(replaced.remaining(), created.joined) if created.joined else replaced.remaining(),
             replaced.rest,
         )
         result.names = frozenset(_names(own))
-        result.notes += queue_notes(known.others)
     if seen:
         result.notes.append(Problem(PluginsOn(tuple(sorted(seen))), place="kube-apiserver"))
     if not strict:
         result.objects = [*new_values.without_invalid(own, result.invalid)]
     admitted = admit_new_objects(created, rest, place_if_strict)
-    result.objects = _with_created(result.objects, admitted.changed)
-    result.refused += admitted.refused
+    result.refused += [*admitted.refused, *created.refused]
     result.notes += admitted.notes
     result.unread += [*known.problems, *admitted.unread]
+    _admit_to_queues(result, created, known, admitted)
+    if replaced is not None:
+        result.rollouts = replaced.rollouts()
     return result
+
+
+def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted) -> None:
+    """Add to *result* which jobs Kueue admits, and the pods that are *admitted* by the API server, without those that do not start."""
+    of_kueue = objects_of_kueue((*created.others, *known.others))
+    changed = admitted.changed
+    if of_kueue:
+        pods = {full_name(each): each for each in admitted.changed if each["kind"] == "Pod"}
+        # A large input has a great many pods.
+        queued = {full_name(each): pods.get(full_name(each), each) for each in queued_pods(created)}
+        changed = [*changed, *(each for name, each in queued.items() if name not in pods)]
+        namespaces = (each for kinds in (created.kinds, known.kinds) for each in kinds.get("Namespace", ()))
+        jobs = admit_jobs(created, queued.values(), of_kueue, filter(None, map(parsed, namespaces)))
+        result.objects = _without(result.objects, jobs.left_out)
+        result.refused += jobs.refused
+        result.skipped += jobs.skipped
+        result.unread += jobs.unread
+        result.notes = [each for each in result.notes if not jobs.tells(each)] + jobs.notes
+    result.objects = _with_created(result.objects, changed)
+
+
+def _without(objects: list[Given], left_out: Collection[int]) -> list[Given]:
+    """Return *objects* without those created ones of which *left_out* has the identity."""
+    return [each for each in objects if id(each) not in left_out] if left_out else objects
 
 
 class _Replaced:
@@ -122,7 +152,9 @@ class _Replaced:
     def __init__(self, own: Iterable[Given], created: Expansion, cluster: Cluster) -> None:
         self._own, self._created, self._cluster = {*_names(own)}, created, cluster
         self._short_names = {each.name for each in self._own}
-        self._owners = PodOwners(created.controllers, cluster.kinds)
+        selecting = {each: section(content, "spec", "selector") for each, content in created.given() if each.kind == "Deployment"}
+        self._owners = PodOwners(created.controllers, cluster.kinds, selecting)
+        self._running: dict[Name, list[Content]] = {}
         self._kept: set[Name] = set()
         self.rest = Rest(cluster.kinds, others=cluster.others)
         """The rest of the cluster, with the replaced pods."""
@@ -155,7 +187,34 @@ class _Replaced:
         if gathered.kind == "Pod":
             self.rest.replaced.append(stored)
             self.rest.owners |= {owner} if owner is not None else set()
+            if owner is not None and owner.kind in KINDS and (content := parsed(stored)) is not None and not _is_leaving(content):
+                self._running.setdefault(owner.object, []).append(content)
         return True
+
+    def rollouts(self) -> list[Rollout]:
+        """Return the updates of objects whose running pods are replaced by other ones."""
+        found = []
+        for controller, manifest in self._created.given():
+            old, sets = self._running.get(controller.object, []), self._created.pod_sets.get(controller.object)
+            new = [*sets.pods] if sets is not None else []
+            if is_played(controller.kind, old, new):
+                quotas = self._of_namespace("ResourceQuota", controller.namespace)
+                others = self._of_namespace("Pod", controller.namespace, {*map(full_name, old)}) if quotas else []
+                found.append(Rollout(controller.object, manifest, sorted(old, key=full_name), new, quotas, others))
+        return found
+
+    def _of_namespace(self, kind: str, namespace: str, besides: Collection[tuple[str, str]] = ()) -> list[Content]:
+        """Return the objects of a kind in a namespace, by name; those at PATH are used in place of those of the cluster."""
+        both = (
+            content for kinds in (self._cluster.kinds, self._created.kinds) for each in kinds.get(kind, ()) if (content := parsed(each))
+        )
+        found = {full_name(each): each for each in both if namespace_of(each) == namespace}
+        return [each for name, each in sorted(found.items()) if name not in besides]
+
+
+def _is_leaving(pod: Content) -> bool:
+    """Return whether a pod is being deleted, or has ended: its controller replaces it whatever it does."""
+    return bool(section(pod, "metadata").get("deletionTimestamp")) or section(pod, "status").get("phase") in {"Failed", "Succeeded"}
 
 
 def _with_created(objects: Iterable[Given], created: Sequence[Given]) -> list[Given]:

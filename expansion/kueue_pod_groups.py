@@ -1,38 +1,95 @@
-"""Pod groups of Kueue, which admits the pods of a group when as many exist as they say.
+"""Pod groups of Kueue, which admits the pods of a group when as many exist as they say, in the domains that they require.
 
 Source: Kueue, "Run a group of Pods as a single unit".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from expansion.admission import validation
 from expansion.contents import Content, parsed
-from expansion.created import Cluster, Expansion, identity
-from expansion.notes import KueueGroupIncomplete
+from expansion.created import Cluster, Expansion, Place, identity
+from expansion.gangs import is_member
+from expansion.notes import KueueGroupIncomplete, NotExpressed, NotSimulated, RefusedByKueue
+from expansion.pod_creation import PodCreation
 from kubeapi.content import whole_number
 from kubeapi.decode import section
 from kubeapi.gathered import GatheredObjects
-from kubeapi.kueue import POD_GROUP, POD_GROUP_TOTAL
+from kubeapi.kueue import POD_GROUP, POD_GROUP_INDEX, POD_GROUP_TOTAL
 from kubeapi.names import Name
 from kubeapi.problem import Problem
+from workloadbuilder.adapters.compiled import CompileOptions, compile_reading
+from workloadbuilder.adapters.kueue_pod_group import read_pod_group
+from workloadbuilder.adapters.shared.known_objects import Known
 
 _LABEL = POD_GROUP.encode()
+_OPTIONS = CompileOptions(groups=True, pods=True, judged=True, distinct=True)
 
 
-def incomplete_kueue_groups(result: Expansion, cluster: Cluster) -> Iterator[Problem]:
-    """Yield the pod groups of Kueue with given or created pods of which fewer pods exist than they say: Kueue admits none of the pods."""
+def join_kueue_groups(result: Expansion, cluster: Cluster, creation: PodCreation, place: Place | None) -> None:
+    """Make the new pods of complete pod groups of Kueue members of groups, if they require domains; note the incomplete groups."""
     own = {identity(each): each for each in (*_members(result.kinds["Pod"]), *result.objects) if each["kind"] == "Pod"}
     pods = {identity(each): each for each in _members(cluster.kinds.get("Pod", ()))} | own
-    groups: dict[tuple[str, str], list[Name]] = {}
+    groups: dict[Name, list[Name]] = {}
     for name, pod in pods.items():
         group = section(section(pod, "metadata"), "labels").get(POD_GROUP)
         if isinstance(group, str) and group and section(pod, "status").get("phase") != "Failed":
-            groups.setdefault((name.namespace, group), []).append(name)
-    for (_, group), members in groups.items():
+            groups.setdefault(Name("Pod", name.namespace, group), []).append(name)
+    known: Known | None = None
+    for group, members in groups.items():
         total = max(_total(pods[each]) for each in members)
-        if len(members) < total and not own.keys().isdisjoint(members):
-            yield Problem(KueueGroupIncomplete(group, len(members), total), tuple(members))
+        if own.keys().isdisjoint(members):
+            continue
+        if len(members) < total:
+            result.notes.append(Problem(KueueGroupIncomplete(group.name, len(members), total), tuple(members)))
+        elif creation.gang is None and not any(map(is_member, (pods[each] for each in members))):
+            known = known or _known(result, cluster, creation)
+            _join(
+                group, {each: pods[each] for each in sorted(members, key=lambda each: _rank(pods[each]))}, own.keys(), known, result, place
+            )
+
+
+def _join(group: Name, members: Mapping[Name, Content], own: Iterable[Name], known: Known, result: Expansion, place: Place | None) -> None:
+    """Add the groups of a complete pod group, and its pods as their members, if they require a domain."""
+    reading = read_pod_group(group, [*members.values()], known)
+    first = next(iter(members))
+    for error in reading.refused:
+        at = place(members[first], error.path) if place is not None else ""
+        result.refused.append(Problem.about(first, RefusedByKueue(validation.described(error), at)))
+    result.notes += [Problem.about(first, NotExpressed(str(each.path), each.detail)) for each in reading.losses if not each.required]
+    if reading.root is None:
+        return
+    new = {*own}
+    if any(name not in new or section(pod, "spec").get("nodeName") for name, pod in members.items()):
+        detail = f"pods of Kueue's pod group {group.name} are in the cluster: the domain that the group requires is not judged"
+        result.skipped.append(Problem(NotSimulated(detail), tuple(members)))
+        return
+    compiled = compile_reading(reading, known, _OPTIONS)
+    required = [each.detail for each in compiled.losses if each.required]
+    if compiled.errors or required:
+        detail = "; ".join([*map(validation.described, compiled.errors), *required])
+        result.skipped.append(Problem(NotSimulated(detail), tuple(members)))
+        return
+    _add(compiled.objects, members, first, result)
+
+
+def _add(objects: Sequence[Content], members: Mapping[Name, Content], first: Name, result: Expansion) -> None:
+    created = {identity(each) for each in result.objects}
+    for each in objects:
+        name = identity(each)
+        if each["kind"] != "Pod":
+            result.origins[name] = first
+            result.objects.append(dict(each))
+        elif name in created:
+            members[name]["spec"] = each["spec"]
+        else:
+            result.objects.append(each)
+
+
+def _known(result: Expansion, cluster: Cluster, creation: PodCreation) -> Known:
+    others = [content for listed in (result.others, cluster.others) for each in listed if (content := parsed(each)) is not None]
+    return Known((), others, creation.levels, creation.kubernetes, creation.gates)
 
 
 def _members(pods: Iterable[GatheredObjects]) -> Iterator[Content]:
@@ -45,3 +102,9 @@ def _members(pods: Iterable[GatheredObjects]) -> Iterator[Content]:
 def _total(pod: Content) -> int:
     """Return the number of pods that a pod says its group has; 0 if it says none."""
     return whole_number(str(section(section(pod, "metadata"), "annotations").get(POD_GROUP_TOTAL, ""))) or 0
+
+
+def _rank(pod: Content) -> tuple[int, str]:
+    """Return what a pod of a group is sorted by: its index in the group, and its name."""
+    metadata = section(pod, "metadata")
+    return whole_number(str(section(metadata, "labels").get(POD_GROUP_INDEX, ""))) or 0, str(metadata.get("name"))

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 from typing import ClassVar
 
+from expansion.kueue.queue_notes import QueueNote
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 from kubeapi.resource_names import Quantity, unit_of_quota
@@ -262,6 +263,21 @@ class RefusedByServer:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class RefusedByKueue:
+    """Object that Kueue refuses, or whose pods it never admits.
+
+    Attributes:
+        detail: its text.
+        position: file, line and column of the error; empty if they are not known.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.REFUSED
+    detail: str
+    position: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class TemplateMissing:
     """Pods that name a ResourceClaimTemplate which does not exist; *similar* is the name of a similar one."""
 
@@ -320,7 +336,7 @@ class FitsWithPlugin:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KueueQuotas:
-    """Number of queues of Kueue in the cluster, whose quotas are not considered."""
+    """Number of queues of Kueue in the cluster, whose quotas are not considered, because no object names a queue."""
 
     problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
     queues: int
@@ -411,6 +427,7 @@ Note = (
     | GangsKept
     | NotOneGang
     | RefusedByServer
+    | RefusedByKueue
     | TemplateMissing
     | GroupMissing
     | KueueGroupIncomplete
@@ -419,6 +436,7 @@ Note = (
     | PluginsOn
     | FitsWithPlugin
     | KueueQuotas
+    | QueueNote
     | PlaceUnknown
     | QuotaCause
 )

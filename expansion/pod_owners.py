@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from kubeapi import decode
 from kubeapi.decode import section
 from kubeapi.decoders import DECODERS
 from kubeapi.gathered import GatheredObjects, Objects, content_of, heads
+from kubeapi.meta import OwnerReference
 from kubeapi.names import Name
 from kubeapi.pods import PodMeta
+from validators.built_in import selectors as label_selectors
 
 _LABELS: Mapping[str, tuple[str, str]] = {
     "JobSet": ("jobset.sigs.k8s.io/jobset-name", "{}"),
@@ -79,9 +82,17 @@ class _Test:
 
 
 class PodOwners:
-    """Test for objects that belong to one of *controllers*, among all the objects *kinds* of a cluster."""
+    """Test for objects that belong to one of *controllers*, among all the objects *kinds* of a cluster.
 
-    def __init__(self, controllers: Iterable[Controller], kinds: Mapping[str, Objects]) -> None:
+    *selectors* are those of Deployments, whose pods have a ReplicaSet between that may be unknown.
+    """
+
+    def __init__(
+        self,
+        controllers: Iterable[Controller],
+        kinds: Mapping[str, Objects],
+        selectors: Mapping[Controller, Mapping[str, Any]] | None = None,
+    ) -> None:
         self._controllers: dict[str, list[Controller]] = {}
         for each in controllers:
             self._controllers.setdefault(each.namespace, []).append(each)
@@ -97,7 +108,10 @@ class PodOwners:
             self._read_groups(kinds)
         self.names = frozenset((*(each.name for each in self._tests), *(name for _, name in self._pod_groups)))
         """Names of the controllers and of their groups."""
-        self._marks = re.compile(b"|".join(re.escape(name.encode()) for name in sorted(self.names))) if self.names else None
+        self._selectors = {each: given for each, given in (selectors or {}).items() if section(given, "matchLabels")}
+        values = (str(value) for given in self._selectors.values() for value in [*section(given, "matchLabels").values()][:1])
+        marks = sorted({*self.names, *values} - {""})
+        self._marks = re.compile(b"|".join(re.escape(name.encode()) for name in marks)) if marks else None
 
     def _read_groups(self, kinds: Mapping[str, Objects]) -> None:
         for each in kinds["Workload"]:
@@ -165,7 +179,14 @@ class PodOwners:
             ]
             if any(test.matches(each.name, labels) for each in between):
                 return controller
-        return None
+        return self._selecting(references, labels, namespace)
+
+    def _selecting(self, references: Iterable[OwnerReference], labels: Mapping[str, str], namespace: str) -> Controller | None:
+        """Return the Deployment whose selector matches the labels of a pod that belongs to a ReplicaSet; None if there is none."""
+        if not any(each.kind == "ReplicaSet" for each in references):
+            return None
+        own = (each for each in self._selectors if each.namespace == namespace)
+        return next((each for each in own if label_selectors.matches(self._selectors[each], labels)), None)
 
     def _named_in(self, texts: Iterable[str], namespace: str) -> list[Controller]:
         """Return the controllers of which a name in *texts* can begin with the name, in order: a test compares no others."""

@@ -11,6 +11,7 @@ CLUSTER_SCOPED = frozenset(
         *("ResourceSlice", "DeviceClass", "DeviceTaintRule"),
         # Of Trainer, Grove, Kueue and KAI.
         *("ClusterTrainingRuntime", "ClusterTopology", "ClusterTopologyBinding", "ClusterQueue", "Topology"),
+        *("AdmissionCheck", "Cohort", "ResourceFlavor", "WorkloadPriorityClass"),
     }
 )
 

@@ -14,8 +14,7 @@ from expansion.admission.quota_charges import Rest, is_new, is_stored, origin_of
 from expansion.admission.quotas import Shortage
 from expansion.contents import Content, full_name, items, namespace_of, parsed
 from expansion.created import Expansion, Place
-from expansion.notes import AnnotationsUnknown, KueueQuotas, RefusedByServer, TemplateMissing
-from expansion.pod_owners import Controller
+from expansion.notes import AnnotationsUnknown, RefusedByServer, TemplateMissing
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import whole_name
@@ -24,7 +23,6 @@ from kubeapi.names import CLUSTER_SCOPED, Name
 from kubeapi.problem import Problem, ProblemKind
 from workloadbuilder.adapters.shared.known_objects import group_of, similar_name
 
-_KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
 _GROUPS = ("PodGroup", "CompositePodGroup")
 _DEVICES = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 _CLASS = "PriorityClass"
@@ -87,9 +85,7 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
     of_manifests = [*_of_manifests(expansion, place)] if place is not None else []
     yield from of_manifests
     invalid = {name for each in of_manifests for name in each.names}
-    operators = {
-        each.object for each, manifest in _controllers(expansion) if group_of(str(manifest["apiVersion"])) not in _WITHOUT_ACCOUNTS
-    }
+    operators = {each.object for each, manifest in expansion.given() if group_of(str(manifest["apiVersion"])) not in _WITHOUT_ACCOUNTS}
     for pod in pods:
         origin = origin_of(pod, expansion.origins)
         # The template of these pods has the same errors.
@@ -141,23 +137,12 @@ def _shortages(rules: Rules, expansion: Expansion, rest: Rest, pods: Sequence[Co
         yield from quotas.shortages(rules.quotas[namespace], charges)
 
 
-def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
-    """Yield a note if the cluster has queues of Kueue."""
-    queues = [each for each in others if each.kind == _QUEUE and group_of(each.api_version) == _KUEUE]
-    if queues:
-        yield Problem(KueueQuotas(len(queues)), place=_QUEUE)
-
-
 def _of_manifests(expansion: Expansion, place: Place) -> Iterator[Problem]:
     """Yield the errors of the given objects of controllers, with their positions."""
-    for controller, manifest in _controllers(expansion):
+    for controller, manifest in expansion.given():
         for error in validation.errors_of_controller(manifest, expansion.kubernetes):
             at = place(manifest, error.path)
             yield _refused(controller.object, validation.described(error), at)
-
-
-def _controllers(expansion: Expansion) -> Iterator[tuple[Controller, Content]]:
-    return zip(expansion.controllers, expansion.manifests, strict=True)
 
 
 def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, place: Place) -> Iterator[Problem]:

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from expansion import notes
+from expansion.kueue.queue_notes import QueueNote
 from expansion.notes import Note, ObjectNote
-from kubeapi.kueue import POD_GROUP_TOTAL
+from kubeapi.kueue import POD_GROUP_TOTAL, QUEUE
 from kubeapi.names import Name
 from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
 from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
 from muster.render import file_notes as files
 from muster.render.file_notes import FileNote, RefusedRequest
+from muster.render.queue_words import queue_words
 from scheduler_core.causes.input_problems import KindNotServed, NodeUnknown
 from scheduler_core.wording import problem_words as of_objects
 from scheduler_core.wording.titles import label
@@ -41,7 +43,10 @@ _OBJECT_NOTES = {
 def problem_words(problem: Problem) -> str:
     """Return the message of a problem or note."""
     words = reason_words(problem)
-    return f"refused by the API server: {words}" if problem.kind is ProblemKind.REFUSED else words
+    if problem.kind is ProblemKind.NOT_ADMITTED:
+        return f"not admitted by Kueue: {words}"
+    by = "Kueue" if isinstance(problem.fact, notes.RefusedByKueue) else "the API server"
+    return f"refused by {by}: {words}" if problem.kind is ProblemKind.REFUSED else words
 
 
 def reason_words(problem: Problem) -> str:
@@ -88,7 +93,7 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             return "; ".join(_gang_words(fact))
         case notes.NotOneGang():
             return f"cannot be one gang: {_apart_words(fact)}"
-        case notes.RefusedByServer():
+        case notes.RefusedByServer() | notes.RefusedByKueue():
             return f"{fact.detail} ({fact.position})" if fact.position else fact.detail
         case notes.TemplateMissing():
             hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
@@ -108,10 +113,13 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
         case notes.AnnotationsUnknown() | notes.PluginsOn() | notes.FitsWithPlugin():
             return _plugin_words(fact)
         case notes.KueueQuotas():
-            return f"quotas of Kueue are not considered (the cluster has {counted(fact.queues, 'ClusterQueue')})"
+            queues = counted(fact.queues, "ClusterQueue")
+            return f"nothing at PATH has the label {QUEUE}, so quotas of Kueue are not considered (the cluster has {queues})"
         case notes.PlaceUnknown():
             of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
             return f"{of_pods}its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
+    if isinstance(fact, QueueNote):
+        return queue_words(fact)
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
 
 

@@ -8,6 +8,7 @@ later cycle places the root.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
@@ -122,17 +123,36 @@ def run_cycles(
         ValueError: ``order`` contains a name that is not a root.
 
     """
+    return _run_cycles(snapshot, options, again, most)[0]
+
+
+def run_and_apply(
+    snapshot: ClusterSnapshot, options: CycleOptions, again: Callable[[Sequence[Decision]], bool], *, most: int = MOST_CYCLES
+) -> tuple[Result, ClusterSnapshot]:
+    """Return the result of ``run_cycles``, and the cluster after all of its decisions."""
+    result, changed = _run_cycles(snapshot, options, again, most)
+    return result, changed()
+
+
+def _run_cycles(
+    snapshot: ClusterSnapshot, options: CycleOptions, again: Callable[[Sequence[Decision]], bool], most: int
+) -> tuple[Result, Callable[[], ClusterSnapshot]]:
     snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
     problems = snapshot.problems
     all_decisions: list[Decision] = []
     for number in range(most):
         snapshot, cycle, decisions, released = _with_unreserved_claims(snapshot, options)
         all_decisions += decisions
+        changed = functools.partial(_changed, snapshot, cycle, released)
         if number + 1 == most or not (again(decisions) or (options.evict and released)):
             break
-        snapshot = without_allocations(cycle.decider.effects.apply(snapshot, evict=True), released)
+        snapshot = changed()
         options = dataclasses.replace(options, order=_without_evicted(options.order, decisions, snapshot))
-    return Result(tuple(all_decisions), cycle.forest.pending, problems)
+    return Result(tuple(all_decisions), cycle.forest.pending, problems), changed
+
+
+def _changed(snapshot: ClusterSnapshot, cycle: _Cycle, released: frozenset[str]) -> ClusterSnapshot:
+    return without_allocations(cycle.decider.effects.apply(snapshot, evict=True), released)
 
 
 def _with_unreserved_claims(

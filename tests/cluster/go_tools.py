@@ -1,7 +1,7 @@
 """Programs written in Go that judge and apply our files, each built once from its module: ``find(name)``; and the CRDs of other projects.
 
-A tool is a folder of ``tests/cluster/assets`` with a ``go.mod`` that names it as ``tool``, and a ``go.sum`` with the checksums of all that it is
-built of.  ``python -m tests.cluster.go_tools`` builds all of them, if Go is installed; it needs no installed package.
+A tool is a folder of ``tests/cluster/assets`` with a ``go.mod`` that names it as ``tool``, a ``go.sum`` with the checksums of all that it is
+built of, and its own sources if it is ours, as ``kueue``.  ``python -m tests.cluster.go_tools`` builds all of them, if Go is installed; it needs no installed package.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.cluster import programs
 
-NAMES = ("helm", "kubeconform", "kustomize")
+NAMES = ("helm", "kubeconform", "kueue", "kustomize")
 CRDS = {
     "github.com/cert-manager/cert-manager": ("deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml"),
     "github.com/prometheus-operator/prometheus-operator": (
@@ -109,7 +109,8 @@ def _package(name: str) -> str:
 
 
 def _target(name: str) -> Path:
-    content = b"".join((_module(name) / each).read_bytes() for each in ("go.mod", "go.sum"))
+    module = _module(name)
+    content = b"".join(path.read_bytes() for path in (module / "go.mod", module / "go.sum", *sorted(module.glob("*.go"))))
     if name == "crds":
         content += repr(CRDS).encode()
     return programs.cached().parent / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"

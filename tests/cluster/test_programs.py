@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -198,3 +199,21 @@ def test_a_tool_is_built_once_of_its_own_module(nowhere, monkeypatch, name):
     assert programs.MODULE / name == Path(folder)
     assert (f"tool {package}" in Path(folder, "go.mod").read_text(encoding="utf-8"), name in package) == (True, True)
     assert built == go_tools.build(name) == go_tools.find(name)
+
+
+def test_a_tool_of_our_own_is_built_again_when_its_source_changes(nowhere, monkeypatch):
+    module = nowhere / "module"
+    shutil.copytree(programs.MODULE, module)
+    monkeypatch.setattr(programs, "MODULE", module)
+    go = nowhere / "go"
+    go.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho built > "$2"\n', encoding="utf-8")
+    go.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{nowhere}:{os.environ['PATH']}")
+    before = go_tools.build("kueue")
+
+    with (module / "kueue" / "judge.go").open("a", encoding="utf-8") as source:
+        source.write("// more\n")
+
+    with pytest.raises(programs.MissingError):
+        go_tools.find("kueue")
+    assert before != go_tools.build("kueue")

@@ -14,7 +14,7 @@ from certs import issue, pair, store
 from kubeapi import gather
 from kubeapi.versions import served_versions
 from muster.commands import serve
-from muster.commands.why import subject
+from muster.commands.why import kueue_workload, subject
 from tests.cluster import programs
 from tests.cluster.conftest import available
 from validators import document_head
@@ -206,7 +206,8 @@ def test_the_roles_of_why_grant_what_it_reads_and_no_more():
     }
     named = {(served_versions.resource(kind).group, served_versions.resource(kind).resource, "get") for kind in subject.KINDS.values()}
 
-    assert read | named == granted(cluster["rules"])
+    kueue = {(each.partition("/")[0], "workloads", "get", "list") for each in kueue_workload.KUEUE}
+    assert read | named | kueue == granted(cluster["rules"])
     assert {("coordination.k8s.io", "leases", "get"), ("", "pods/portforward", "create", "get")} == granted(own["rules"])
 
 

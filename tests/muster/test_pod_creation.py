@@ -66,11 +66,6 @@ DROPPED = {
         ("--level", "rack=rack"),
     ),
     "a partition of Volcano": (partitioned(HARD), "spec.tasks[0].partitionPolicy.networkTopology", ("--level", "1=rack")),
-    "one domain for several groups": (
-        job_set(2),
-        "spec.replicatedJobs[0].template.spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]",
-        (),
-    ),
 }
 
 
@@ -105,6 +100,7 @@ def test_a_gang_that_needs_one_domain_for_all_its_pods_does_not_fit_in_two():
         pytest.param(clique_set(topologyConstraint={"pack": {"preferred": "rack"}}), id="domain"),
         pytest.param(partitioned({"mode": "soft", "highestTierAllowed": 1}), id="partition"),
         pytest.param(job_set(1), id="one group"),
+        pytest.param(job_set(2), id="several groups in one domain"),
     ],
 )
 def test_a_preference_or_a_constraint_that_is_kept_is_judged(mine):

@@ -73,7 +73,12 @@ def told_of_snapshot(objects):
 
 
 def test_all_kinds_that_are_read_are_kept():
-    assert {*KINDS, *ADMISSION_KINDS, CONFIGURATION, *(each.kind for each in other_projects_fields.RESOURCES)} == set(FIELDS)
+    assert {
+        *KINDS,
+        *ADMISSION_KINDS,
+        CONFIGURATION,
+        *(other_projects_fields.key_of(each.group, each.kind) for each in other_projects_fields.RESOURCES),
+    } == set(FIELDS)
 
 
 def structs(hint):

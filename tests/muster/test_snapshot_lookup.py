@@ -62,7 +62,12 @@ TOPOLOGY = {
     "metadata": {"name": "grove-topology"},
     "spec": {"levels": [{"domain": "cage", "key": "rack"}]},
 }
-QUEUE = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "cq"}, "spec": {"cohort": "secret"}}
+QUEUE = {
+    "apiVersion": "kueue.x-k8s.io/v1beta1",
+    "kind": "ClusterQueue",
+    "metadata": {"name": "cq"},
+    "spec": {"fairSharing": {"weight": "secret"}},
+}
 POD_GROUPS = {**runtime(), "spec": {**runtime()["spec"], "podGroupPolicy": {"coscheduling": {"scheduleTimeoutSeconds": 5}}}}
 CASES = {
     "a runtime": (train_job(), runtime(), 0),
@@ -99,15 +104,6 @@ def test_a_snapshot_gives_the_answer_of_the_files(mine, other, want):
     answer = fit(write("mine.json", mine), "--objects", cluster)
     assert want == answer[0]
     assert answer == fit("mine.json", "--objects", "snapshot.json")
-
-
-def test_queues_of_a_snapshot_are_noted():
-    taken = CliRunner().invoke(cli.main, ["snapshot", write("cluster.json", *NODES, runtime(), QUEUE)]).stdout
-    Path("snapshot.json").write_text(taken, encoding="utf-8")
-    assert (
-        "quotas of Kueue are not considered (the cluster has 1 ClusterQueue)"
-        in fit(write("mine.json", train_job()), "--objects", "snapshot.json")[1]
-    )
 
 
 def test_names_are_hashed_on_request():

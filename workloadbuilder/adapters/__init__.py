@@ -9,6 +9,7 @@ grove             PodCliqueSet (grove.io)
 other_schedulers  PodGroups of scheduler-plugins, Volcano and KAI, Volcano's Job
 kubeflow          MPIJob, PyTorchJob, TFJob and others (kubeflow.org)
 ray               RayCluster, RayJob (ray.io)
+kueue_pod_group   pod group of Kueue: pods with its label
 cronjob           CronJob (batch/v1)
 apps              Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController
 kinds             kinds that can be compiled, each with its adapter

@@ -34,12 +34,14 @@ class CompileOptions:
 
     With *delegated*, the controllers of child objects create the PodGroups: the result has the child objects, with annotations
     that name their group, and only the CompositePodGroups.  With *distinct*, names are those of no other object also if there is no uid.
+    With *judged*, what Kueue refuses is no error: the rest of the object is compiled.
     """
 
     groups: bool = False
     pods: bool = False
     delegated: bool = False
     distinct: bool = False
+    judged: bool = False
     version: str = hub_of("Workload").version
 
 
@@ -47,8 +49,9 @@ class CompileOptions:
 class Compiled:
     """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
 
-    If parts of the pods wait for others (*waits*), *parts* has the part of each pod; pods are the last objects.  *minimums* has the
-    field of the object with the minimum of a gang, by template, unless that is in scheduling blocks; None if no field has it.
+    *pod_sets* has for each pod the number of the plan that it comes from, and *parts* its part; some parts can wait for others (*waits*).
+    Pods are the last objects.  *refused* is what Kueue refuses, if the object is judged.  *minimums* has the field of the object with the
+    minimum of a gang, by template, unless that is in scheduling blocks; None if no field has it.
     """
 
     owner: Owner
@@ -62,6 +65,8 @@ class Compiled:
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
     parts: tuple[str, ...] = ()
     minimums: Mapping[str, FieldPath | None] = dataclasses.field(default_factory=dict)
+    pod_sets: tuple[int, ...] = ()
+    refused: tuple[FieldError, ...] = ()
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -69,24 +74,33 @@ def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Com
     adapt = adapter(manifest.get("apiVersion"), manifest.get("kind")) if isinstance(manifest, dict) else None
     if adapt is None:
         return None
-    parts: dict[int, str] = {}
     try:
-        reading = adapt(manifest, known)
-        if reading.waits:
-            reading = dataclasses.replace(reading, pods=tuple(_recorded(each, parts) for each in reading.pods))
-        result = _compiled(reading, options, known.kubernetes)
-        return dataclasses.replace(result, parts=tuple(parts[id(each)] for each in result.objects if each["kind"] == "Pod" and parts))
+        return compile_reading(adapt(manifest, known), known, options)
     except RecursionError:
         error = field.invalid_struct(WHOLE, "must be nested less deeply: it cannot be read")
         return Compiled(Owner("", str(manifest.get("kind")), ""), "", errors=(error,))
 
 
-def _recorded(plan: PodPlan, parts: dict[int, str]) -> PodPlan:
-    """Return *plan*; the part of each pod that it creates is added to *parts*, by the identity of the pod."""
+def compile_reading(reading: Reading, known: Known, options: CompileOptions) -> Compiled:
+    """Compile an object as its adapter has read it."""
+    refused = _once(map(reading.relocate, reading.refused))
+    if not options.judged:
+        reading, refused = dataclasses.replace(reading, errors=(*reading.errors, *refused)), ()
+    sets: dict[int, int] = {}
+    if options.pods:
+        reading = dataclasses.replace(reading, pods=tuple(_recorded(each, index, sets) for index, each in enumerate(reading.pods)))
+    result = _compiled(reading, options, known.kubernetes)
+    pod_sets = tuple(sets[id(each)] for each in result.objects if each["kind"] == "Pod")
+    parts = tuple(reading.pods[each].part for each in pod_sets)
+    return dataclasses.replace(result, pod_sets=pod_sets, parts=parts, refused=refused)
+
+
+def _recorded(plan: PodPlan, index: int, sets: dict[int, int]) -> PodPlan:
+    """Return *plan*; its *index* is added to *sets* for each pod that it creates, by the identity of the pod."""
 
     def make(positions: Positions, number: int) -> dict[str, Json]:
         pod = plan.make(positions, number)
-        parts[id(pod)] = plan.part
+        sets[id(pod)] = index
         return pod
 
     return dataclasses.replace(plan, make=make)

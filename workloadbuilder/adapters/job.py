@@ -20,14 +20,15 @@ from validators.gates import WITH_JOB
 from validators.model.job_parts import TEMPLATE
 from workloadbuilder import template_annotations
 from workloadbuilder.adapters.jobset import jobset_labels
-from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
-from workloadbuilder.adapters.shared.adapter_result import Link, Loss, PodPlan, Positions, Reading, with_minimum
+from workloadbuilder.adapters.shared import job_spec, kueue_annotations, kueue_podsets, object_identity, pod_template
+from workloadbuilder.adapters.shared.adapter_result import Link, PodPlan, Positions, Reading, with_minimum
 from workloadbuilder.adapters.shared.job_spec import JobShape
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.kueue_podsets import TemplatePods
 from workloadbuilder.adapters.shared.named_groups import named_group
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.blocks import read_intent
-from workloadbuilder.workload_item import Block, Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
+from workloadbuilder.workload_item import Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
 ROOT = "job-root"
 """Name of the template, as in KEP-6089's usage example."""
@@ -58,25 +59,24 @@ def adapt(manifest: Json, known: Known) -> Reading:
     intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=False)
     errors += [*intent.errors, *job_spec.check(shape, intent.intent, _SPEC)]
     warnings += intent.warnings
-    overlay = kueue_annotations.read_overlay(shape.template, group_size=shape.pods, groups=1)
-    losses = [*kueue_annotations.queue(about.labels, about.annotations), *overlay.losses]
+    losses = [*kueue_annotations.queue(about.labels, about.annotations)]
     result = Reading(about.owner, about.namespace, pods=(_pods(about.owner, shape, ROOT),), skipped=ungrouped)
     if ungrouped:
         warnings += [field.invalid_struct(path, f"has no effect: {ungrouped}") for _, path in intent.intent.paths]
-        losses += [Loss(overlay.path, f"has no effect: {ungrouped}", required=True)] if overlay.topology else []
+        losses += kueue_podsets.unexpressed([shape.template], f"has no effect: {ungrouped}")
     else:
         warnings += job_spec.warn(shape, intent.intent, _SPEC)
         root = WorkloadItem(
             ROOT,
             _SPEC / "scheduling",
-            default=SchedulingConfig(_BASIC, (overlay.topology,) if overlay.topology else None),
+            default=SchedulingConfig(_BASIC),
             intent=intent.intent,
             callbacks=(with_minimum(shape.parallelism),),
             priority_class_name=pod_template.common_priority([shape.template], errors, warnings),
         )
-        origins = ((ROOT, Block.TOPOLOGY, overlay.path),) if overlay.topology else ()
-        result = dataclasses.replace(result, root=root, origins=origins)
-    return dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings), losses=tuple(losses))
+        result = dataclasses.replace(result, root=root)
+    result = dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings), losses=tuple(losses))
+    return kueue_podsets.confined(result, [TemplatePods(shape.template, (ROOT,))], known)
 
 
 def _is_delegated(about: Subject, known: Known, link: template_annotations.Linkage) -> bool:

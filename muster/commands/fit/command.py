@@ -16,10 +16,13 @@ from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
+    from muster.commands.fit.rollout_trial import JudgedRollout
+    from muster.commands.fit.verdict import Verdict
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.request import SimulationRequest
+    from scheduler_core.model.snapshot import ClusterSnapshot
     from validators.gates import Gates
 
 FORMATS = ("text", "json", "html")
@@ -162,7 +165,28 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     if change is not None:
         answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
         judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins, inputs.minimums), change.remedy.change)
-    return Judged(judged, answer, own, snapshot, kinship, request.cycle, None if change is None else change.remedy)
+    judged, rollouts = _with_rollouts(judged, inputs, request, snapshot, progress)
+    remedy = None if change is None else change.remedy
+    return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)
+
+
+def _with_rollouts(
+    judged: Verdict, inputs: ClusterInput, request: SimulationRequest, snapshot: ClusterSnapshot, progress: Progress
+) -> tuple[Verdict, tuple[JudgedRollout, ...]]:
+    """Return the verdict with the updates of running objects, which are played if the new pods fit in place of the old ones."""
+    from muster.commands.fit import verdict
+    from scheduler_core.whatif.remedies.for_decisions import remedy_limit
+
+    if judged.kind not in verdict.PLACED or not inputs.rollouts:
+        return judged, ()
+    from muster.commands.fit.rollout_trial import RolloutTrials
+
+    progress.show("playing the updates")
+    trials = RolloutTrials(inputs.objects, snapshot, request)
+    search = bool(remedy_limit(request.cycle, request.remedies))
+    rollouts = tuple(trials.judged(each, search=search) for each in inputs.rollouts)
+    progress.end()
+    return verdict.with_rollouts(judged, rollouts), rollouts
 
 
 def _inputs(

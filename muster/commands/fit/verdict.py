@@ -9,7 +9,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from expansion.notes import FitsWithPlugin, NeverCreated, SharesUncounted
+from expansion.rollouts.play import Outcome
 from kubeapi.problem import ProblemKind
+from muster.commands.fit.rollout_report import hanging_words
+from muster.commands.fit.rollout_trial import JudgedRollout
 from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
@@ -121,6 +124,27 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
 def _awaited(pods: Sequence[Name]) -> str:
     """Return the clause that deletions must end first; nothing if there are none."""
     return f"; first, {change_text(AwaitedDeletions(tuple(pods)))}" if pods else ""
+
+
+def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout]) -> Verdict:
+    """Return the verdict of objects that fit in place of running ones, with their updates: one can hang, or evict pods on the way."""
+    if hanging := [each for each in rollouts if each.played.outcome is Outcome.HANGS]:
+        more = f" (and {counted(len(hanging) - 1, 'more update')})" if len(hanging) > 1 else ""
+        details = f"{titled(hanging[0].origin)}{more}: {hanging_words(hanging[0])}"
+        return dataclasses.replace(judged, kind=Kind.DOES_NOT_FIT, head="does not fit", details=details)
+    if unsettled := [each for each in rollouts if each.played.outcome is Outcome.TOO_LONG]:
+        details = f"{judged.details}; but the update of {titled(unsettled[0].origin)} was not played to its end"
+        return dataclasses.replace(judged, kind=Kind.UNDECIDED, head="undecided", details=details)
+    victims = sorted({pod for each in rollouts for pod in each.victims})
+    if victims and judged.kind is Kind.FITS:
+        details = (
+            f"during the update, {', '.join(victims[:_NAMED])}{f' and {len(victims) - _NAMED:,} more' if len(victims) > _NAMED else ''}"
+        )
+        return dataclasses.replace(
+            judged, kind=Kind.AFTER_EVICTION, head=f"fits after evicting {counted(len(victims), 'pod')}", details=details
+        )
+    waits = any(each.played.outcome is Outcome.DURING for each in rollouts)
+    return dataclasses.replace(judged, details=f"{judged.details}; new pods wait for old ones to end") if waits else judged
 
 
 def without_nodes(unread: int) -> Verdict:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from expansion.rollouts.play import Outcome
+from muster.commands.fit import rollout_report
 from muster.commands.fit.verdict import Kind, Verdict
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
@@ -16,11 +19,13 @@ from scheduler_core.model.decision import Remedy
 from scheduler_core.model.status import Status
 
 if TYPE_CHECKING:
+    from muster.commands.fit.rollout_trial import JudgedRollout
     from muster.html.page_content import Origin
     from scheduler_core.cycle.run_cycle import CycleOptions
     from scheduler_core.model.snapshot import ClusterSnapshot
 
 VERSION = 1
+_WORST = (Outcome.HANGS, Outcome.TOO_LONG, Outcome.DURING, Outcome.AT_ONCE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,32 +40,35 @@ class Judged:
     options: CycleOptions
     change: Remedy | None = None
     """Change with which everything at PATH fits, if it is not the remedy of one root."""
+    rollouts: tuple[JudgedRollout, ...] = ()
 
     def rendered(self, form: str, origin: Origin | None, *, every: bool, everything: bool, colour: bool = False) -> str:
         """Return the result in the format *form*: with *everything* about the rest of the cluster too, with *every* pod."""
         if form == "json":
-            return as_json(self.verdict, self.own, self.change)
+            return as_json(self.verdict, self.own, self.change, self.rollouts)
         if form == "html":
             from muster.html import page
 
             return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin)
-        return as_text(self.verdict, self.answer if everything else self.own, self.kinship, colour=colour, every=every)
+        return as_text(self.verdict, self.answer if everything else self.own, self.kinship, self.rollouts, colour=colour, every=every)
 
 
 _COLOURS = {Kind.FITS: Status.SUCCESS, Kind.DOES_NOT_FIT: Status.ERROR}
 
 
-def as_text(verdict: Verdict, shown: Answer, kinship: Kinship, *, colour: bool, every: bool) -> str:
-    """Return the line of the verdict, then the details of the answer *shown*."""
+def as_text(verdict: Verdict, shown: Answer, kinship: Kinship, rollouts: Sequence[JudgedRollout] = (), *, colour: bool, every: bool) -> str:
+    """Return the line of the verdict, the steps of updates, then the details of the answer *shown*."""
     paint = Paint(colour)
     status = Status.WAIT if verdict.incomplete else _COLOURS.get(verdict.kind, Status.WAIT)
     line = paint.paint_status(status, f"{verdict.sign} {verdict.line}")
     if not (shown.decisions or shown.pending or shown.problems or shown.notes):
         return f"{line}\n"
-    return f"{line}\n\n{answer_text.render(shown, kinship, colour=colour, every=every)}"
+    steps = "".join(f"\n{each}\n" for each in ("\n".join(rollout_report.text_lines(rollout)) for rollout in rollouts))
+    steps += "\nAfterwards, without the old pods:\n" if rollouts else ""
+    return f"{line}\n{steps}\n{answer_text.render(shown, kinship, colour=colour, every=every)}"
 
 
-def as_json(verdict: Verdict, own: Answer, change: Remedy | None = None) -> str:
+def as_json(verdict: Verdict, own: Answer, change: Remedy | None = None, rollouts: Sequence[JudgedRollout] = ()) -> str:
     """Return one JSON document about PATH."""
     content = answer_json.as_json(own)
     content["version"] = VERSION
@@ -69,7 +77,9 @@ def as_json(verdict: Verdict, own: Answer, change: Remedy | None = None) -> str:
     refused = answer_json.refused_json(own.refused)
     rest = {key: value for key, value in content.items() if key not in head}
     helps = {"change": answer_json.remedy_as_json(change)} if change is not None else {}
-    document = {**head, "decisions": rest.pop("decisions"), "skipped": skipped, "refused": refused, **helps, **rest}
+    updates = [rollout_report.as_json(each) for each in sorted(rollouts, key=lambda each: _WORST.index(each.played.outcome))]
+    played = {"rollout": updates[0], **({"rollouts": updates} if len(updates) > 1 else {})} if updates else {}
+    document = {**head, "decisions": rest.pop("decisions"), "skipped": skipped, "refused": refused, **helps, **played, **rest}
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from expansion.expanded import expand
 from expansion.pod_creation import UNCHANGED, PodCreation
+from expansion.rollouts.running import Rollout
 from kubeapi.gathered import Given
 from kubeapi.names import Name
 from kubeapi.problem import Problem
@@ -35,6 +36,8 @@ class ClusterInput:
     """Inputs of the rest of the cluster that could not be read; they are in *problems* too."""
     notes: list[Problem] = dataclasses.field(default_factory=list)
     """Losses of converted controllers' objects, and objects that create no pods."""
+    rollouts: list[Rollout] = dataclasses.field(default_factory=list)
+    """Updates of running objects of the cluster by those at PATH."""
     stored: list[OpenFile] = dataclasses.field(default_factory=list)
     """Files in which texts of objects are."""
     minimums: dict[Name, str | None] = dataclasses.field(default_factory=dict)
@@ -73,5 +76,6 @@ def complete(
     inputs.minimums |= expanded.minimums
     inputs.refused += expanded.refused
     inputs.notes += expanded.notes
+    inputs.rollouts += expanded.rollouts
     inputs.unread += [*known_problems, *expanded.unread]
     inputs.problems += [*inputs.unread, *expanded.invalid]

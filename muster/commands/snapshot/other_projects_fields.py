@@ -1,8 +1,9 @@
-"""Fields of the objects of other projects that controllers' objects name, and of queues, which a note of ``muster fit`` names."""
+"""Fields of the objects of other projects that controllers' objects name, and of the queues that admit them."""
 
 from __future__ import annotations
 
 from expansion import device_shares
+from kubeapi import kueue
 from kubeapi.meta import NamespacedName
 from kubeapi.redaction import KEPT, Labels, Mark
 from kubeapi.versions.served_versions import Resource
@@ -67,23 +68,39 @@ RUNTIME: Fields = {
 TOPOLOGY: Fields = {"metadata": _NAMED, "spec": {"levels": Each({"domain": KEPT, "key": KEPT})}}
 # Of KAI, and of Kueue, which older versions of KAI use.
 _LEVELS: Fields = {"metadata": _NAMED, "spec": {"levels": Each({"nodeLabel": KEPT, "alias": KEPT})}}
+
+
+def key_of(group: str, kind: str) -> str:
+    """Return by which name the fields of a kind are found: of two kinds with one name, that of Kueue has its group too."""
+    return f"{kind}.{group}" if kind == "Workload" and group == kueue.API_GROUP else kind
+
+
 KINDS: tuple[tuple[str, Fields], ...] = (
     ("ClusterTrainingRuntime", RUNTIME),
     ("TrainingRuntime", RUNTIME),
     ("ClusterTopology", TOPOLOGY),
     ("ClusterTopologyBinding", TOPOLOGY),
-    ("ClusterQueue", {"metadata": _NAMED}),
     ("Topology", _LEVELS),
+    *((key_of(kueue.API_GROUP, each.__name__), fields_of(each)) for each in kueue.KINDS if each is not kueue.Topology),
 )
 """The fields of each kind, in the order in which a snapshot has the kinds."""
-_TRAINER, _GROVE, _QUEUES, _KAI = "trainer.kubeflow.org", "grove.io", "kueue.x-k8s.io", "kai.scheduler"
+_TRAINER, _GROVE, _KAI = "trainer.kubeflow.org", "grove.io", "kai.scheduler"
+
+
+def _plural(kind: str) -> str:
+    """Return the name of the resource of a kind of Kueue."""
+    lower = kind.lower()
+    if lower.endswith("y"):
+        return f"{lower[:-1]}ies"
+    return f"{lower}es" if lower.endswith("s") else f"{lower}s"
+
+
 RESOURCES = (
     Resource("ClusterTrainingRuntime", _TRAINER, "clustertrainingruntimes", ()),
     Resource("TrainingRuntime", _TRAINER, "trainingruntimes", ()),
     Resource("ClusterTopology", _GROVE, "clustertopologies", ()),
     Resource("ClusterTopologyBinding", _GROVE, "clustertopologybindings", ()),
-    Resource("ClusterQueue", _QUEUES, "clusterqueues", ()),
     Resource("Topology", _KAI, "topologies", ()),
-    Resource("Topology", _QUEUES, "topologies", ()),
+    *(Resource(each.__name__, kueue.API_GROUP, _plural(each.__name__), ()) for each in kueue.KINDS),
 )
 """The resources of these kinds, in any version of their groups."""

@@ -22,6 +22,7 @@ from kubeapi.resource_names import OF_CLASS, OF_DEVICE_CLASS, OF_STORAGE_CLASS
 from kubeapi.selectors import Requirement
 from muster.commands.snapshot import selector_texts
 from muster.commands.snapshot.fields import FIELDS, UNLIKE
+from muster.commands.snapshot.other_projects_fields import key_of
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, Shape
 from muster.commands.snapshot.struct_fields import shape_of
 from scheduler_core.model.pod_ranks import INDEX_LABELS, is_index
@@ -43,11 +44,16 @@ def redacted(objects: Sequence[Mapping[str, Json]], salt: bytes) -> list[dict[st
     whole = [_with_namespace(_without_annotations({key: value for key, value in each.items() if key != UNLIKE})) for each in objects]
     texts: set[str] = set()
     for each in whole:
-        _changed(each, FIELDS[each["kind"]], _noting(texts))
+        _changed(each, _fields(each), _noting(texts))
     names = _hashes(texts - _NOT_NAMES - _compared(whole) - _of_devices(whole), salt)
     names |= {f"{pod}-{volume}": f"{names.get(pod, pod)}-{names.get(volume, volume)}" for pod, volume in _ephemeral_volumes(whole)}
-    changed = (_changed(each, FIELDS[each["kind"]], lambda text: names.get(text, text)) for each in whole)
+    changed = (_changed(each, _fields(each), lambda text: names.get(text, text)) for each in whole)
     return [{**each, UNLIKE: True} if UNLIKE in before else each for before, each in zip(objects, changed, strict=True)]
+
+
+def _fields(content: Mapping[str, Json]) -> Mapping[str, Shape]:
+    group = str(content.get("apiVersion")).rpartition("/")[0]
+    return FIELDS[key_of(group, content["kind"])]
 
 
 def _ephemeral_volumes(objects: Iterable[Mapping[str, Json]]) -> Iterator[tuple[str, str]]:
@@ -89,7 +95,7 @@ def _with_namespace(content: Mapping[str, Json]) -> dict[str, Json]:
     """Return the object with the default namespace filled in, so that both spellings have the same hash."""
     metadata = content.get("metadata", {})
     if (
-        "metadata" not in FIELDS[content["kind"]]
+        "metadata" not in _fields(content)
         or content["kind"] in CLUSTER_SCOPED
         or not isinstance(metadata, Mapping)
         or metadata.get("namespace", "") != ""
@@ -112,7 +118,7 @@ def _compared(objects: Iterable[Mapping[str, Json]]) -> set[str]:
     values: set[str] = set()
     pairs: set[tuple[str, str]] = set()
     for each in objects:
-        for key, operator, texts in _expressions(each, FIELDS[each["kind"]]):
+        for key, operator, texts in _expressions(each, _fields(each)):
             if operator in _COMPARING:
                 keys.add(key)
                 values.update(texts)

@@ -15,6 +15,7 @@ from kubeapi.problem import Problem
 from muster.commands.progress import Progress
 from muster.commands.snapshot import other_projects_fields
 from muster.commands.snapshot.fields import FIELDS, UNLIKE
+from muster.commands.snapshot.other_projects_fields import key_of
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
@@ -64,11 +65,11 @@ def keep_simulated_fields(sources: Iterable[Given], configuration: Source | None
 
 def _looked_up(others: Iterable[GatheredObjects]) -> dict[str, Objects]:
     """Return the objects of the kinds that adapters look up."""
-    wanted: dict[str, list[GatheredObjects]] = {each.kind: [] for each in other_projects_fields.RESOURCES}
-    groups = {(each.group, each.kind) for each in other_projects_fields.RESOURCES}
+    keys = {(each.group, each.kind): key_of(each.group, each.kind) for each in other_projects_fields.RESOURCES}
+    wanted: dict[str, list[GatheredObjects]] = {key: [] for key in keys.values()}
     for each in others:
-        if (each.api_version.rpartition("/")[0], each.kind) in groups:
-            wanted[each.kind].append(each)
+        if (key := keys.get((each.api_version.rpartition("/")[0], each.kind))) is not None:
+            wanted[key].append(each)
     return {**wanted}
 
 

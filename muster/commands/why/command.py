@@ -71,8 +71,8 @@ def why(
     """Tell why a pod, PodGroup or CompositePodGroup of a live cluster is pending.
 
     KIND is pod, podgroup or compositepodgroup; without it, a group of that name comes before a pod. KIND NAME is also accepted. The
-    answer joins three sources: the conditions of the object and of the groups above it; the last decision of the sidecar, if it can be
-    asked; and a simulation on the cluster as it is now, with remedies that were verified by solving again. Without permissions in
+    answer joins what there is of: the conditions and admission checks of its Workload of Kueue; the conditions of the object and of the
+    groups above it; the last decision of the sidecar, if it can be asked; and a simulation on the cluster as it is now, with remedies that were verified by solving again. Without permissions in
     Muster's namespace, the answer is the conditions and the simulation; without the permission to list nodes, it has no simulation.
     Nothing is written to the cluster.
 
@@ -86,16 +86,17 @@ def why(
         raise click.UsageError(f"--explain must be auto, off or a URL: {explain!r}")
     from muster.commands.progress import Progress
     from muster.commands.simulate.command import request_of
-    from muster.commands.why import why_report
+    from muster.commands.why import kueue_workload, why_report
 
     name, request, progress = "/".join(words), request_of(given), Progress("why")
     try:
         api, subjects = _subjects(name, namespace, kubeconfig, context)
+        queued, unqueued = kueue_workload.read_workload(api, subjects)
         explained, unexplained = _explained(api, subjects, explain, sidecar_namespace)
         simulated, kinship, unread = _simulated(subjects, request, progress, kubeconfig, context)
     finally:
         progress.end()
-    result = why_report.Why(subjects, explained, unexplained, simulated, unread, kinship)
+    result = why_report.Why(subjects, explained, unexplained, simulated, unread, kinship, queued, unqueued)
     colour = not no_color and standard_output.is_colourful()
     if form == "json":
         standard_output.write(why_report.as_json(result))

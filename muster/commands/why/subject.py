@@ -76,10 +76,15 @@ class Subject:
     @property
     def conditions(self) -> tuple[StatusCondition, ...]:
         """Return its conditions about scheduling."""
-        listed = section(self.content, "status").get("conditions")
-        found = [each for each in (listed if isinstance(listed, list) else []) if isinstance(each, dict)]
-        keys = ("type", "status", "reason", "message", "lastTransitionTime")
-        return tuple(StatusCondition(*(_text(each.get(key)) for key in keys)) for each in found if each.get("type") in _REPORTED)
+        return tuple(each for each in status_conditions(self.content) if each.type in _REPORTED)
+
+
+def status_conditions(content: Mapping[str, Any]) -> list[StatusCondition]:
+    """Return all conditions of an object."""
+    listed = section(content, "status").get("conditions")
+    found = [each for each in (listed if isinstance(listed, list) else []) if isinstance(each, dict)]
+    keys = ("type", "status", "reason", "message", "lastTransitionTime")
+    return [StatusCondition(*(_text(each.get(key)) for key in keys)) for each in found]
 
 
 def parse_name(text: str) -> tuple[tuple[str, ...], str]:

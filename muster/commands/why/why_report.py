@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from muster.commands.why.kueue_workload import KueueWorkload
 from muster.commands.why.subject import StatusCondition, Subject
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
@@ -60,6 +61,10 @@ class Why:
     simulated: Answer | None
     unread: str
     kinship: Kinship | None
+    queued: KueueWorkload | None = None
+    """Kueue's Workload of the object; None if there is none."""
+    unqueued: str = ""
+    """Why it could not be read; empty if it was, or Kueue is not installed."""
 
     @property
     def is_pending(self) -> bool:
@@ -100,15 +105,12 @@ def as_json(why: Why) -> str:
         "object": _named(first),
         "verdict": why.verdict,
         "node": first.node or None,
-        "conditions": [
-            {"object": _named(subject), **{_wire(key): value for key, value in dataclasses.asdict(each).items()}}
-            for subject in why.subjects
-            for each in subject.conditions
-        ],
+        "kueue": None if why.queued is None else _queued(why.queued),
+        "conditions": [{"object": _named(subject), **_condition_json(each)} for subject in why.subjects for each in subject.conditions],
         "reason": _reason(stated_reason(why.subjects)),
         "explain": why.explained,
         "simulation": None if why.simulated is None else answer_json.as_json(why.simulated),
-        "problems": [each for each in (why.unexplained, why.unread) if each],
+        "problems": [each for each in (why.unqueued, why.unexplained, why.unread) if each],
     }
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
@@ -116,6 +118,10 @@ def as_json(why: Why) -> str:
 def as_text(why: Why, *, colour: bool) -> str:
     """Return the verdict, then conditions, the last decision, and the simulation."""
     lines = [printable(why.verdict), ""]
+    if why.queued is not None:
+        lines += ["Kueue:", *map(printable, _queued_lines(why.queued)), ""]
+    elif why.unqueued:
+        lines += [printable(why.unqueued), ""]
     conditions = [f"  {subject.label}: {_condition(each)}" for subject in why.subjects for each in subject.conditions]
     if conditions:
         lines += ["Conditions:", *map(printable, conditions), *map(printable, _reference(why)), ""]
@@ -126,6 +132,27 @@ def as_text(why: Why, *, colour: bool) -> str:
     if why.simulated is not None and why.kinship is not None and (why.simulated.decisions or why.simulated.pending):
         lines += ["Simulation on the cluster as it is now:", "", answer_text.render(why.simulated, why.kinship, colour=colour).rstrip("\n")]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _queued(workload: KueueWorkload) -> dict[str, object]:
+    return {
+        "object": {"kind": "Workload", "namespace": workload.namespace, "name": workload.name},
+        "conditions": [*map(_condition_json, workload.conditions)],
+        "admissionChecks": [*map(dataclasses.asdict, workload.checks)],
+    }
+
+
+def _queued_lines(workload: KueueWorkload) -> Iterator[str]:
+    """Yield the conditions of Kueue's Workload and its admission checks."""
+    label = f"Workload {workload.namespace}/{workload.name}"
+    if not workload.conditions:
+        yield f"  {label}: not examined yet"
+    yield from (f"  {label}: {_condition(each)}" for each in workload.conditions)
+    yield from (f"  admission check {each.name}: {each.state}{f': {each.message}' if each.message else ''}" for each in workload.checks)
+
+
+def _condition_json(condition: StatusCondition) -> dict[str, object]:
+    return {_wire(key): value for key, value in dataclasses.asdict(condition).items()}
 
 
 def _reference(why: Why) -> Iterator[str]:

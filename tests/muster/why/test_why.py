@@ -189,7 +189,7 @@ def test_a_simulation_has_causes_in_the_published_form(server: Server) -> None:
 
 def test_json(server: Server) -> None:
     answer = json.loads(why("workers", "--format=json").stdout)
-    assert list(answer) == ["version", "object", "verdict", "node", "conditions", "reason", "explain", "simulation", "problems"]
+    assert list(answer) == ["version", "object", "verdict", "node", "kueue", "conditions", "reason", "explain", "simulation", "problems"]
     assert (answer["object"], answer["explain"], answer["node"]) == (
         {"kind": "PodGroup", "namespace": "team", "name": "workers"},
         DECISION,
@@ -418,3 +418,96 @@ def test_completion_as_kubectl_asks_for_it() -> None:
     assert {"why", "doctor", "lint"} <= set(cli.kubectl_completions([""]))
     assert cli.kubectl_completions(["why", "--form"]) == ["--format"]
     assert cli.kubectl_completions(["why", "--format", ""]) == ["text", "json"]
+
+
+KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u1", "controller": True}
+
+
+def queued(name: str, *conditions: tuple[str, str, str], owner: dict[str, Any] | None = None, checks: Any = ()) -> dict[str, Any]:
+    listed = [{"type": kind, "status": status, "reason": kind, "message": message} for kind, status, message in conditions]
+    metadata = {"name": name, "namespace": "team", "ownerReferences": [owner] if owner else []}
+    return {"metadata": metadata, "status": {"conditions": listed, "admissionChecks": checks}}
+
+
+def with_kueue(server: Server, *workloads: dict[str, Any]) -> None:
+    server.answers[KUEUE] = {"resources": [{"name": "workloads"}]}
+    server.answers[f"{KUEUE}/{TEAM}/workloads"] = {"items": list(workloads)}
+    for each in workloads:
+        server.answers[f"{KUEUE}/{TEAM}/workloads/{each['metadata']['name']}"] = each
+
+
+WAITS = ("QuotaReserved", "False", "couldn't assign flavors to pod set main: insufficient quota")
+PROVISIONING = {"name": "capacity", "state": "Pending", "message": "no nodes yet"}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        pytest.param({"ownerReferences": [JOB]}, id="of its owner"),
+        pytest.param({"annotations": {"kueue.x-k8s.io/workload": "job-train"}}, id="by annotation"),
+        pytest.param({"labels": {"kueue.x-k8s.io/pod-group-name": "job-train"}}, id="of its pod group"),
+    ],
+)
+def test_the_conditions_and_checks_of_kueues_workload_come_first(server: Server, metadata: dict[str, Any]) -> None:
+    server.answers[f"{GROUP}/v1beta1/{TEAM}/podgroups/workers"] = {**WORKERS, "metadata": {**WORKERS["metadata"], **metadata}}
+    with_kueue(server, queued("other", WAITS), queued("job-train", WAITS, owner=JOB, checks=[PROVISIONING]))
+
+    lines = why("workers").stdout.splitlines()
+    assert lines[2:6] == [
+        "Kueue:",
+        f"  Workload team/job-train: QuotaReserved=False QuotaReserved: {WAITS[2]}",
+        "  admission check capacity: Pending: no nodes yet",
+        "",
+    ]
+    document = json.loads(why("workers", "--format", "json").stdout)
+    assert ("job-train", [PROVISIONING]) == (document["kueue"]["object"]["name"], document["kueue"]["admissionChecks"])
+
+
+@pytest.mark.parametrize(
+    ("conditions", "want"),
+    [
+        pytest.param([("QuotaReserved", "True", ""), ("Admitted", "True", "")], ["Admitted"], id="admitted"),
+        pytest.param([("QuotaReserved", "True", ""), ("Admitted", "False", "")], ["QuotaReserved", "Admitted"], id="waits for checks"),
+        pytest.param(
+            [WAITS, ("Evicted", "True", "preempted"), ("Preempted", "True", "")], ["QuotaReserved", "Evicted", "Preempted"], id="evicted"
+        ),
+        pytest.param(
+            [("Admitted", "True", ""), ("Evicted", "False", ""), ("PodsReady", "False", "")], ["Admitted", "PodsReady"], id="again"
+        ),
+        pytest.param([], [], id="not examined"),
+    ],
+)
+def test_of_kueues_conditions_those_are_told_that_matter(server: Server, conditions: Any, want: list[str]) -> None:
+    server.answers[f"{GROUP}/v1beta1/{TEAM}/podgroups/workers"] = {
+        **WORKERS,
+        "metadata": {**WORKERS["metadata"], "ownerReferences": [JOB]},
+    }
+    with_kueue(server, queued("w", *conditions, owner=JOB))
+
+    document = json.loads(why("workers", "--format", "json").stdout)
+    assert want == [each["type"] for each in document["kueue"]["conditions"]]
+    assert (not want) == ("not examined yet" in why("workers").stdout)
+
+
+@pytest.mark.parametrize(
+    "status", [3, [], {"conditions": 3, "admissionChecks": "x"}, {"conditions": [3, {"type": 7}], "admissionChecks": [1, {}]}]
+)
+def test_a_workload_of_kueue_with_odd_values_ends_no_command(server: Server, status: Any) -> None:
+    server.answers[f"{GROUP}/v1beta1/{TEAM}/podgroups/workers"] = {
+        **WORKERS,
+        "metadata": {**WORKERS["metadata"], "ownerReferences": [JOB, 3]},
+    }
+    with_kueue(server, {**queued("w", owner=JOB), "status": status})
+
+    assert (1, "") == (why("workers").exit_code, why("workers").stderr)
+
+
+def test_without_the_workloads_of_kueue_the_rest_is_told(server: Server) -> None:
+    server.answers[f"{GROUP}/v1beta1/{TEAM}/podgroups/workers"] = {**WORKERS, "metadata": {**WORKERS["metadata"], "ownerReferences": [JOB]}}
+    with_kueue(server)
+    server.answers[f"{KUEUE}/{TEAM}/workloads"] = []
+
+    document = json.loads(why("workers", "--format", "json").stdout)
+    assert (None, True) == (document["kueue"], document["problems"][0].startswith("Kueue's Workload cannot be read: "))
+    assert "Kueue's Workload cannot be read" in why("workers").stdout

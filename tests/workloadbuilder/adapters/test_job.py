@@ -211,12 +211,12 @@ KUEUE = JOB.replace("name: train,", "name: train, labels: {kueue.x-k8s.io/queue-
         pytest.param(
             "{kueue.x-k8s.io/podset-slice-required-topology: rack, kueue.x-k8s.io/podset-slice-size: '2'}",
             None,
-            ["podset-slice-required-topology"],
+            [],
             id="two slices",
         ),
         pytest.param(
-            "{kueue.x-k8s.io/podset-slice-required-topology-constraints: '[]'}",
-            None,
+            """{kueue.x-k8s.io/podset-slice-required-topology-constraints: '[{"topology": "rack", "size": 4}]'}""",
+            "rack",
             ["podset-slice-required-topology-constraints"],
             id="slices on levels",
         ),

@@ -142,18 +142,20 @@ def test_exclusive_topology_by_labels_of_nodes():
     assert "affinity" not in pod["spec"]
 
 
-def test_kueue_wants_all_jobs_of_a_replicated_job_in_one_domain_which_is_lost():
+def test_kueue_wants_all_jobs_of_a_replicated_job_in_one_domain():
     annotated = jobset().replace(
         "parallelism: 4, template: {",
         "parallelism: 4, template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}, ",
     )
-    result = sound(annotated)
+    result = sound(annotated, groups=True)
 
-    assert {"topology": [{"key": "rack"}]} == root(result)["podGroupTemplates"][1]["schedulingConstraints"]
-    assert ["spec.replicatedJobs[1].template.spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]"] == lost_fields(
-        result
-    )
-    assert [] == lost_fields(sound(annotated.replace("replicas: 3", "replicas: 1")))
+    (podset,) = root(result)["compositePodGroupTemplates"]
+    assert ("workers-podset", {"topology": [{"key": "rack"}]}) == (podset["name"], podset["schedulingConstraints"])
+    assert ["driver"] == [each["name"] for each in root(result)["podGroupTemplates"]]
+    assert 3 == len([each for each in parents(result).values() if each.endswith("workers-podset")])
+    assert [] == lost_fields(result)
+    one = root(sound(annotated.replace("replicas: 3", "replicas: 1")))["podGroupTemplates"][1]
+    assert {"topology": [{"key": "rack"}]} == one["schedulingConstraints"]
 
 
 def test_a_suspended_jobset_is_compiled_and_reported():

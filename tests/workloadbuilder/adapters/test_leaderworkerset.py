@@ -226,16 +226,24 @@ def test_refuses_subgroups_that_do_not_come_out_even(subgroups, want):
 
 
 KUEUE = "metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack, kueue.x-k8s.io/podset-group-name: both}}, "
+OWN_LEADER = f"    leaderTemplate: {{{KUEUE}spec: {{containers: [{{name: main, image: leader}}]}}}}\n"
 
 
 def test_kueue_keeps_leader_and_workers_in_one_domain_where_they_are_one_group():
-    one = lws().replace("workerTemplate: {", "workerTemplate: {" + KUEUE)
+    one = lws().replace("workerTemplate: {", "workerTemplate: {" + KUEUE) + OWN_LEADER
     apart = one.replace(", kueue.x-k8s.io/podset-group-name: both", "")
 
     assert "schedulingConstraints" in root(sound(one))
     assert [] == [each for each in root(sound(one))["podGroupTemplates"] if "schedulingConstraints" in each]
     assert "schedulingConstraints" not in root(sound(apart))
     assert 2 == len([each for each in root(sound(apart))["podGroupTemplates"] if "schedulingConstraints" in each])
+
+
+def test_kueue_makes_one_podset_of_leader_and_workers_with_one_template():
+    annotated = lws().replace("workerTemplate: {", "workerTemplate: {" + KUEUE.replace(", kueue.x-k8s.io/podset-group-name: both", ""))
+
+    assert {"topology": [{"key": "rack"}]} == root(sound(annotated))["schedulingConstraints"]
+    assert [] == [each for each in root(sound(annotated))["podGroupTemplates"] if "schedulingConstraints" in each]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,15 @@ import dataclasses
 from kubeapi.decode import Json
 from validators.field import FieldError
 from validators.model.start_order import FIRST, OTHERS, start_order
-from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_template
+from workloadbuilder.adapters.shared import kueue_podsets, object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.kueue_podsets import PlannedPods
 from workloadbuilder.adapters.shared.pod_claims import PodClaims
 from workloadbuilder.adapters.shared.pod_sets import PodSet
 
+ROOT = "main"
+"""Name of the template of the only podset that Kueue makes of a StatefulSet."""
 INDEX, POD_NAME = "apps.kubernetes.io/pod-index", "statefulset.kubernetes.io/pod-name"
 
 
@@ -43,4 +46,5 @@ def adapt(manifest: Json, known: Known) -> Reading:
     waits = start_order("apps", "StatefulSet", spec.given)
     ahead = min(count, 1) if waits else count
     plans = (PodPlan("", ahead, make, part=FIRST), PodPlan("", count - ahead, lambda at, number: make(at, ahead + number), part=OTHERS))
-    return dataclasses.replace(result, pods=tuple(each for each in plans if each.count), further=further, waits=waits)
+    result = dataclasses.replace(result, pods=tuple(each for each in plans if each.count), further=further, waits=waits)
+    return kueue_podsets.grouped(result, [PlannedPods(template, ROOT, result.pods)], ROOT, known)

@@ -17,10 +17,11 @@ from validators.model.start_order import start_order
 from workloadbuilder.adapters.jobset import jobset_policies, replicated_jobs, startup_order
 from workloadbuilder.adapters.jobset.jobset_objects import JobSetObjects
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
-from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
+from workloadbuilder.adapters.shared import job_spec, kueue_annotations, kueue_podsets, object_identity, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Reading, walk, with_minimum
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.kueue_podsets import TemplatePods
 from workloadbuilder.adapters.shared.pod_claims import PodClaims
 from workloadbuilder.blocks import read_intent
 from workloadbuilder.workload_item import Block, Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, UserIntent, WorkloadItem
@@ -108,10 +109,17 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
         errors=tuple(errors),
         warnings=tuple(warnings),
         losses=tuple(loss for part in parts for loss in part.losses),
-        origins=tuple((part.name, Block.TOPOLOGY, part.topology_path) for part in parts if part.topology),
+        origins=tuple((part.name, Block.TOPOLOGY, part.exclusive_path) for part in parts if part.exclusive),
         waits=start_order("jobset.x-k8s.io", "JobSet", spec.given),
     )
-    return reading if identity.gang is None else _as_one_gang(reading, parts, identity.gang)
+    podsets = [TemplatePods(part.shape.template, (part.name,)) for part in parts]
+    if identity.gang is None:
+        return kueue_podsets.confined(reading, podsets, known)
+    losses = kueue_podsets.unexpressed(
+        (each.template for each in podsets), f"has no effect: {identity.gang.path} makes one group of all pods"
+    )
+    reading = _as_one_gang(reading, parts, identity.gang)
+    return dataclasses.replace(reading, losses=(*reading.losses, *losses))
 
 
 def _as_one_gang(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang) -> Reading:
@@ -121,7 +129,7 @@ def _as_one_gang(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang
         return reading
     policy = SchedulingPolicy(PolicyKind.GANG, max(1, sum(part.shape.parallelism for part in parts)))
     detail = "the pods have one group, which has no constraint for the pods of one Job"
-    confined = [Loss(part.topology_path, detail, required=True) for part in parts if part.topology]
+    confined = [Loss(part.exclusive_path, detail, required=True) for part in parts if part.exclusive]
     written = [path for item in walk(root) for _, path in item.intent.paths]
     detail = f"must be absent: {gang.path} makes one group of all pods"
     return dataclasses.replace(

@@ -10,7 +10,7 @@ from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
 from workloadbuilder.adapters.jobset import jobset_labels
-from workloadbuilder.adapters.shared import job_spec, kueue_annotations
+from workloadbuilder.adapters.shared import job_spec
 from workloadbuilder.adapters.shared.adapter_result import Loss, with_minimum
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.job_spec import JobShape
@@ -25,7 +25,7 @@ BASIC = SchedulingPolicy(PolicyKind.BASIC)
 class ReplicatedJob:
     """One entry of ``replicatedJobs``.
 
-    *topology* is the default constraint from the annotation at *topology_path*; *job* is the spec of its Jobs, with a pod template.
+    *exclusive* is the default constraint from the annotation at *exclusive_path*; *job* is the spec of its Jobs, with a pod template.
     """
 
     name: str
@@ -37,8 +37,7 @@ class ReplicatedJob:
     annotations: Mapping[str, str]
     nested: IntentReading
     depends_on: tuple[str, ...] = ()
-    topology: str = ""
-    topology_path: FieldPath = WHOLE
+    exclusive_path: FieldPath = WHOLE
     exclusive: str = ""
     losses: tuple[Loss, ...] = ()
 
@@ -49,7 +48,7 @@ class ReplicatedJob:
 
     def item(self, intent: UserIntent, priority: str) -> WorkloadItem:
         """Return the leaf for the groups of its Jobs."""
-        default = SchedulingConfig(BASIC, (self.topology,) if self.topology else None)
+        default = SchedulingConfig(BASIC, (self.exclusive,) if self.exclusive else None)
         return WorkloadItem(
             self.name,
             self.path,
@@ -85,16 +84,12 @@ def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, w
     spec = job_spec.with_template(template.mapping("spec"), warnings)
     shape, replicas = job_spec.read_job_shape(spec, indexed=True), entry.number("replicas", 1)
     own = metadata.annotations()
-    overlay = kueue_annotations.read_overlay(shape.template, group_size=shape.pods, groups=replicas)
-    topology, path, losses = overlay.topology, overlay.path, [*overlay.losses]
+    path, losses = WHOLE, []
     exclusive = own.get(jobset_labels.EXCLUSIVE) or annotations.get(jobset_labels.EXCLUSIVE, "")
     if exclusive:
         annotations_path = metadata.path / "annotations" if own.get(jobset_labels.EXCLUSIVE) else annotated
-        exclusive_path = annotations_path / Key(jobset_labels.EXCLUSIVE)
-        losses.append(Loss(exclusive_path, f"only pod anti-affinity keeps other Jobs out of the domain of {exclusive}, not the group"))
-        if topology and topology != exclusive:
-            losses.append(Loss(path, f"a group has only one constraint: that of {jobset_labels.EXCLUSIVE} is used", required=True))
-        topology, path = exclusive, exclusive_path
+        path = annotations_path / Key(jobset_labels.EXCLUSIVE)
+        losses.append(Loss(path, f"only pod anti-affinity keeps other Jobs out of the domain of {exclusive}, not the group"))
     return ReplicatedJob(
         entry.text("name"),
         entry.path,
@@ -105,7 +100,6 @@ def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, w
         {**{key: annotations[key] for key in (jobset_labels.EXCLUSIVE, jobset_labels.NODE_SELECTOR) if key in annotations}, **own},
         read_intent(spec.raw("scheduling"), path=spec.path / "scheduling", composite=False),
         tuple(each.text("name") for each in entry.each_item("dependsOn")),
-        topology,
         path,
         exclusive,
         tuple(losses),

@@ -6,17 +6,18 @@ With ``runPolicy.schedulingPolicy`` the pods are a gang, of all pods if ``minAva
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
 from validators.model.start_order import start_order
-from workloadbuilder.adapters.shared import kueue_annotations, object_identity, pod_sets, pod_template
+from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets, object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.kueue_podsets import PlannedPods
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
 
@@ -53,7 +54,7 @@ _LOST = {
 }
 
 
-def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
+def adapt(manifest: Json, known: Known) -> Reading:
     """Read a job; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
@@ -75,13 +76,18 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     total = sum(each.count for each in sets)
     if "schedulingPolicy" not in policy or not total:
         result = pod_sets.one_by_one(about, sets, errors, warnings)
-        return dataclasses.replace(result, losses=tuple(losses), waits=waits)
+        return kueue_podsets.grouped(dataclasses.replace(result, losses=tuple(losses), waits=waits), _planned(sets), ROOT, known)
     losses += [Loss(scheduling.path / each, detail) for each, detail in _LOST.items() if each in scheduling]
     minimum, at = scheduling.number("minAvailable", total, minimum=1), scheduling.path / "minAvailable"
     if minimum > total:
         warnings.append(field.invalid(at, minimum, f"must not be greater than the number of pods ({total})"))
     wanted = Gang(ROOT, FieldPath("spec"), minimum, scheduling.text("priorityClass") or None, minimum_path=at)
-    return dataclasses.replace(pod_sets.gang(about, sets, wanted, errors, warnings, losses), waits=waits)
+    gang = dataclasses.replace(pod_sets.gang(about, sets, wanted, errors, warnings, losses), waits=waits)
+    return kueue_podsets.grouped(gang, _planned(sets), ROOT, known)
+
+
+def _planned(sets: Sequence[PodSet]) -> list[PlannedPods]:
+    return [PlannedPods(each.template, each.part, (each.plan(),)) for each in sets]
 
 
 def _sets(replicas: Fields, kind: _Kind, about: Subject) -> Iterator[PodSet]:

@@ -8,6 +8,7 @@ for each replica; with Basic there, leader and workers are placed pod by pod.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
@@ -17,10 +18,11 @@ from validators.model.start_order import LEADER, WORKER, start_order
 from workloadbuilder.adapters.leaderworkerset import lws_pods, lws_subgroups
 from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape
 from workloadbuilder.adapters.leaderworkerset.lws_subgroups import Part
-from workloadbuilder.adapters.shared import kueue_annotations, object_identity, pod_template
+from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets, object_identity, pod_template
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, Loss, Reading, with_minimum
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.kueue_podsets import TemplatePods
 from workloadbuilder.blocks import IntentReading, read_intent
 from workloadbuilder.workload_item import Block, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
@@ -46,20 +48,20 @@ def adapt(manifest: Json, known: Known) -> Reading:
     shape = dataclasses.replace(shape, subgroups=subgroups)
     intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=True)
     leader_first = _leader_first(spec, intent, errors, warnings)
-    constraint = _replica_constraint(shape)
-    parts, losses = _parts(shape, shared=constraint.shared)
+    parts, losses = _parts(shape)
     priority = pod_template.common_priority([shape.leader, *([shape.worker] if shape.size > 1 else [])], errors, warnings)
     root = WorkloadItem(
         ROOT,
         _SPEC / "scheduling",
-        default=SchedulingConfig(_BASIC if leader_first else _GANG, (constraint.topology,) if constraint.topology else None),
+        default=SchedulingConfig(_BASIC if leader_first else _GANG, (shape.exclusive,) if shape.exclusive else None),
         intent=intent.intent,
         callbacks=(with_minimum(sum(part.replicas for part in parts)),),
         children=tuple(_leaf(part, priority, basic=_is_basic(intent)) for part in parts),
         replicas=shape.replicas,
         priority_class_name=priority,
     )
-    return Reading(
+    exclusive = _ANNOTATIONS / Key(EXCLUSIVE)
+    reading = Reading(
         about.owner,
         about.namespace,
         root,
@@ -67,13 +69,28 @@ def adapt(manifest: Json, known: Known) -> Reading:
         further=tuple(shape.claims.objects(shape.pods, about.namespace, known)) if shape.replicas * shape.size <= MAX_PODS else (),
         errors=(*errors, *intent.errors),
         warnings=(*warnings, *intent.warnings),
-        losses=(*kueue_annotations.queue(about.labels, about.annotations), *constraint.losses, *losses),
+        losses=(
+            *kueue_annotations.queue(about.labels, about.annotations),
+            *([_not_exclusive("replicas", shape.exclusive, exclusive)] if shape.exclusive else []),
+            *losses,
+        ),
         origins=(
-            *([(ROOT, Block.TOPOLOGY, constraint.path)] if constraint.topology else []),
+            *([(ROOT, Block.TOPOLOGY, exclusive)] if shape.exclusive else []),
             *((part.template, Block.TOPOLOGY, part.origin) for part in parts if part.topology),
         ),
         waits=start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec.given),
     )
+    if any(part.topology for part in parts):
+        losses = kueue_podsets.unexpressed([shape.leader, shape.worker], "has no effect: each subgroup has its own domain")
+        return dataclasses.replace(reading, losses=(*reading.losses, *losses))
+    return kueue_podsets.confined(reading, _podsets(shape, parts), known)
+
+
+def _podsets(shape: GroupShape, parts: Sequence[Part]) -> list[TemplatePods]:
+    """Return the podsets of a replica: the leader and the workers, or all pods if they have one template."""
+    if shape.leader is shape.worker:
+        return [TemplatePods(shape.worker, tuple(part.template for part in parts))]
+    return [TemplatePods(shape.leader if part.template == LEADER else shape.worker, (part.template,)) for part in parts]
 
 
 def _leaf(part: Part, priority: str, *, basic: bool) -> WorkloadItem:
@@ -88,46 +105,20 @@ def _leaf(part: Part, priority: str, *, basic: bool) -> WorkloadItem:
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _ReplicaConstraint:
-    """Constraint of a whole replica, and the path of its annotation; *shared* is True if it replaces those of the parts."""
-
-    topology: str
-    path: FieldPath
-    losses: tuple[Loss, ...] = ()
-    shared: bool = False
+def _not_exclusive(parts: str, topology: str, path: FieldPath) -> Loss:
+    return Loss(path, f"only pod anti-affinity keeps other {parts} out of the domain of {topology}, not the group")
 
 
-def _replica_constraint(shape: GroupShape) -> _ReplicaConstraint:
-    """Return the constraint from annotations: exclusive topology, or Kueue's if leader and workers have the same group there."""
-    origin = _ANNOTATIONS / Key(EXCLUSIVE)
-    if shape.exclusive:
-        detail = f"only pod anti-affinity keeps other replicas out of the domain of {shape.exclusive}, not the group"
-        return _ReplicaConstraint(shape.exclusive, origin, (Loss(origin, detail),))
-    leader, worker = (kueue_annotations.read_overlay(each, group_size=1, groups=1) for each in (shape.leader, shape.worker))
-    if shape.size > 1 and leader.group and leader.topology and (leader.group, leader.topology) == (worker.group, worker.topology):
-        return _ReplicaConstraint(leader.topology, leader.path, shared=True)
-    return _ReplicaConstraint("", origin)
-
-
-def _parts(shape: GroupShape, *, shared: bool) -> tuple[tuple[Part, ...], tuple[Loss, ...]]:
-    """Return the groups of one replica: leader and workers, or the subgroups if each has its own domain.
-
-    With *shared*, only the replica has a constraint, not its parts.
-    """
+def _parts(shape: GroupShape) -> tuple[tuple[Part, ...], tuple[Loss, ...]]:
+    """Return the groups of one replica: leader and workers, or the subgroups if each has its own domain."""
     if shape.subgroups and shape.subgroups.exclusive:
         origin = _ANNOTATIONS / Key(SUBGROUP_EXCLUSIVE)
-        detail = f"only pod anti-affinity keeps other subgroups out of the domain of {shape.subgroups.exclusive}, not the group"
-        return lws_subgroups.parts(shape, shape.subgroups, LEADER, origin), (Loss(origin, detail),)
-    parts: list[Part] = []
-    losses: list[Loss] = []
-    for name, template, size in ((LEADER, shape.leader, 1), (WORKER, shape.worker, shape.size - 1)):
-        if size:
-            overlay = kueue_annotations.read_overlay(template, group_size=size, groups=1)
-            plan = shape.leaders(name) if name == LEADER else shape.workers(name)
-            parts.append(Part(name, template.path, size, 1, (plan,), "" if shared else overlay.topology, overlay.path))
-            losses += overlay.losses
-    return tuple(parts), tuple(losses)
+        loss = _not_exclusive("subgroups", shape.subgroups.exclusive, origin)
+        return lws_subgroups.parts(shape, shape.subgroups, LEADER, origin), (loss,)
+    leader = Part(LEADER, shape.leader.path, 1, 1, (shape.leaders(LEADER),))
+    if shape.size == 1:
+        return (leader,), ()
+    return (leader, Part(WORKER, shape.worker.path, shape.size - 1, 1, (shape.workers(WORKER),))), ()
 
 
 def _is_basic(intent: IntentReading) -> bool:

@@ -7,17 +7,18 @@ cluster scales itself; without it they have no group.  A worker of several hosts
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
 from validators.model.start_order import HEAD, ray_workers
-from workloadbuilder.adapters.shared import kueue_annotations, object_identity, pod_sets, pod_template
+from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets, object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.kueue_podsets import PlannedPods
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
 from workloadbuilder.adapters.shared.pod_template import PodTemplate
@@ -46,7 +47,7 @@ class Ray:
     """The fields that suspend a group of workers, which has no pods then."""
 
 
-def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
+def adapt(manifest: Json, known: Known) -> Reading:
     """Read a RayCluster; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
@@ -54,7 +55,7 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     spec = top.mapping("spec")
     object_identity.warn_if_suspended(spec, "RayCluster", warnings)
     ray = read_ray(spec, about.owner.name)
-    return reading(about, ray.sets, ray, spec.path, errors, warnings)
+    return placed_by_kueue(reading(about, ray.sets, ray, spec.path, errors, warnings), ray.sets, known)
 
 
 def reading(
@@ -68,6 +69,12 @@ def reading(
     if _GANG not in about.labels:
         return dataclasses.replace(pod_sets.one_by_one(about, sets, errors, warnings), losses=tuple(losses))
     return pod_sets.gang(about, ray.sets, Gang(ROOT, path, ray.minimum), errors, warnings, losses)
+
+
+def placed_by_kueue(result: Reading, sets: Sequence[PodSet], known: Known) -> Reading:
+    """Return the reading of an object with the pods in *sets*, in the domains that Kueue's annotations require."""
+    planned = [PlannedPods(each.template, each.part.replace(" ", "-").lower(), (each.plan(),)) for each in sets]
+    return kueue_podsets.grouped(result, planned, ROOT, known)
 
 
 def read_ray(spec: Fields, name: str) -> Ray:

@@ -25,7 +25,7 @@ _SELECTED = "image-of-the-selected-cluster"
 """Image if the RayJob selects a cluster that exists."""
 
 
-def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
+def adapt(manifest: Json, known: Known) -> Reading:
     """Read a RayJob; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
@@ -47,7 +47,8 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     everything = (*ray.sets, *submitter)
     with_submitter = dataclasses.replace(ray, sets=everything)
     reading = raycluster.reading(about, everything, with_submitter, cluster.path, errors, warnings)
-    return dataclasses.replace(reading, waits=start_order("ray.io", "RayJob", spec.given))
+    reading = dataclasses.replace(reading, waits=start_order("ray.io", "RayJob", spec.given))
+    return raycluster.placed_by_kueue(reading, everything, known)
 
 
 def _submitter(spec: Fields, name: str) -> PodSet:

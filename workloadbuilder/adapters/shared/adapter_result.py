@@ -84,7 +84,7 @@ class Reading:
     is created, *errors* are the errors in the object.  *pods* without a root and a link are scheduled one by one, without a group;
     *further* are objects that their controller creates with them.  *origins* has the paths of default blocks in the object, by template.
     *relocate* maps an error of the tree to its path in the user's object, if that differs.  *waits* are those parts of the pods that are
-    created only after others.
+    created only after others.  *refused* are errors that another controller reports, such as Kueue; the rest of the object can be read.
     """
 
     owner: Owner
@@ -103,6 +103,7 @@ class Reading:
     modes: frozenset[DisruptionMode] = ALL_MODES
     relocate: Callable[[FieldError], FieldError] = _unchanged
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
+    refused: tuple[FieldError, ...] = ()
 
     def named_group(self) -> NamedGroup | None:
         """Return the first group that a pod template names; None if no template names one.  There must be no errors."""

@@ -1,0 +1,386 @@
+"""The jobs among given objects that Kueue queues: which it admits now, in order, and what that changes in their pods.
+
+A job that names a LocalQueue is admitted as a whole; each pod of a Deployment, each group of a LeaderWorkerSet, and each pod or pod group
+with a queue of its own is one.  A job comes after the Workloads that have reserved quota, and after the jobs before it in the input.
+Source: Kueue 0.17.0, ``pkg/controller/jobs``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from expansion.admission.quota_charges import is_new
+from expansion.contents import Content, items, namespace_of, parsed
+from expansion.created import Expansion, identity
+from expansion.kueue import queue_notes
+from expansion.kueue.assign_flavors import NotCovered, Shortage, tolerations_of
+from expansion.kueue.nominate import Nomination, nominate, reserve
+from expansion.kueue.pending import PendingJob, PodSet
+from expansion.kueue.queue_notes import QueueNote
+from expansion.kueue.queues import Queue, Queues, checks_of
+from expansion.notes import KueueQuotas, NotExpressed
+from kubeapi import kueue
+from kubeapi.decode import ENCODER, encode, section
+from kubeapi.decoders import DECODERS
+from kubeapi.field_path import FieldPath, Key
+from kubeapi.gathered import GatheredObjects, NameSearch
+from kubeapi.names import Name
+from kubeapi.pod_requests import demand
+from kubeapi.pods import Pod
+from kubeapi.problem import Problem
+from kubeapi.selectors import LabelSelector
+from workloadbuilder.adapters.shared.known_objects import similar_name
+
+_QUEUE = "ClusterQueue"
+_MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+_BY_POD = frozenset({"Deployment", "ReplicaSet"})
+_LWS_GROUP = "leaderworkerset.sigs.k8s.io/group-index"
+_TOPOLOGY = "kueue.x-k8s.io/podset-"
+_LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")
+_NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Job:
+    """Job with the pods of its parts, in order."""
+
+    origin: Name
+    queue: str
+    manifest: Mapping[str, Any]
+    pod_sets: Sequence[tuple[str, Sequence[Content]]]
+
+
+@dataclasses.dataclass(slots=True)
+class QueuedJobs:
+    """Result for all jobs.
+
+    Attributes:
+        refused: those that are not admitted, with the reason.
+        skipped: those that run in another cluster.
+        notes: what is said about the others.
+        unread: objects of Kueue that cannot be read.
+        judged: the objects with a queue.
+        left_out: identities of pods that do not start here: of jobs that are admitted with fewer, or run in another cluster.
+
+    """
+
+    refused: list[Problem] = dataclasses.field(default_factory=list)
+    skipped: list[Problem] = dataclasses.field(default_factory=list)
+    notes: list[Problem] = dataclasses.field(default_factory=list)
+    unread: list[Problem] = dataclasses.field(default_factory=list)
+    judged: set[Name] = dataclasses.field(default_factory=set)
+    left_out: set[int] = dataclasses.field(default_factory=set)
+
+    def tells(self, note: Problem) -> bool:
+        """Return whether a note of an adapter, that a queue is not considered, is no longer true."""
+        return isinstance(note.fact, NotExpressed) and note.fact.field in _QUEUE_FIELDS and not self.judged.isdisjoint(note.names)
+
+
+_QUEUE_FIELDS = frozenset(str(FieldPath("metadata", part, Key(kueue.QUEUE))) for part in ("labels", "annotations"))
+
+
+def objects_of_kueue(objects: Iterable[GatheredObjects]) -> list[GatheredObjects]:
+    """Return the objects of Kueue; none if there is no ClusterQueue, without which nothing is known of its quotas."""
+    found = [each for each in objects if each.api_version.rpartition("/")[0] == kueue.API_GROUP]
+    return found if any(each.kind == _QUEUE for each in found) else []
+
+
+def queued_pods(expansion: Expansion) -> Iterator[Content]:
+    """Yield the new given pods that name a queue."""
+    key = NameSearch((kueue.QUEUE,))
+    for each in expansion.kinds["Pod"].in_memory():
+        if key.places(bytes(each.text)) and is_new(each) and (pod := parsed(each)) is not None and _queue_of(pod):
+            yield pod
+
+
+def admit_jobs(
+    expansion: Expansion, pods: Iterable[Content], objects: Sequence[GatheredObjects], namespaces: Iterable[Content]
+) -> QueuedJobs:
+    """Admit the jobs of *expansion*, and the given *pods*, as Kueue does; the pods of admitted ones are changed in place.
+
+    *objects* are those of Kueue, with a ClusterQueue; *namespaces* the Namespaces.
+    """
+    result = QueuedJobs()
+    jobs = [*_jobs(expansion, pods)]
+    if not jobs:
+        result.notes += _without_jobs(objects)
+        return result
+    replaced = frozenset((each.origin.kind, each.origin.namespace, each.origin.name) for each in jobs)
+    queues = Queues.from_objects(objects, replaced)
+    result.unread += queues.problems
+    result.judged = {each.origin for each in jobs}
+    labels = {str(section(each, "metadata").get("name")): section(section(each, "metadata"), "labels") for each in namespaces}
+    admission = _Admission(queues, labels, result)
+    for each in jobs:
+        admission.admit(each)
+    if queues.assumed:
+        result.notes.append(Problem(queue_notes.FlavorsAssumed(tuple(sorted(queues.assumed))), place="ResourceFlavor"))
+    result.notes, result.refused = [*dict.fromkeys(result.notes)], [*dict.fromkeys(result.refused)]
+    return result
+
+
+def _without_jobs(objects: Sequence[GatheredObjects]) -> Iterator[Problem]:
+    """Yield a note that no job names one of the queues."""
+    yield Problem(KueueQuotas(sum(each.kind == _QUEUE for each in objects)), place=_QUEUE)
+
+
+def _jobs(expansion: Expansion, pods: Iterable[Content]) -> Iterator[_Job]:
+    """Yield the jobs with a queue: those of the objects of controllers, and given pods."""
+    for controller, manifest in expansion.given():
+        sets = expansion.pod_sets.get(controller.object)
+        queue = _queue_of(manifest if controller.kind != "CronJob" else section(manifest, "spec", "jobTemplate"))
+        if sets is None or not sets.pods or not queue:
+            continue
+        listed = [*zip(sets.indexes, sets.pods, strict=True)]
+        for part in _units(controller.kind, listed):
+            yield _Job(controller.object, queue, manifest, [(sets.names[index], each) for index, each in _by_set(part)])
+    groups: dict[tuple[str, str, str], list[Content]] = {}
+    for number, pod in enumerate(pods):
+        if queue := _queue_of(pod):
+            group = str(section(section(pod, "metadata"), "labels").get(kueue.POD_GROUP) or f"/{number}")
+            groups.setdefault((namespace_of(pod), group, queue), []).append(pod)
+    for (_, _, queue), members in groups.items():
+        alike: dict[bytes, list[Content]] = {}
+        for pod in members:
+            alike.setdefault(ENCODER.encode(section(pod, "spec")), []).append(pod)
+        yield _Job(identity(members[0]), queue, members[0], [(f"{index}", each) for index, each in enumerate(alike.values())])
+
+
+def _units(kind: str, pods: Sequence[tuple[int, Content]]) -> Iterator[Sequence[tuple[int, Content]]]:
+    """Yield the *pods* of an object that are admitted together."""
+    if kind in _BY_POD:
+        yield from ([each] for each in pods)
+    elif kind == "LeaderWorkerSet":
+        groups: dict[str, list[tuple[int, Content]]] = {}
+        for each in pods:
+            groups.setdefault(str(section(section(each[1], "metadata"), "labels").get(_LWS_GROUP)), []).append(each)
+        yield from groups.values()
+    elif kind != "DaemonSet":
+        yield pods
+
+
+def _by_set(pods: Iterable[tuple[int, Content]]) -> list[tuple[int, list[Content]]]:
+    sets: dict[int, list[Content]] = {}
+    for index, pod in pods:
+        sets.setdefault(index, []).append(pod)
+    return sorted(sets.items(), key=lambda each: each[0])
+
+
+def _queue_of(content: Mapping[str, Any]) -> str:
+    metadata = section(content, "metadata")
+    name = section(metadata, "labels").get(kueue.QUEUE) or section(metadata, "annotations").get(kueue.QUEUE)
+    return name if isinstance(name, str) else ""
+
+
+class _Admission:
+    """Admits one job after the other; *labels* are those of the namespaces that are known."""
+
+    def __init__(self, queues: Queues, labels: Mapping[str, Mapping[str, Any]], result: QueuedJobs) -> None:
+        self._queues, self._labels, self._result = queues, labels, result
+
+    def admit(self, job: _Job) -> None:
+        """Admit *job*, or say why not."""
+        queue, why = self._queue(job)
+        if queue is None:
+            self._result.refused += (Problem.about(job.origin, each) for each in why)
+            return
+        if check := next((each for each in self._checks(queue) if self._is_multikueue(each)), ""):
+            self._result.skipped.append(Problem.about(job.origin, queue_notes.RunsElsewhere(check)))
+            self._result.left_out |= {id(pod) for _, pods in job.pod_sets for pod in pods}
+            return
+        pending = PendingJob([_pod_set(name, pods, job.manifest) for name, pods in job.pod_sets], self._priority(job))
+        nomination = nominate(self._queues, queue, pending)
+        if not nomination.is_admitted:
+            self._result.refused += (Problem.about(job.origin, each) for each in _reasons(queue, nomination))
+            return
+        reserve(queue, nomination)
+        self._start(job, queue, nomination)
+
+    def _queue(self, job: _Job) -> tuple[Queue | None, list[QueueNote]]:
+        """Return the ClusterQueue that can admit a job; None, with the reasons, if its queue admits nothing."""
+        namespace = job.origin.namespace
+        local = self._queues.local.get((namespace, job.queue))
+        if local is None:
+            similar = similar_name(job.queue, sorted(name for space, name in self._queues.local if space == namespace))
+            return None, [queue_notes.QueueMissing(Name("LocalQueue", namespace, job.queue), similar)]
+        if local.stop_policy not in {"", "None"}:
+            return None, [queue_notes.QueueInactive(Name("LocalQueue", namespace, job.queue), stopped=True)]
+        queue = self._queues.queues.get(local.cluster_queue)
+        if queue is None:
+            similar = similar_name(local.cluster_queue, sorted(self._queues.queues))
+            return None, [queue_notes.QueueMissing(_cluster_queue(local.cluster_queue), similar)]
+        if not queue.is_active:
+            return None, [_inactive(queue)]
+        return self._selected(queue, namespace)
+
+    def _selected(self, queue: Queue, namespace: str) -> tuple[Queue | None, list[QueueNote]]:
+        """Return *queue* if its selector matches a namespace, or may match one whose labels are not known."""
+        selector, name = queue.spec.namespace_selector, _cluster_queue(queue.node.name)
+        known = self._labels.get(namespace)
+        if selector is None:
+            return None, [queue_notes.NamespaceNotSelected(name)]
+        keys = {*(selector.match_labels or ()), *(each.key for each in selector.match_expressions or ())}
+        if known is None and keys - {_NAMESPACE_NAME}:
+            self._result.notes.append(Problem.about(Name("Namespace", "", namespace), queue_notes.NamespaceLabelsUnknown(name)))
+            return queue, []
+        labels = {_NAMESPACE_NAME: namespace, **(known or {})}
+        return (queue, []) if _matches(selector, labels) else (None, [queue_notes.NamespaceNotSelected(name)])
+
+    def _priority(self, job: _Job) -> int:
+        """Return the priority of a job in its queue: of its WorkloadPriorityClass, or else that of its pods."""
+        name = section(section(job.manifest, "metadata"), "labels").get(kueue.PRIORITY_CLASS)
+        if isinstance(name, str) and name in self._queues.priorities:
+            return self._queues.priorities[name]
+        priorities = (section(pod, "spec").get("priority") for _, pods in job.pod_sets for pod in pods[:1])
+        return next((each for each in priorities if isinstance(each, int) and not isinstance(each, bool)), 0)
+
+    def _checks(self, queue: Queue, flavors: Iterable[str] = ()) -> list[str]:
+        """Return the AdmissionChecks of a job with *flavors*; without them, those for all flavors."""
+        used = {*flavors}
+        return sorted(name for name, only in checks_of(queue.spec).items() if not only or used & only)
+
+    def _is_multikueue(self, check: str) -> bool:
+        return check in self._queues.checks and self._queues.checks[check].spec.controller_name == _MULTIKUEUE
+
+    def _start(self, job: _Job, queue: Queue, nomination: Nomination) -> None:
+        """Change the pods of an admitted job as Kueue does: node labels and tolerations of flavors, and fewer pods."""
+        parts = nomination.assignment.parts
+        for part, (_, pods) in zip(parts, job.pod_sets, strict=True):
+            self._result.left_out |= {id(pod) for pod in pods[part.count :]}
+            for flavor in dict.fromkeys(each.flavor for each in part.flavors.values()):
+                if flavor in self._queues.flavors:
+                    _use(self._queues.flavors[flavor].spec, pods[: part.count])
+        flavors = tuple(dict.fromkeys(each.flavor for part in parts for each in part.flavors.values()))
+        before, after = sum(len(pods) for _, pods in job.pod_sets), sum(each.count for each in parts)
+        fact = queue_notes.AdmittedByQueue(
+            _cluster_queue(queue.node.name),
+            flavors,
+            after,
+            before,
+            nomination.assignment.borrowing > 0,
+            tuple(self._checks(queue, flavors)),
+        )
+        self._result.notes.append(Problem.about(job.origin, fact))
+
+
+def _cluster_queue(name: str) -> Name:
+    return Name(_QUEUE, "", name)
+
+
+def _inactive(queue: Queue) -> queue_notes.QueueInactive:
+    missing = (
+        *(Name("ResourceFlavor", "", each) for each in queue.missing_flavors),
+        *(Name("AdmissionCheck", "", each) for each in queue.missing_checks),
+        *(Name("Topology", "", each) for each in queue.missing_topologies),
+    )
+    inactive = tuple(Name("AdmissionCheck", "", each) for each in queue.inactive_checks)
+    return queue_notes.QueueInactive(
+        _cluster_queue(queue.node.name), queue.is_stopped, queue.terminating, queue.in_cycle, missing, inactive
+    )
+
+
+def _matches(selector: LabelSelector, labels: Mapping[str, Any]) -> bool:
+    pairs = all(labels.get(key) == value for key, value in (selector.match_labels or {}).items())
+    return pairs and all(_holds(each.operator, labels.get(each.key), each.values or ()) for each in selector.match_expressions or ())
+
+
+def _holds(operator: str, value: Any, values: Sequence[str]) -> bool:
+    if operator in {"Exists", "DoesNotExist"}:
+        return (value is not None) is (operator == "Exists")
+    return (value in values) is (operator == "In")
+
+
+def _pod_set(name: str, pods: Sequence[Content], manifest: Mapping[str, Any]) -> PodSet:
+    """Return a part of a job, whose pods are equal."""
+    first = pods[0]
+    metadata, spec = section(first, "metadata"), section(first, "spec")
+    annotations = section(metadata, "annotations")
+    wanted = [key for key in annotations if key.startswith(_TOPOLOGY) and key != f"{_TOPOLOGY}group-name"]
+    levels = tuple(str(annotations[f"{_TOPOLOGY}{each}"]) for each in _LEVELS if f"{_TOPOLOGY}{each}" in annotations)
+    return PodSet(
+        name,
+        len(pods),
+        _requests(encode({"metadata": {"name": "pod"}, "spec": spec})),
+        spec,
+        _minimum(manifest, len(pods)),
+        levels if wanted else None,
+        str(annotations.get(f"{_TOPOLOGY}group-name") or ""),
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _requests(pod: bytes) -> Mapping[str, int]:
+    """Return what a pod requests, amounts of 0 too; nothing if it cannot be read, which the reader of the pod reports."""
+    try:
+        decoded = DECODERS[Pod].decode(pod)
+        return {**dict.fromkeys(_named_resources(decoded), 0), **dict(demand(decoded).requests)}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _named_resources(pod: Pod) -> Iterator[str]:
+    spec = pod.spec
+    for each in (spec.resources, *(container.resources for container in (*(spec.containers or ()), *(spec.init_containers or ())))):
+        if each is not None:
+            yield from (*(each.requests or ()), *(each.limits or ()))
+    yield from spec.overhead or ()
+
+
+def _minimum(manifest: Mapping[str, Any], count: int) -> int | None:
+    """Return the number of pods with which a Job can be admitted too; None: only with all."""
+    if manifest.get("kind") != "Job":
+        return None
+    written = section(section(manifest, "metadata"), "annotations").get(kueue.MIN_PARALLELISM)
+    if not isinstance(written, str) or not written.isdecimal() or not written.isascii() or len(written) > len(str(count)):
+        return None
+    return int(written) if 0 < int(written) < count else None
+
+
+def _use(flavor: kueue.ResourceFlavorSpec, pods: Iterable[Content]) -> None:
+    """Give *pods* the node labels and tolerations of a flavor."""
+    tolerations = tolerations_of(flavor)
+    for pod in pods:
+        spec = pod["spec"]
+        if flavor.node_labels:
+            spec["nodeSelector"] = {**section(spec, "nodeSelector"), **flavor.node_labels}
+        if tolerations:
+            given = items(spec, "tolerations")
+            spec["tolerations"] = [*given, *(each for each in tolerations if each not in given)]
+
+
+def _reasons(queue: Queue, nomination: Nomination) -> Iterator[QueueNote]:
+    """Yield why a job is not admitted: of each resource of a flavor the largest shortage first, then what else is against it."""
+    name = _cluster_queue(queue.node.name)
+    failed = [part for part in nomination.assignment.parts if part.reasons]
+    shortages = {reason.resource: reason for part in failed for reason in part.reasons if isinstance(reason, Shortage)}
+    preempted = tuple(Name("Workload", *each.name) for each in nomination.preempted)
+    chosen = nomination.assignment.short
+    for resource, shortage in sorted(shortages.items(), key=lambda each: -each[1].mode):
+        yield _exceeded(queue, shortage, preempted if resource in chosen else ())
+    others = [(part.pod_set.name, reason) for part in failed for reason in part.reasons]
+    for pod_set, reason in others:
+        if isinstance(reason, NotCovered):
+            yield queue_notes.ResourceNotCovered(name, reason.resource)
+        elif not isinstance(reason, Shortage):
+            yield queue_notes.FlavorUnsuitable(name, reason.flavor, pod_set, reason.mismatch)
+
+
+def _exceeded(queue: Queue, shortage: Shortage, preempted: tuple[Name, ...]) -> queue_notes.QueueQuotaExceeded:
+    node, of = queue.node, shortage.resource
+    free, nominal, used = max(0, node.available(of)), node.quota(of).nominal, node.usage[of]
+    return queue_notes.QueueQuotaExceeded(
+        _cluster_queue(node.name),
+        of.flavor,
+        of.resource,
+        free,
+        shortage.needed,
+        nominal,
+        used,
+        node.most(of),
+        node.parent.name if node.parent is not None else "",
+        free - min(free, max(0, nominal - used)),
+        preempted,
+    )

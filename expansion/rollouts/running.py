@@ -1,0 +1,211 @@
+"""The objects at PATH that replace running ones: their old pods in the cluster, the new ones, and how their controllers replace them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from expansion.admission.quotas import Charge, Charges, shortages
+from expansion.contents import Content, full_name, items
+from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
+from expansion.rollouts.units import Key, Unit, int_or_percent
+from kubeapi.decode import encode, section
+from kubeapi.decoders import DECODERS
+from kubeapi.names import Name
+from kubeapi.pods import Pod
+
+_ROLLING, _ON_DELETE = "RollingUpdate", "OnDelete"
+_COST = "controller.kubernetes.io/pod-deletion-cost"
+_ADDED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+"""Keys of the tolerations that an API server adds to every pod."""
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+KINDS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
+"""Kinds of ``apps`` whose updates are played."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rollout:
+    """Update of a running object.
+
+    Attributes:
+        origin: the object at PATH.
+        manifest: its content.
+        old: the pods that run.
+        new: the pods that replace them.
+        quotas: the ResourceQuotas of their namespace.
+        others: the other pods of the namespace; none without quotas.
+
+    """
+
+    origin: Name
+    manifest: Content
+    old: Sequence[Content]
+    new: Sequence[Content]
+    quotas: Sequence[Content] = ()
+    others: Sequence[Content] = ()
+
+    def units(self) -> tuple[list[Unit], list[Unit]]:
+        """Return the old and the new units."""
+        kind = self.origin.kind
+        if kind == "StatefulSet":
+            return [*_by_ordinal(self.old, running=True)], [*_by_ordinal(self.new)]
+        if kind == "DaemonSet":
+            return [*_by_node(self.old, running=True)], [*_by_node(self.new)]
+        return [*_single(self.old, running=True)], [*_single(self.new)]
+
+    def strategy(self) -> Strategy:
+        """Return how the controller replaces the units."""
+        wanted = [each.key for each in self.units()[1]]
+        return _STRATEGIES[self.origin.kind](self.manifest, wanted)
+
+    def allowed(self, created: Sequence[Content], deleted: Sequence[Content]) -> bool:
+        """Return whether the quotas allow the new pods *created*, after the old ones *deleted*."""
+        if not self.quotas:
+            return True
+        gone = {full_name(each) for each in deleted}
+        present = [*self.others, *(each for each in self.old if full_name(each) not in gone)]
+        charges = Charges([Charge(each, self.origin) for each in created], deleted, lambda: present)
+        return not any(True for _ in shortages(self.quotas, charges))
+
+
+def is_played(kind: str, old: Sequence[Content], new: Sequence[Content]) -> bool:
+    """Return whether the pods of an object are replaced: it has some, and new ones are not equal to them."""
+    return kind in KINDS and bool(old and new) and bool({*map(_template, old)} - {_template(new[0])})
+
+
+def _template(pod: Content) -> bytes:
+    """Return what of a pod its template decides, as far as placement reads it; pods of one template are equal."""
+    spec = {**section(pod, "spec")}
+    spec.pop("nodeName", None)
+    try:
+        decoded = DECODERS[Pod].decode(encode({"metadata": {"name": "pod"}, "spec": spec})).spec
+    except (ValueError, RecursionError):
+        return encode(spec)
+    affinity = decoded.affinity
+    pinned = section(spec, "affinity", "nodeAffinity", _REQUIRED)
+    if any("matchFields" in each for each in items(pinned, "nodeSelectorTerms")):
+        affinity = None
+    return msgspec.json.encode(
+        (
+            [(each.name, each.image, _requests(each)) for each in (*(decoded.containers or ()), *(decoded.init_containers or ()))],
+            sorted((decoded.node_selector or {}).items()),
+            affinity,
+            sorted((msgspec.json.encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
+            decoded.topology_spread_constraints,
+            decoded.scheduling_group,
+            [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()],
+            decoded.host_network,
+        )
+    )
+
+
+def _requests(container: Any) -> list[tuple[str, str]]:
+    resources = container.resources
+    return sorted((name, str(each)) for name, each in {**(resources.limits or {}), **(resources.requests or {})}.items())
+
+
+def _is_ready(pod: Content) -> bool:
+    status = section(pod, "status")
+    ready = next((each.get("status") for each in items(status, "conditions") if each.get("type") == "Ready"), "True")
+    return bool(section(pod, "spec").get("nodeName")) and status.get("phase", "Running") == "Running" and ready == "True"
+
+
+def _node(pod: Content) -> str:
+    return str(section(pod, "spec").get("nodeName") or "")
+
+
+def _single(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
+    """Yield a unit for each pod; old ones in the order of the creation of their ReplicaSets."""
+    listed = [*pods]
+    ages: dict[str, float] = {}
+    for pod in listed if running else ():
+        owner = _replica_set(pod)
+        ages[owner] = min(ages.get(owner, _created(pod)), _created(pod))
+    for pod in listed:
+        rank = (ages[_replica_set(pod)], _replica_set(pod), _cost(pod), -_created(pod)) if running else ()
+        yield Unit("/".join(full_name(pod)), [pod], running and _is_ready(pod), _node(pod), rank)
+
+
+def _replica_set(pod: Content) -> str:
+    return next(
+        (str(each.get("name")) for each in items(section(pod, "metadata"), "ownerReferences") if each.get("controller") is True), ""
+    )
+
+
+def _created(pod: Content) -> float:
+    """Return the time of the creation of a pod; a pod without one is the newest."""
+    try:
+        return dt.datetime.fromisoformat(str(section(pod, "metadata").get("creationTimestamp"))).timestamp()
+    except ValueError:
+        return float("inf")
+
+
+def _cost(pod: Content) -> int:
+    written = section(section(pod, "metadata"), "annotations").get(_COST)
+    return int(written) if isinstance(written, str) and written.removeprefix("-").isdecimal() and len(written) <= len(str(2**31)) + 1 else 0
+
+
+def _by_ordinal(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
+    found: dict[Key, Content] = {}
+    for pod in pods:
+        number = full_name(pod)[1].rpartition("-")[2]
+        if number.isascii() and number.isdecimal() and len(number) <= len(str(2**31)):
+            found[int(number)] = pod
+    for key, pod in sorted(found.items()):
+        yield Unit(key, [pod], running and _is_ready(pod), _node(pod))
+
+
+def _by_node(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
+    nodes: dict[str, list[Content]] = {}
+    for pod in pods:
+        nodes.setdefault(_node(pod) or _target(pod), []).append(pod)
+    for node, listed in sorted(nodes.items()):
+        yield Unit(node, listed, running and all(map(_is_ready, listed)), node)
+
+
+def _target(pod: Content) -> str:
+    """Return the node to which the affinity of a DaemonSet's pod binds it."""
+    required = section(pod, "spec", "affinity", "nodeAffinity", _REQUIRED)
+    fields = (field for term in items(required, "nodeSelectorTerms") for field in items(term, "matchFields"))
+    return next((str(each["values"][0]) for each in fields if each.get("key") == "metadata.name" and each.get("values")), "")
+
+
+def _deployment(manifest: Content, wanted: Sequence[Key]) -> Strategy:
+    spec = section(manifest, "spec")
+    strategy = section(spec, "strategy")
+    if spec.get("paused") is True:
+        return Unchanged()
+    if strategy.get("type") == "Recreate":
+        return Recreate(wanted)
+    rolling, number = section(strategy, "rollingUpdate"), len(wanted)
+    surge = int_or_percent(rolling.get("maxSurge"), number, default="25%", up=True)
+    unavailable = min(number, int_or_percent(rolling.get("maxUnavailable"), number, default="25%", up=False))
+    return RollingDeployment(wanted, surge, unavailable if surge or unavailable else 1)
+
+
+def _stateful_set(manifest: Content, wanted: Sequence[Key]) -> Strategy:
+    spec = section(manifest, "spec")
+    strategy = section(spec, "updateStrategy")
+    if strategy.get("type") == _ON_DELETE:
+        return Unchanged()
+    rolling = section(strategy, "rollingUpdate")
+    partition = int_or_percent(rolling.get("partition"), 0, default=0, up=False)
+    unavailable = max(1, int_or_percent(rolling.get("maxUnavailable"), len(wanted), default=1, up=False))
+    return RollingStatefulSet(wanted, partition, unavailable, spec.get("podManagementPolicy") == "Parallel")
+
+
+def _daemon_set(manifest: Content, wanted: Sequence[Key]) -> Strategy:
+    strategy = section(section(manifest, "spec"), "updateStrategy")
+    if strategy.get("type") == _ON_DELETE:
+        return Unchanged()
+    rolling = section(strategy, "rollingUpdate")
+    surge = int_or_percent(rolling.get("maxSurge"), len(wanted), default=0, up=True)
+    unavailable = int_or_percent(rolling.get("maxUnavailable"), len(wanted), default=1, up=True)
+    return RollingDaemonSet(wanted, surge, unavailable if surge or unavailable else 1)
+
+
+_STRATEGIES = {"Deployment": _deployment, "StatefulSet": _stateful_set, "DaemonSet": _daemon_set}

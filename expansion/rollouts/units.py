@@ -1,0 +1,69 @@
+"""Units of an update: what its controller deletes and creates as a whole, a pod or a group of pods."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from expansion.contents import Content
+
+Key = str | int
+"""Ordinal of a unit, its node, or another name that is unique among the old or the new units of one object."""
+
+
+@dataclasses.dataclass(slots=True)
+class Unit:
+    """Pods that are deleted, or created, together.
+
+    Attributes:
+        key: its key; an old and a new unit of one ordinal, or one node, have the same.
+        pods: the pods.
+        ready: whether all of them run.
+        node: the node of its first pod; empty if it has none.
+        rank: what its controller compares when it deletes one of several; smaller ones go first.
+
+    """
+
+    key: Key
+    pods: Sequence[Content]
+    ready: bool = False
+    node: str = ""
+    rank: tuple[float | str, ...] = ()
+
+
+@dataclasses.dataclass(slots=True)
+class Progress:
+    """The old units that are left, and the new ones that were created."""
+
+    old: dict[Key, Unit]
+    new: dict[Key, Unit] = dataclasses.field(default_factory=dict)
+
+    @property
+    def ready(self) -> int:
+        """Return the number of new units that run."""
+        return sum(each.ready for each in self.new.values())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Actions:
+    """Keys of the old units that a controller deletes, and of the new ones that it creates."""
+
+    delete: Sequence[Key] = ()
+    create: Sequence[Key] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.delete or self.create)
+
+
+NOTHING = Actions()
+
+
+def int_or_percent(written: object, of: int, *, default: int | str, up: bool) -> int:
+    """Return a number that can be a percentage of a number, rounded *up* or down; the default if it is neither."""
+    for each in (written, default):
+        if isinstance(each, int) and not isinstance(each, bool):
+            return max(0, each)
+        if isinstance(each, str) and each.endswith("%") and each[:-1].isascii() and each[:-1].isdecimal() and len(each) <= len("100%") + 1:
+            product = int(each[:-1]) * of
+            return -(-product // 100) if up else product // 100
+    return 0

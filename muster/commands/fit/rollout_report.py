@@ -1,0 +1,106 @@
+"""Updates of running objects in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from expansion.rollouts.play import Outcome, Step
+from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy
+from muster.commands.fit.rollout_trial import Change, JudgedRollout
+from scheduler_core.wording.titles import titled
+from scheduler_core.wording.verdict_line import verdict_line
+from validators.reports.counts import counted
+
+_SHOWN = 8
+"""Maximum number of steps that are shown; of more, the first and the last ones."""
+_ENDS = {
+    Outcome.AT_ONCE: "every new pod has a node as soon as it is created",
+    Outcome.DURING: "some new pods wait until old ones have ended",
+    Outcome.HANGS: "the update hangs",
+    Outcome.TOO_LONG: "the further steps were not played",
+}
+
+
+def hanging_words(rollout: JudgedRollout) -> str:
+    """Return why an update hangs, and what helps."""
+    last = rollout.played.last
+    left = f"{counted(last.old, 'old pod')} {'runs' if last.old == 1 else 'run'} on" if last.old else "no old pod is left"
+    return f"the update hangs at step {len(rollout.played.steps)}: {left}, and {_waiting(rollout)}{_help(rollout)}"
+
+
+def _waiting(rollout: JudgedRollout) -> str:
+    last = rollout.played.last
+    if last.refused:
+        return f"a quota refuses {counted(last.refused, 'new pod')} beside {'it' if last.old == 1 else 'them'}"
+    if not last.waiting:
+        return "the controller waits for a pod that is not ready"
+    reason = next((verdict_line(each.causes or next(iter(each.pending.values()), ())) for each in rollout.waiting), "")
+    words = f"{counted(last.waiting, 'new pod')} {'waits' if last.waiting == 1 else 'wait'}"
+    return f"{words}: {reason}" if reason else words
+
+
+def _help(rollout: JudgedRollout) -> str:
+    changes = [change_words(each) for each in rollout.changes]
+    return f"; it is finished with {', or '.join(changes)}" if changes else ""
+
+
+def change_words(change: Change) -> str:
+    """Return a change as a person makes it."""
+    return f"1 more node like {change.like}" if change.like else f"spec.{change.field}: {change.value}"
+
+
+def limits_words(strategy: Strategy) -> str:
+    """Return what a strategy allows, in words."""
+    match strategy:
+        case RollingDeployment():
+            return f"at most {counted(strategy.surge, 'more pod')}, at most {strategy.unavailable} unavailable"
+        case Recreate():
+            return "all old pods first"
+        case RollingStatefulSet():
+            partition = f", from ordinal {strategy.partition} on" if strategy.partition else ""
+            return f"{counted(strategy.unavailable, 'pod')} at a time, the highest ordinal first{partition}"
+        case RollingDaemonSet():
+            return f"{strategy.surge} nodes with both" if strategy.surge else f"{counted(strategy.unavailable, 'node')} at a time"
+    return "nothing by itself"
+
+
+def text_lines(rollout: JudgedRollout) -> Iterator[str]:
+    """Yield the steps of an update."""
+    yield f"Update of {titled(rollout.origin)} ({limits_words(rollout.strategy)}): {_ENDS[rollout.played.outcome]}"
+    steps = rollout.played.steps
+    hidden = len(steps) - _SHOWN
+    for number, step in enumerate(steps, 1):
+        if hidden > 0 and _SHOWN // 2 < number <= _SHOWN // 2 + hidden:
+            if number == _SHOWN // 2 + 1:
+                yield f"  … {counted(hidden, 'more step')}"
+            continue
+        yield f"  {number}. {_step_words(step)}"
+
+
+def _step_words(step: Step) -> str:
+    did = [f"{step.deleted} deleted"] if step.deleted else []
+    did += [f"{step.created} created"] if step.created else []
+    left = [f"{step.old} old", f"{step.new} new"]
+    left += [f"{step.waiting} waiting"] if step.waiting else []
+    left += [f"{step.refused} refused by a quota"] if step.refused else []
+    return f"{', '.join(did) or 'nothing'}: {', '.join(left)}"
+
+
+def as_json(rollout: JudgedRollout) -> dict[str, Any]:
+    """Return an update as JSON."""
+    played, last = rollout.played, rollout.played.last
+    steps = [{"deleted": each.deleted, "created": each.created, "pods": _pods(each)} for each in played.steps]
+    document = {
+        "object": titled(rollout.origin),
+        "outcome": played.outcome.value,
+        "step": len(played.steps),
+        "pods": _pods(last),
+        "steps": steps,
+    }
+    return document | ({"change": change_words(rollout.changes[0])} if rollout.changes else {})
+
+
+def _pods(step: Step) -> dict[str, int]:
+    pods = {"old": step.old, "new": step.new, "waiting": step.waiting}
+    return pods | ({"refused": step.refused} if step.refused else {})

@@ -1,0 +1,165 @@
+"""Updates of running objects, played in the cluster: each step is placed as the scheduler would, and changes that help are tried."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Sequence
+
+from expansion.contents import Content, full_name
+from expansion.rollouts.play import Outcome, Played, PodName, Update
+from expansion.rollouts.running import Rollout
+from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, Strategy
+from expansion.rollouts.units import Unit
+from kubeapi.gathered import Given
+from muster.commands.simulate import own_objects, simulation, what_if
+from muster.commands.simulate.node_addition import Addition
+from muster.commands.simulate.own_objects import Own
+from muster.commands.simulate.request import SimulationRequest
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.load import load
+from scheduler_core.cycle.run_cycle import CycleOptions, run_and_apply
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.names import Name
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.whatif.edits.raw_objects import Book
+
+_MOST_STEPS = 200
+_EXAMINED = 4_000_000
+"""Limit of the nodes and pods that all steps of an update examine."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """Change with which an update is finished; it was tried.
+
+    Attributes:
+        field: field of the object's ``spec``, with its value; empty if it is a node that is added.
+        value: the value.
+        like: node of which one more helps.
+
+    """
+
+    field: str = ""
+    value: str = ""
+    like: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class JudgedRollout:
+    """Update of the object *origin*, with the pods that it evicts, why pods wait at its end, and what helps.
+
+    *strategy* says how many more, or fewer, pods there can be on the way; *changes* are the least disruptive first.
+    """
+
+    origin: Name
+    strategy: Strategy
+    played: Played
+    victims: tuple[str, ...] = ()
+    waiting: tuple[Decision, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+class _Scheduler:
+    """Cluster in which the steps of an update are placed; *own* has the pods of the object."""
+
+    def __init__(self, snapshot: ClusterSnapshot, options: CycleOptions, own: Own) -> None:
+        self._snapshot, self._options, self._own = snapshot, options, own
+        self._created: dict[str, PodName] = {}
+        self.victims: dict[str, None] = {}
+        self.decisions: tuple[Decision, ...] = ()
+
+    def place(self, deleted: Sequence[Content], created: Sequence[Content]) -> Collection[PodName]:
+        """Delete pods, create others, and place what can be placed; return all created pods that have a node."""
+        cluster = Cluster(self._snapshot)
+        for each in deleted:
+            cluster.remove("Pod", *full_name(each))
+        cluster.apply(*created)
+        for each in created:
+            self._created["/".join(full_name(each))] = full_name(each)
+        changed = cluster.snapshot()
+        result, self._snapshot = run_and_apply(
+            changed, self._options, simulation.unsettled(self._own), most=simulation.most_cycles(changed)
+        )
+        self.decisions = result.decisions
+        mine = [each for each in result.decisions if own_objects.concerns(each, self._own)]
+        self.victims |= dict.fromkeys(pod for each in mine for pod in each.victims)
+        return {self._created[pod.key] for pod in self._snapshot.pods if pod.node >= 0 and pod.key in self._created}
+
+
+class RolloutTrials:
+    """Trials of updates in the cluster that *snapshot* was loaded from *objects*, where all new pods are pending."""
+
+    def __init__(self, objects: Iterable[Given], snapshot: ClusterSnapshot, request: SimulationRequest) -> None:
+        self._objects, self._snapshot, self._request = [*objects], snapshot, request
+
+    def judged(self, rollout: Rollout, *, search: bool) -> JudgedRollout:
+        """Return how an update ends; with *search*, also the changes with which it is finished if it hangs."""
+        strategy = rollout.strategy()
+        judged = self._played(rollout, strategy, self._before(rollout, self._objects, self._snapshot))
+        if judged.played.outcome is Outcome.HANGS and search:
+            return dataclasses.replace(judged, changes=tuple(self._changes(rollout, strategy)))
+        return judged
+
+    def _before(self, rollout: Rollout, objects: Sequence[Given], snapshot: ClusterSnapshot) -> ClusterSnapshot:
+        """Return the cluster before the update: with the old pods of the object, without the new ones."""
+        cluster = Book(objects).cluster(snapshot)
+        for each in rollout.new:
+            cluster.remove("Pod", *full_name(each))
+        cluster.apply(*rollout.old)
+        return cluster.snapshot()
+
+    def _played(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> JudgedRollout:
+        old, new = rollout.units()
+        names = frozenset(Name("Pod", *full_name(each)) for each in rollout.new)
+        groups = frozenset(
+            Name("PodGroup", pod.namespace, pod.group)
+            for pod in self._snapshot.pods
+            if pod.group and Name("Pod", pod.namespace, pod.name) in names
+        )
+        own = Own(names | groups, names | groups)
+        scheduler = _Scheduler(before, dataclasses.replace(self._request.cycle, progress=None), own)
+        played = Update(strategy, old, new).play(scheduler.place, rollout.allowed, most=self._most_steps(before))
+        waiting = tuple(each for each in scheduler.decisions if each.pending and own_objects.concerns(each, own))
+        return JudgedRollout(rollout.origin, strategy, played, tuple(sorted(scheduler.victims)), waiting)
+
+    def _most_steps(self, snapshot: ClusterSnapshot) -> int:
+        return max(8, min(_MOST_STEPS, _EXAMINED // max(1, len(snapshot.nodes) + len(snapshot.pods))))
+
+    def _changes(self, rollout: Rollout, strategy: Strategy) -> Iterable[Change]:
+        before = self._before(rollout, self._objects, self._snapshot)
+        for change, other in _alternatives(strategy):
+            if self._helps(rollout, other, before):
+                yield change
+        if like := next((each.node for each in self._old_units(rollout) if each.node), ""):
+            profiles = self._request.configuration.profiles if self._request.configuration is not None else None
+            objects, _ = what_if.suppose(self._objects, (), [Addition(1, like)])
+            snapshot = load(objects, profiles, self._request.device_topology, self._snapshot.behavior)
+            if self._helps(rollout, strategy, self._before(rollout, objects, snapshot)):
+                yield Change(like=like)
+
+    @staticmethod
+    def _old_units(rollout: Rollout) -> list[Unit]:
+        return rollout.units()[0]
+
+    def _helps(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> bool:
+        judged = self._played(rollout, strategy, before)
+        return judged.played.outcome in {Outcome.AT_ONCE, Outcome.DURING} and not judged.victims
+
+
+def _alternatives(strategy: Strategy) -> list[tuple[Change, Strategy]]:
+    """Return other values of the fields of a strategy, the least disruptive ones first."""
+    if isinstance(strategy, RollingDeployment):
+        number = len(strategy.wanted)
+        rolling = "strategy.rollingUpdate"
+        found: list[tuple[Change, Strategy]] = []
+        if strategy.surge < number:
+            found.append((Change(f"{rolling}.maxSurge", "100%"), dataclasses.replace(strategy, surge=number)))
+        if strategy.surge:
+            some = max(1, strategy.unavailable)
+            change = Change(f"{rolling}", f"{{maxSurge: 0, maxUnavailable: {some}}}")
+            found.append((change, RollingDeployment(strategy.wanted, 0, some)))
+        return [*found, (Change("strategy", "{type: Recreate}"), Recreate(strategy.wanted))]
+    if isinstance(strategy, RollingDaemonSet) and strategy.surge:
+        change = Change("updateStrategy.rollingUpdate", "{maxSurge: 0, maxUnavailable: 1}")
+        return [(change, RollingDaemonSet(strategy.wanted))]
+    return []

@@ -1,0 +1,311 @@
+"""Jobs with a queue of Kueue: which are admitted, why others are not, and what their pods get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from expansion.expanded import Expanded, expand
+from expansion.kueue.queue_notes import (
+    AdmittedByQueue,
+    FlavorsAssumed,
+    FlavorUnsuitable,
+    Mismatch,
+    NamespaceLabelsUnknown,
+    NamespaceNotSelected,
+    QueueInactive,
+    QueueMissing,
+    QueueQuotaExceeded,
+    ResourceNotCovered,
+    RunsElsewhere,
+)
+from expansion.notes import KueueQuotas, NotExpressed
+from kubeapi.names import Name
+from kubeapi.problem import ProblemKind
+
+Json = dict[str, Any]
+GPU = "nvidia.com/gpu"
+CQ = Name("ClusterQueue", "", "cq")
+
+
+def kueue(kind: str, name: str, spec: Json | None = None, **more: Any) -> Json:
+    metadata = {"name": name, **({"namespace": "team"} if kind in {"LocalQueue", "Workload"} else {})}
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata, "spec": spec or {}, **more}
+
+
+def quota(flavor: str = "default", amount: int = 8, **limits: Any) -> Json:
+    return {"name": flavor, "resources": [{"name": GPU, "nominalQuota": amount, **limits}]}
+
+
+def queue(*flavors: Json, name: str = "cq", **spec: Any) -> Json:
+    groups = [{"coveredResources": [GPU], "flavors": [*(flavors or (quota(),))]}]
+    return kueue("ClusterQueue", name, {"namespaceSelector": {}, "resourceGroups": groups, **spec})
+
+
+def flavor(name: str = "default", **spec: Any) -> Json:
+    return kueue("ResourceFlavor", name, spec)
+
+
+LOCAL = kueue("LocalQueue", "main", {"clusterQueue": "cq"})
+
+
+def labelled(content: Json, **metadata: Any) -> Json:
+    labels = {"kueue.x-k8s.io/queue-name": "main"}
+    return {**content, "metadata": {**content["metadata"], "namespace": "team", "labels": labels, **metadata}}
+
+
+def pod_spec(gpus: int = 1, **spec: Any) -> Json:
+    return {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i", "resources": {"limits": {GPU: str(gpus)}}}], **spec}
+
+
+def job(pods: int = 2, gpus: int = 4, name: str = "train", spec: Json | None = None, **metadata: Any) -> Json:
+    template = {"spec": spec or pod_spec(gpus)}
+    body = {"parallelism": pods, "completions": pods, "template": template}
+    return labelled({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": body}, **metadata)
+
+
+def reserved(name: str, gpus: int, cluster_queue: str = "cq", priority: int = 0, **metadata: Any) -> Json:
+    assignment = {"name": "main", "flavors": {GPU: "default"}, "resourceUsage": {GPU: str(gpus)}, "count": 1}
+    status = {
+        "admission": {"clusterQueue": cluster_queue, "podSetAssignments": [assignment]},
+        "conditions": [{"type": "QuotaReserved", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+    }
+    body = kueue("Workload", name, {"queueName": "main", "priority": priority, "podSets": [{"name": "main", "count": 1}]}, status=status)
+    return {**body, "metadata": {**body["metadata"], **metadata}}
+
+
+def expanded(mine: Json | list[Json], *cluster: Json) -> Expanded:
+    return expand(mine if isinstance(mine, list) else [mine], cluster)
+
+
+def refusals(mine: Json | list[Json], *cluster: Json) -> list[Any]:
+    return [each.fact for each in expanded(mine, *cluster).refused]
+
+
+def pods(found: Expanded) -> list[Json]:
+    return [each for each in found.manifests() if each["kind"] == "Pod"]
+
+
+SHORT = QueueQuotaExceeded(CQ, "default", GPU, 8, 12, 8, 0, 8)
+
+
+def test_a_job_within_the_quota_is_admitted():
+    found = expanded(job(), queue(), LOCAL, flavor())
+    assert ([], [AdmittedByQueue(CQ, ("default",), 2, 2)]) == (found.refused, [each.fact for each in found.notes])
+
+
+def test_a_job_beyond_the_quota_is_not():
+    (problem,) = expanded(job(3), queue(), LOCAL, flavor()).refused
+    assert (SHORT, ProblemKind.NOT_ADMITTED) == (problem.fact, problem.kind)
+    assert (Name("Job", "team", "train"),) == problem.names
+
+
+def test_what_others_have_reserved_counts():
+    (fact,) = refusals(job(), queue(), LOCAL, flavor(), reserved("other", 4))
+    assert QueueQuotaExceeded(CQ, "default", GPU, 4, 8, 8, 4, 8) == fact
+
+
+def test_the_status_counts_in_place_of_workloads():
+    status = {"flavorsReservation": [{"name": "default", "resources": [{"name": GPU, "total": "6"}]}]}
+    (fact,) = refusals(job(), {**queue(), "status": status}, LOCAL, flavor(), reserved("other", 4))
+    assert (2, 6) == (fact.free, fact.used)
+
+
+@pytest.mark.parametrize("status", [{}, {"flavorsReservation": [{"name": "default", "resources": [{"name": GPU, "total": "4"}]}]}])
+def test_the_reservation_of_the_job_itself_does_not(status):
+    own = reserved("job-train", 4, ownerReferences=[{"apiVersion": "batch/v1", "kind": "Job", "name": "train", "controller": True}])
+    assert [] == refusals(job(), {**queue(), "status": status}, LOCAL, flavor(), own)
+
+
+def test_jobs_are_admitted_one_after_the_other():
+    names = [each.names[0].name for each in expanded([job(name="a"), job(name="b")], queue(), LOCAL, flavor()).refused]
+    assert ["b"] == names
+
+
+def test_the_parts_of_a_job_count_together():
+    replica = {
+        "replicas": 1,
+        "template": {"spec": {"containers": [{"name": "pytorch", "image": "i", "resources": {"limits": {GPU: "8"}}}]}},
+    }
+    spec = {"pytorchReplicaSpecs": {"Master": replica, "Worker": replica}}
+    mine = labelled({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "t"}, "spec": spec})
+    (fact,) = refusals(mine, queue(), LOCAL)
+    assert (8, 16) == (fact.free, fact.needed)
+    two = [flavor("a", nodeLabels={"pool": "a"}), flavor("b", nodeLabels={"pool": "b"})]
+    found = expanded(mine, queue(quota("a"), quota("b")), LOCAL, *two)
+    assert ([], {"a", "b"}) == (found.refused, {each["spec"]["nodeSelector"]["pool"] for each in pods(found)})
+
+
+def test_each_pod_of_a_deployment_is_admitted_by_itself():
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": {**pod_spec(4), "restartPolicy": "Always"}}
+    body = {"replicas": 3, "selector": {"matchLabels": {"app": "a"}}, "template": template}
+    mine = labelled({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": body})
+    (fact,) = refusals(mine, queue(), LOCAL, flavor())
+    assert (0, 4, 8) == (fact.free, fact.needed, fact.used)
+
+
+def test_pods_of_a_group_of_kueue_are_admitted_together():
+    group = {"kueue.x-k8s.io/queue-name": "main", "kueue.x-k8s.io/pod-group-name": "g"}
+    given = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "team", "labels": group}, "spec": pod_spec(5)}
+        for name in ("a", "b")
+    ]
+    (fact,) = refusals(given, queue(), LOCAL, flavor())
+    assert (8, 10) == (fact.free, fact.needed)
+    alone = [{**each, "metadata": {**each["metadata"], "labels": {"kueue.x-k8s.io/queue-name": "main"}}} for each in given]
+    (fact,) = refusals(alone, queue(), LOCAL, flavor())
+    assert (3, 5) == (fact.free, fact.needed)
+
+
+def test_given_pods_get_what_their_flavor_has():
+    labels = {"kueue.x-k8s.io/queue-name": "main"}
+    given = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "team", "labels": labels}, "spec": pod_spec()}
+    (pod,) = pods(expanded(given, queue(), LOCAL, flavor(nodeLabels={"gpu": "h100"})))
+    assert {"gpu": "h100"} == pod["spec"]["nodeSelector"]
+
+
+def test_pods_get_the_labels_and_tolerations_of_the_flavor():
+    taints = {"nodeTaints": [{"key": "spot", "effect": "NoSchedule"}], "tolerations": [{"key": "spot", "operator": "Exists"}]}
+    mine = job(spec=pod_spec(4, nodeSelector={"disk": "ssd"}))
+    found = expanded(mine, queue(), LOCAL, flavor(nodeLabels={"gpu": "h100"}, **taints))
+    specs = [each["spec"] for each in pods(found)]
+    assert [{"disk": "ssd", "gpu": "h100"}] * 2 == [each["nodeSelector"] for each in specs]
+    assert [[{"key": "spot", "operator": "Exists"}]] * 2 == [each["tolerations"] for each in specs]
+
+
+@pytest.mark.parametrize(
+    ("spec", "pod", "mismatch"),
+    [
+        ({"nodeLabels": {"gpu": "a100"}}, {"nodeSelector": {"gpu": "h100"}}, Mismatch.LABELS),
+        ({"nodeTaints": [{"key": "spot", "effect": "NoExecute"}]}, {}, Mismatch.TAINT),
+        ({"topologyName": "racks"}, {}, Mismatch.TOPOLOGY_REQUIRED),
+    ],
+)
+def test_a_flavor_that_does_not_suit_is_named_and_the_next_one_is_tried(spec, pod, mismatch):
+    mine, unsuitable = job(spec=pod_spec(4, **pod)), flavor("first", **spec)
+    suitable = flavor(nodeLabels={"gpu": "h100"})
+    topology = kueue("Topology", "racks", {"levels": [{"nodeLabel": "rack"}]})
+    assert [] == refusals(mine, queue(quota("first"), quota()), LOCAL, unsuitable, suitable, topology)
+    short, reason = refusals(mine, queue(quota("first"), quota(amount=7)), LOCAL, unsuitable, suitable, topology)
+    assert ("default", FlavorUnsuitable(CQ, "first", "", mismatch)) == (short.flavor, reason)
+
+
+def test_an_affinity_for_other_labels_does_not_count():
+    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    assert [] == refusals(job(spec=pod_spec(4, affinity=affinity)), queue(), LOCAL, flavor(nodeLabels={"gpu": "h100"}))
+
+
+def test_a_resource_without_a_quota_is_named():
+    spec = pod_spec()
+    spec["containers"][0]["resources"]["requests"] = {"cpu": "1"}
+    assert [ResourceNotCovered(CQ, "cpu")] == refusals(job(spec=spec), queue(), LOCAL, flavor())
+
+
+def test_a_cohort_lends():
+    other = queue(quota(amount=8, lendingLimit=4), name="other", cohortName="ml")
+    lending = [queue(cohortName="ml"), other, LOCAL, flavor()]
+    found = expanded(job(3), *lending)
+    assert [AdmittedByQueue(CQ, ("default",), 3, 3, borrows=True)] == [each.fact for each in found.notes]
+    (fact,) = refusals(job(4), *lending)
+    assert (12, 4, "ml", 12) == (fact.free, fact.lent, fact.cohort, fact.largest)
+    (fact,) = refusals(job(3), *lending, reserved("busy", 8, "other"))
+    assert (8, 0, 0) == (fact.free, fact.lent, fact.used)
+    old = {**queue(cohort="ml"), "apiVersion": "kueue.x-k8s.io/v1beta1"}
+    assert [] == refusals(job(3), old, *lending[1:])
+
+
+def test_preempted_workloads_are_named():
+    preempting = queue(preemption={"withinClusterQueue": "LowerPriority"})
+    classes = kueue("WorkloadPriorityClass", "high")
+    classes = {**{key: each for key, each in classes.items() if key != "spec"}, "value": 10}
+    mine = job(labels={"kueue.x-k8s.io/queue-name": "main", "kueue.x-k8s.io/priority-class": "high"})
+    (fact,) = refusals(mine, preempting, LOCAL, flavor(), classes, reserved("low", 4))
+    assert (Name("Workload", "team", "low"),) == fact.preempted
+    (fact,) = refusals(mine, preempting, LOCAL, flavor(), classes, reserved("high", 4, priority=10))
+    assert () == fact.preempted
+
+
+def test_a_job_can_be_admitted_with_fewer_pods():
+    mine = job(6, 2, annotations={"kueue.x-k8s.io/job-min-parallelism": "3"})
+    found = expanded(mine, queue(), LOCAL, flavor())
+    assert (4, [AdmittedByQueue(CQ, ("default",), 4, 6)]) == (len(pods(found)), [each.fact for each in found.notes])
+    for odd in ("0", "7", "x", "9" * 5000, "٣"):
+        assert 1 == len(refusals(job(6, 2, annotations={"kueue.x-k8s.io/job-min-parallelism": odd}), queue(), LOCAL, flavor()))
+
+
+@pytest.mark.parametrize(
+    ("objects", "fact"),
+    [
+        ([queue()], QueueMissing(Name("LocalQueue", "team", "main"))),
+        ([queue(), {**LOCAL, "metadata": {"name": "mian", "namespace": "team"}}], QueueMissing(Name("LocalQueue", "team", "main"), "mian")),
+        ([queue(name="cqq"), LOCAL], QueueMissing(CQ, "cqq")),
+        ([queue(stopPolicy="Hold"), LOCAL], QueueInactive(CQ, stopped=True)),
+        ([queue(), kueue("LocalQueue", "main", {"clusterQueue": "cq", "stopPolicy": "HoldAndDrain"})], None),
+        ([queue(), LOCAL, flavor("h100")], QueueInactive(CQ, missing_objects=(Name("ResourceFlavor", "", "default"),))),
+        ([queue(namespaceSelector=None), LOCAL], NamespaceNotSelected(CQ)),
+        ([queue(namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": "else"}}), LOCAL], NamespaceNotSelected(CQ)),
+    ],
+)
+def test_queues_that_admit_nothing(objects, fact):
+    held = QueueInactive(Name("LocalQueue", "team", "main"), stopped=True)
+    assert [fact or held] == refusals(job(), *objects)
+
+
+def test_checks_of_a_queue():
+    def check(name: str, controller: str, status: str = "True") -> Json:
+        return kueue("AdmissionCheck", name, {"controllerName": controller}, status={"conditions": [{"type": "Active", "status": status}]})
+
+    strict = queue(admissionChecksStrategy={"admissionChecks": [{"name": "prov"}, {"name": "other", "onFlavors": ["h100"]}]})
+    both = [check("prov", "kueue.x-k8s.io/provisioning-request"), check("other", "example.com/x")]
+    assert [AdmittedByQueue(CQ, ("default",), 2, 2, checks=("prov",))] == [
+        each.fact for each in expanded(job(), strict, LOCAL, flavor(), *both).notes
+    ]
+    assert [QueueInactive(CQ, missing_objects=(Name("AdmissionCheck", "", "other"),))] == refusals(job(), strict, LOCAL, both[0])
+    inactive = check("other", "example.com/x", "False")
+    assert [QueueInactive(CQ, inactive_checks=(Name("AdmissionCheck", "", "other"),))] == refusals(job(), strict, LOCAL, both[0], inactive)
+    elsewhere = expanded(job(), queue(admissionChecks=["mk"]), LOCAL, check("mk", "kueue.x-k8s.io/multikueue"))
+    assert ([RunsElsewhere("mk")], []) == ([each.fact for each in elsewhere.skipped], pods(elsewhere))
+
+
+def test_labels_of_a_namespace():
+    selecting = queue(namespaceSelector={"matchExpressions": [{"key": "team", "operator": "In", "values": ["a"]}]})
+    found = expanded(job(), selecting, LOCAL, flavor())
+    assert NamespaceLabelsUnknown(CQ) in [each.fact for each in found.notes]
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"team": "a"}}}
+    assert ([], [NamespaceNotSelected(CQ)]) == (
+        refusals(job(), selecting, LOCAL, flavor(), namespace),
+        refusals(job(), selecting, LOCAL, flavor(), {**namespace, "metadata": {"name": "team"}}),
+    )
+
+
+def test_cohorts_in_a_cycle_admit_nothing():
+    cohorts = [kueue("Cohort", "a", {"parentName": "b"}), kueue("Cohort", "b", {"parentName": "a"})]
+    assert [QueueInactive(CQ, in_cycle=True)] == refusals(job(), queue(cohortName="a"), LOCAL, flavor(), *cohorts)
+
+
+def test_without_queues_the_note_of_the_adapter_stays():
+    facts = [each.fact for each in expanded(job()).notes]
+    assert [True] == [isinstance(each, NotExpressed) for each in facts]
+
+
+def test_without_a_job_the_queues_are_counted():
+    mine = {**job(), "metadata": {"name": "train", "namespace": "team"}}
+    assert [KueueQuotas(1)] == [each.fact for each in expanded(mine, queue(), LOCAL).notes]
+
+
+def test_flavors_that_are_not_given_are_told():
+    assert FlavorsAssumed(("default",)) in [each.fact for each in expanded(job(), queue(), LOCAL).notes]
+
+
+@pytest.mark.parametrize("amount", ["x", "1e99999999999999999999", True, None, [], {}, "9" * 5000])
+def test_odd_quotas_are_reported_or_read(amount):
+    found = expanded(job(), queue({"name": "default", "resources": [{"name": GPU, "nominalQuota": amount}]}), LOCAL, flavor())
+    assert found.unread or found.refused or found.notes
+
+
+@pytest.mark.parametrize("spec", [None, [], "x", {"resourceGroups": 3}, {"resourceGroups": [None]}, {"namespaceSelector": 1}])
+def test_odd_queues_are_reported(spec):
+    found = expanded(job(), {**queue(), "spec": spec}, LOCAL, flavor())
+    assert found.unread or found.refused

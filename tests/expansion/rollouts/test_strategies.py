@@ -1,0 +1,210 @@
+"""Updates without a cluster: what controllers delete and create, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from expansion.contents import full_name
+from expansion.rollouts.play import Outcome, Played, Update
+from expansion.rollouts.running import Rollout, is_played
+from expansion.rollouts.units import int_or_percent
+from kubeapi.names import Name
+
+Json = dict[str, Any]
+
+
+def pod(name: str, image: str = "new", node: str = "", **metadata: Any) -> Json:
+    spec = {"containers": [{"name": "c", "image": image}], **({"nodeName": node} if node else {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "team", **metadata}, "spec": spec}
+
+
+def pinned(name: str, node: str) -> Json:
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
+    created = pod(name)
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {**created, "spec": {**created["spec"], "affinity": {"nodeAffinity": required}}}
+
+
+def rollout(kind: str, old: int = 4, new: int = 4, spec: Json | None = None, **more: Any) -> Rollout:
+    nodes = [f"n{number}" for number in range(max(old, new))]
+    running = [pod(f"w-{number}" if kind == "StatefulSet" else f"old-{number}", "old", nodes[number]) for number in range(old)]
+    if kind == "DaemonSet":
+        created = [pinned(f"new-{number}", nodes[number]) for number in range(new)]
+    else:
+        created = [pod(f"w-{number}" if kind == "StatefulSet" else f"new-{number}") for number in range(new)]
+    return Rollout(Name(kind, "team", "w"), {"kind": kind, "spec": spec or {}}, more.pop("running", running), created, **more)
+
+
+class Slots:
+    """Cluster with a number of places, each for one pod."""
+
+    def __init__(self, places: int, old: int) -> None:
+        self.free = places - old
+        self.waiting: dict[tuple[str, str], None] = {}
+        self.placed: set[tuple[str, str]] = set()
+        self.most = old
+
+    def place(self, deleted: Any, created: Any) -> set[tuple[str, str]]:
+        self.free += len(deleted)
+        self.waiting |= dict.fromkeys(map(full_name, created))
+        while self.waiting and self.free:
+            name = next(iter(self.waiting))
+            del self.waiting[name]
+            self.placed.add(name)
+            self.free -= 1
+        return self.placed
+
+
+def played(of: Rollout, places: int) -> Played:
+    slots = Slots(places, len(of.old))
+    return Update(of.strategy(), *of.units()).play(slots.place, of.allowed, most=50)
+
+
+def told(of: Rollout, places: int) -> tuple[Outcome, list[tuple[int, ...]]]:
+    result = played(of, places)
+    return result.outcome, [(each.deleted, each.created, each.old, each.new, each.waiting) for each in result.steps]
+
+
+def rolling(surge: int | str, unavailable: int | str) -> Json:
+    return {"strategy": {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}}
+
+
+def test_a_deployment_with_room_for_its_surge():
+    steps = [(1, 2, 3, 2, 0), (2, 2, 1, 4, 0), (1, 0, 0, 4, 0)]
+    outcome, found = told(rollout("Deployment"), 6)
+    assert Outcome.AT_ONCE is outcome
+    assert (4, 4) == (sum(each[0] for each in found), sum(each[1] for each in found))
+    assert steps[-1][2:] == found[-1][2:]
+
+
+@pytest.mark.parametrize(
+    ("spec", "places", "outcome"),
+    [
+        (rolling(1, 0), 4, Outcome.HANGS),
+        (rolling(1, 0), 5, Outcome.AT_ONCE),
+        (rolling(0, 1), 4, Outcome.AT_ONCE),
+        (rolling("25%", "25%"), 4, Outcome.DURING),
+        (rolling("10%", "10%"), 4, Outcome.HANGS),
+        (rolling(0, "10%"), 4, Outcome.AT_ONCE),
+        (rolling("100%", 0), 7, Outcome.DURING),
+        (rolling("100%", 0), 4, Outcome.HANGS),
+        ({"strategy": {"type": "Recreate"}}, 4, Outcome.AT_ONCE),
+        ({"paused": True}, 4, Outcome.AT_ONCE),
+    ],
+)
+def test_deployments_in_full_clusters(spec, places, outcome):
+    assert outcome is played(rollout("Deployment", spec=spec), places).outcome
+
+
+def test_a_hanging_deployment_keeps_what_must_be_available():
+    result = played(rollout("Deployment", spec=rolling(2, 0)), 4)
+    assert (Outcome.HANGS, 4, 0, 2) == (result.outcome, result.last.old, result.last.new, result.last.waiting)
+
+
+def test_old_pods_that_are_not_ready_go_first():
+    broken = pod("old-9", "old", "n9", creationTimestamp="2020-01-01T00:00:00Z")
+    broken["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    of = rollout("Deployment", 1, 2, rolling(0, 1), running=[pod("old-0", "old", "n0"), broken])
+    update = Update(of.strategy(), *of.units())
+    assert ["team/old-9"] == list(update._strategy.next_step(update.progress).delete)
+
+
+def test_a_cheaper_pod_goes_before_others_and_a_newer_one_before_older_ones():
+    old = [
+        pod("old-a", "old", "n0", creationTimestamp="2026-01-01T00:00:00Z"),
+        pod("old-b", "old", "n1", creationTimestamp="2026-01-02T00:00:00Z"),
+        pod(
+            "old-c", "old", "n2", annotations={"controller.kubernetes.io/pod-deletion-cost": "-1"}, creationTimestamp="2025-01-01T00:00:00Z"
+        ),
+    ]
+    of = rollout("Deployment", 1, 3, rolling(0, 2), running=old)
+    update = Update(of.strategy(), *of.units())
+    assert ["team/old-c", "team/old-b"] == list(update._strategy.next_step(update.progress).delete)
+
+
+def test_a_stateful_set_replaces_the_highest_ordinal_first():
+    outcome, steps = told(rollout("StatefulSet"), 4)
+    assert (Outcome.AT_ONCE, [(1, 1, 3, 1, 0), (1, 1, 2, 2, 0), (1, 1, 1, 3, 0), (1, 1, 0, 4, 0)]) == (outcome, steps)
+
+
+@pytest.mark.parametrize(
+    ("spec", "left"),
+    [
+        ({"updateStrategy": {"rollingUpdate": {"partition": 2}}}, 2),
+        ({"updateStrategy": {"type": "OnDelete"}}, 4),
+        ({"updateStrategy": {"rollingUpdate": {"partition": 9}}}, 4),
+        ({"podManagementPolicy": "Parallel"}, 0),
+        ({"updateStrategy": {"rollingUpdate": {"maxUnavailable": "50%"}}}, 0),
+    ],
+)
+def test_stateful_sets_keep_what_their_strategy_keeps(spec, left):
+    result = played(rollout("StatefulSet", spec=spec), 4)
+    assert (Outcome.AT_ONCE, left) == (result.outcome, result.last.old)
+
+
+def test_a_stateful_set_grows_and_shrinks_before_it_is_updated():
+    assert Outcome.HANGS is played(rollout("StatefulSet", 2, 4), 3).outcome
+    grown = played(rollout("StatefulSet", 2, 3), 3)
+    assert (Outcome.AT_ONCE, 3) == (grown.outcome, grown.last.new)
+    shrunk = played(rollout("StatefulSet", 4, 2), 4)
+    assert (Outcome.AT_ONCE, 0, 2) == (shrunk.outcome, shrunk.last.old, shrunk.last.new)
+
+
+def test_a_pod_of_a_stateful_set_that_is_not_ready_blocks_it():
+    running = [pod(f"w-{number}", "old", f"n{number}") for number in range(3)]
+    running[0]["status"] = {"phase": "Pending"}
+    assert Outcome.HANGS is played(rollout("StatefulSet", 3, 3, running=running), 3).outcome
+    parallel = rollout("StatefulSet", 3, 3, {"podManagementPolicy": "Parallel"}, running=running)
+    assert Outcome.AT_ONCE is played(parallel, 3).outcome
+
+
+@pytest.mark.parametrize(
+    ("rolling_update", "places", "outcome"),
+    [
+        ({}, 4, Outcome.AT_ONCE),
+        ({"maxUnavailable": "50%"}, 4, Outcome.AT_ONCE),
+        ({"maxSurge": 1, "maxUnavailable": 0}, 4, Outcome.HANGS),
+        ({"maxSurge": 1, "maxUnavailable": 0}, 5, Outcome.AT_ONCE),
+        ({"maxSurge": "100%", "maxUnavailable": 0}, 8, Outcome.AT_ONCE),
+    ],
+)
+def test_daemon_sets(rolling_update, places, outcome):
+    assert outcome is played(rollout("DaemonSet", spec={"updateStrategy": {"rollingUpdate": rolling_update}}), places).outcome
+
+
+def test_a_quota_refuses_the_surge():
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"}, "spec": {"hard": {"pods": "4"}}}
+    result = played(rollout("Deployment", spec=rolling(1, 0), quotas=[quota]), 9)
+    assert (Outcome.HANGS, 1, 0) == (result.outcome, result.last.refused, result.last.waiting)
+    assert Outcome.AT_ONCE is played(rollout("Deployment", spec=rolling(0, 1), quotas=[quota]), 9).outcome
+    used = {**quota, "status": {"hard": {"pods": "5"}, "used": {"pods": "5"}}}
+    assert Outcome.HANGS is played(rollout("Deployment", spec=rolling(1, 0), quotas=[used]), 9).outcome
+
+
+def test_equal_pods_are_no_update():
+    tolerations = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]
+    same = pod("old", "new", "n0")
+    same["spec"]["tolerations"] = tolerations
+    assert not is_played("Deployment", [same], [pod("new")])
+    assert is_played("Deployment", [pod("old", "old", "n0")], [pod("new")])
+    assert not is_played("ReplicaSet", [pod("old", "old", "n0")], [pod("new")])
+    assert not is_played("Deployment", [], [pod("new")])
+    limits = pod("old", "new", "n0")
+    limits["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}
+    wanted = pod("new")
+    wanted["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1"}}
+    assert not is_played("Deployment", [limits], [wanted])
+
+
+@pytest.mark.parametrize(
+    ("written", "want"),
+    [(3, 3), ("50%", 2), ("30%", 1), ("x", 1), (None, 1), (True, 1), (-1, 0), ("9" * 5000 + "%", 1), ("٣%", 1), ([], 1), ("%", 1)],
+)
+def test_numbers_and_percentages(written, want):
+    assert want == int_or_percent(written, 4, default="25%", up=False)
+
+
+def test_percentages_are_rounded_up_or_down():
+    assert (1, 2) == (int_or_percent("25%", 5, default=0, up=False), int_or_percent("25%", 5, default=0, up=True))
