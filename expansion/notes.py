@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from typing import ClassVar
 
-from expansion.kueue.queue_notes import QueueNote
+from expansion.queue_notes import QueueNote
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 from kubeapi.resource_names import Quantity, unit_of_quota

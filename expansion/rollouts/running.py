@@ -7,8 +7,6 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
@@ -57,6 +55,26 @@ class Rollout:
             return [*_by_node(self.old, running=True)], [*_by_node(self.new)]
         return [*_single(self.old, running=True)], [*_single(self.new)]
 
+    def added(self) -> list[Unit]:
+        """Return the old units that a Deployment creates before it replaces them, because it is to have more."""
+        missing = len(self.new) - len(self.old)
+        if self.origin.kind != "Deployment" or missing <= 0:
+            return []
+        found = []
+        for number in range(missing):
+            like = self.old[0]
+            spec = {key: each for key, each in section(like, "spec").items() if key != "nodeName"}
+            metadata = {key: each for key, each in section(like, "metadata").items() if key not in {"uid", "creationTimestamp"}}
+            pod = {
+                **like,
+                "metadata": {**metadata, "name": f"{metadata.get('name')}-added-{number}"},
+                "spec": spec,
+                "status": {"phase": "Pending"},
+            }
+            rank = (_created(like), _replica_set(like), _cost(like), -_created(pod))
+            found.append(Unit("/".join(full_name(pod)), [pod], rank=rank))
+        return found
+
     def strategy(self) -> Strategy:
         """Return how the controller replaces the units."""
         wanted = [each.key for each in self.units()[1]]
@@ -89,12 +107,12 @@ def _template(pod: Content) -> bytes:
     pinned = section(spec, "affinity", "nodeAffinity", _REQUIRED)
     if any("matchFields" in each for each in items(pinned, "nodeSelectorTerms")):
         affinity = None
-    return msgspec.json.encode(
+    return encode(
         (
             [(each.name, each.image, _requests(each)) for each in (*(decoded.containers or ()), *(decoded.init_containers or ()))],
             sorted((decoded.node_selector or {}).items()),
             affinity,
-            sorted((msgspec.json.encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
+            sorted((encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
             decoded.topology_spread_constraints,
             decoded.scheduling_group,
             [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()],

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from expansion import notes
-from expansion.kueue.queue_notes import QueueNote
 from expansion.notes import Note, ObjectNote
+from expansion.queue_notes import QueueNote
 from kubeapi.kueue import POD_GROUP_TOTAL, QUEUE
 from kubeapi.names import Name
 from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
@@ -102,25 +102,29 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             of_group = f" of {fact.api_group}" if fact.api_group else ""
             hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
             return f"there is no {label(fact.group)}{of_group}, for which its pods wait{hint}"
-        case notes.KueueGroupIncomplete():
-            return (
-                f"{fact.existing} of {counted(fact.total, 'pod')} of Kueue's pod group {fact.group_name} exist, so Kueue admits none of them: "
-                f"create {'the missing pod' if fact.total - fact.existing == 1 else f'the {fact.total - fact.existing} missing pods'}, "
-                f"or lower {POD_GROUP_TOTAL} to {fact.existing}"
-            )
+        case notes.KueueGroupIncomplete() | notes.KueueQuotas():
+            return _kueue_words(fact)
         case notes.FieldsUnreadable():
             return _unreadable_words(fact, names)
         case notes.AnnotationsUnknown() | notes.PluginsOn() | notes.FitsWithPlugin():
             return _plugin_words(fact)
-        case notes.KueueQuotas():
-            queues = counted(fact.queues, "ClusterQueue")
-            return f"nothing at PATH has the label {QUEUE}, so quotas of Kueue are not considered (the cluster has {queues})"
         case notes.PlaceUnknown():
             of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
             return f"{of_pods}its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
     if isinstance(fact, QueueNote):
         return queue_words(fact)
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
+
+
+def _kueue_words(fact: notes.KueueGroupIncomplete | notes.KueueQuotas) -> str:
+    if isinstance(fact, notes.KueueQuotas):
+        queues = counted(fact.queues, "ClusterQueue")
+        return f"nothing at PATH has the label {QUEUE}, so quotas of Kueue are not considered (the cluster has {queues})"
+    return (
+        f"{fact.existing} of {counted(fact.total, 'pod')} of Kueue's pod group {fact.group_name} exist, so Kueue admits none of them: "
+        f"create {'the missing pod' if fact.total - fact.existing == 1 else f'the {fact.total - fact.existing} missing pods'}, "
+        f"or lower {POD_GROUP_TOTAL} to {fact.existing}"
+    )
 
 
 def _plugin_words(fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.FitsWithPlugin) -> str:
@@ -181,7 +185,8 @@ def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
     advice = ""
     match fact:
         case notes.NotSimulated(why, unknown_kind):
-            advice = f"; if it creates none, give --no-pods {unknown_kind}" if unknown_kind else ""
+            if unknown_kind:
+                advice = f"; if it creates none, give --no-pods {unknown_kind}, else --pod-template {unknown_kind}=PATH"
         case notes.ManagedElsewhere():
             why = (
                 f"{fact.field} is {fact.manager}: that controller creates the pods, in this cluster or in another one; "

@@ -10,13 +10,13 @@ PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "cause
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "kubeapi": (
-        frozenset({"base_structs", "content", "field_path", "kueue", "names"}),
+        frozenset({"base_structs", "content", "field_path", "names"}),
         frozenset({"problem", "redaction", "resource_names"}),
         frozenset({"meta", "quantity"}),
         frozenset({"decode", "object_heads", "priority", "selectors", "versions", "view"}),
         frozenset({"affinity", "controllers", "devices", "disruption", "gathered", "nodes", "volumes"}),
-        frozenset({"json_values", "pods", "resource_claims", "storage"}),
-        frozenset({"decoders", "gather", "pod_requests", "workloads"}),
+        frozenset({"json_path", "json_values", "pods", "resource_claims", "storage"}),
+        frozenset({"decoders", "gather", "kueue", "pod_requests", "workloads"}),
         frozenset({"groups", "jobs"}),
         frozenset({"jobset"}),
     ),
@@ -127,19 +127,60 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "workloadbuilder.adapters": (
         frozenset({"shared", "explained"}),
         frozenset({"group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
-        frozenset({"job", "trainjob", "grove", "apps", "kubeflow", "ray"}),
+        frozenset(
+            {
+                "job",
+                "kueue_pod_group",
+                "trainjob",
+                "grove",
+                "apps",
+                "kubeflow",
+                "ray",
+                "spark",
+                "kserve",
+                "argo",
+                "appwrapper",
+                "declared_kinds",
+            }
+        ),
         frozenset({"cronjob"}),
         frozenset({"kinds"}),
-        frozenset({"compiled", "skipped_kinds"}),
+        frozenset({"skipped_kinds"}),
+        frozenset({"compiled"}),
     ),
     "expansion": (
-        frozenset({"contents", "generated_names", "notes"}),
-        frozenset({"pod_creation", "pod_owners"}),
+        frozenset({"contents", "generated_names", "queue_notes"}),
+        frozenset({"notes"}),
+        frozenset({"pod_creation", "pod_owners", "scaling"}),
         frozenset({"created", "gangs"}),
         frozenset({"admission"}),
-        frozenset({"compute_domains", "creation_order", "device_shares", "groups_named_by_pods", "kueue_pod_groups", "not_judged"}),
+        frozenset(
+            {
+                "compute_domains",
+                "creation_order",
+                "device_shares",
+                "groups_named_by_pods",
+                "kueue",
+                "kueue_pod_groups",
+                "not_judged",
+                "rollouts",
+            }
+        ),
         frozenset({"controllers"}),
         frozenset({"expanded"}),
+    ),
+    "expansion.kueue": (
+        frozenset({"pending", "quota_tree"}),
+        frozenset({"queues"}),
+        frozenset({"assign_flavors"}),
+        frozenset({"preemption"}),
+        frozenset({"nominate"}),
+        frozenset({"admitted_jobs"}),
+    ),
+    "expansion.rollouts": (
+        frozenset({"units"}),
+        frozenset({"strategies"}),
+        frozenset({"play", "running"}),
     ),
     "expansion.admission": (
         frozenset({"amounts"}),
@@ -289,7 +330,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"main"}),
     ),
     "muster.render": (
-        frozenset({"file_notes"}),
+        frozenset({"file_notes", "queue_words"}),
         frozenset({"cause_keys", "problem_words"}),
         frozenset({"answer", "cause_json", "phrases", "tree_rows", "yaml_text"}),
         frozenset({"answer_json", "root_text"}),

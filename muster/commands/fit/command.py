@@ -37,8 +37,10 @@ FORMATS = ("text", "json", "html")
 @live_input.options
 @click.option("--gang", is_flag=True, help="Judge the pods of an object without a gang as one gang: all of them, or none.")
 @click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
+@click.option("--scale", is_flag=True, help="Also find up to which number of replicas, or of workers, each object at PATH fits.")
 @pod_creation.levels
 @pod_creation.without_pods
+@click_option(pod_creation.POD_TEMPLATE)
 @click.option(
     "--format",
     "form",
@@ -69,6 +71,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     context: str | None,
     gang: bool,
     topology: str | None,
+    scale: bool,
     form: str | None,
     outputs: tuple[str, ...],
     everything: bool,
@@ -119,6 +122,8 @@ def fit(  # noqa: PLR0913 - one parameter an option
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
         judged = _judged(inputs, request, progress, live=cluster)
+        if scale:
+            judged = _with_scales(judged, inputs, request, progress, live=cluster)
         on_terminal = not no_color and standard_output.is_colourful()
         for name, file in files:
             coloured = on_terminal and file == options.STDOUT
@@ -168,6 +173,18 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     judged, rollouts = _with_rollouts(judged, inputs, request, snapshot, progress)
     remedy = None if change is None else change.remedy
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)
+
+
+def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, live: bool) -> Judged:
+    import dataclasses
+
+    from muster.commands.fit.scale_trial import ScaleTrials
+
+    progress.show("searching for the largest numbers")
+    trials = ScaleTrials(inputs, judged.snapshot, request, judged.kinship)
+    scales = tuple(trials.scales(lambda other: _judged(other, request, progress, live=live).verdict.line))
+    progress.end()
+    return dataclasses.replace(judged, scales=scales)
 
 
 def _with_rollouts(

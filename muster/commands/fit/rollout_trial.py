@@ -118,7 +118,7 @@ class RolloutTrials:
         )
         own = Own(names | groups, names | groups)
         scheduler = _Scheduler(before, dataclasses.replace(self._request.cycle, progress=None), own)
-        played = Update(strategy, old, new).play(scheduler.place, rollout.allowed, most=self._most_steps(before))
+        played = Update(strategy, old, new, rollout.added()).play(scheduler.place, rollout.allowed, most=self._most_steps(before))
         waiting = tuple(each for each in scheduler.decisions if each.pending and own_objects.concerns(each, own))
         return JudgedRollout(rollout.origin, strategy, played, tuple(sorted(scheduler.victims)), waiting)
 

@@ -112,13 +112,16 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
         origins=tuple((part.name, Block.TOPOLOGY, part.exclusive_path) for part in parts if part.exclusive),
         waits=start_order("jobset.x-k8s.io", "JobSet", spec.given),
     )
+    return _confined(reading, parts, identity.gang, known)
+
+
+def _confined(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang | None, known: Known) -> Reading:
+    """Return *reading* with the domains that Kueue's annotations require, or as one gang, for which they have no effect."""
     podsets = [TemplatePods(part.shape.template, (part.name,)) for part in parts]
-    if identity.gang is None:
+    if gang is None:
         return kueue_podsets.confined(reading, podsets, known)
-    losses = kueue_podsets.unexpressed(
-        (each.template for each in podsets), f"has no effect: {identity.gang.path} makes one group of all pods"
-    )
-    reading = _as_one_gang(reading, parts, identity.gang)
+    losses = kueue_podsets.unexpressed((each.template for each in podsets), f"has no effect: {gang.path} makes one group of all pods")
+    reading = _as_one_gang(reading, parts, gang)
     return dataclasses.replace(reading, losses=(*reading.losses, *losses))
 
 
