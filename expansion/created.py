@@ -9,6 +9,7 @@ from typing import Any
 
 from expansion.contents import Content
 from expansion.pod_owners import Controller
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather
 from kubeapi.gathered import Given, ObjectList
@@ -76,6 +77,7 @@ class Expansion:
         admission_plugins: those of the API server that are on besides its defaults.
         refused: objects that Kueue refuses, with the reason.
         joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
+        minimums: the field of the given object with the minimum of a created group, unless that is in scheduling blocks; None if no field has it.
 
     """
 
@@ -94,6 +96,15 @@ class Expansion:
     admission_plugins: frozenset[str] = frozenset()
     refused: list[Problem] = dataclasses.field(default_factory=list)
     joined: list[Content] = dataclasses.field(default_factory=list)
+    minimums: dict[Name, str | None] = dataclasses.field(default_factory=dict)
+
+    def add_minimums(self, groups: Iterable[Content], minimums: Mapping[str, FieldPath | None]) -> None:
+        """Record the fields *minimums*, by template, of created *groups*."""
+        for each in groups:
+            template = str(section(section(each, "spec"), "workloadRef").get("templateName"))
+            if template in minimums:
+                path = minimums[template]
+                self.minimums[identity(each)] = None if path is None else str(path)
 
     def given(self) -> Iterator[tuple[Controller, Content]]:
         """Yield the given objects that were read."""

@@ -44,6 +44,7 @@ class Expanded:
         remaining: the objects of the cluster that these do not replace.
         names: names of the given and the created objects, before the admission; empty if nothing is known of a cluster.
         refused: given objects that the API server refuses, or whose pods it refuses, with the reason.
+        minimums: the field of the given object with the minimum of a created group, unless that is in scheduling blocks; None if no field has it.
         invalid: given objects with a value that no API server accepts, which are left out.
         unread: objects of the cluster that cannot be read, or not in full.
         rollouts: updates of running objects of the cluster.
@@ -58,6 +59,7 @@ class Expanded:
     remaining: list[Given] = dataclasses.field(default_factory=list)
     names: frozenset[Name] = frozenset()
     refused: list[Problem] = dataclasses.field(default_factory=list)
+    minimums: Mapping[Name, str | None] = dataclasses.field(default_factory=dict)
     invalid: list[Problem] = dataclasses.field(default_factory=list)
     unread: list[Problem] = dataclasses.field(default_factory=list)
     rollouts: list[Rollout] = dataclasses.field(default_factory=list)
@@ -99,6 +101,7 @@ def expand(
     # Sorted once: a cluster has a great many objects.
     own = _with_created((each for listed in created.kinds.values() for each in listed.given()), created.objects)
     result, rest = Expanded(own, [*created.others], created.origins, created.skipped, created.notes), Rest()
+    result.minimums = created.minimums
     replaced = _Replaced(own, created, known) if cluster is not None else None
     if replaced is not None:
         result.remaining, rest = (

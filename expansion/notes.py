@@ -206,7 +206,7 @@ class NeverCreated:
         pods: number of the pods.
         event: what their controller waits for.
         awaited: the parts of the object that must run before.
-        gang: the PodGroup of the pods that would have to run first; None if others are waited for, which never run either.
+        gang: the group, of the pods that would have to run first, that waits; None if others are waited for, which never run either.
 
     """
 

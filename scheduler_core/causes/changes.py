@@ -20,11 +20,13 @@ class LoweredMinimum:
     group: Name
     before: int
     minimum: int
+    path: str = ""
+    """Field of the object of a person that sets it; empty if that is the field of the group's policy."""
 
     @property
     def field(self) -> str:
-        """Return the field of the group's policy that has the minimum."""
-        return "minCount" if self.group.kind == "PodGroup" else "minGroupCount"
+        """Return the field that has the minimum: that of the group's policy, unless *path* names another one."""
+        return self.path or ("minCount" if self.group.kind == "PodGroup" else "minGroupCount")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

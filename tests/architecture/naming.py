@@ -153,6 +153,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "other_node": "a node",
     "other_value": "a value of a label",
     "own_node": "a node",
+    "path": "a field of an object",
     "plugin": "a plugin",
     "plugins": "names of admission plugins",
     "pod": "a pod",

@@ -170,7 +170,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         progress.end()
     if change is not None:
         answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
-        judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins), change.remedy.change)
+        judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins, inputs.minimums), change.remedy.change)
     judged, rollouts = _with_rollouts(judged, inputs, request, snapshot, progress)
     remedy = None if change is None else change.remedy
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)

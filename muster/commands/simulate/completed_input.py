@@ -10,6 +10,7 @@ from expansion.expanded import Expanded, expand
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.rollouts.running import Rollout
 from kubeapi.gathered import Given
+from kubeapi.names import Name
 from kubeapi.problem import Problem
 from muster.commands.simulate.file_texts import OpenFile
 from muster.commands.simulate.own_objects import Own
@@ -40,6 +41,8 @@ class ClusterInput:
     """Updates of running objects of the cluster by those at PATH."""
     stored: list[OpenFile] = dataclasses.field(default_factory=list)
     """Files in which texts of objects are."""
+    minimums: dict[Name, str | None] = dataclasses.field(default_factory=dict)
+    """Field of an object at PATH with the minimum of a created group, unless that is in scheduling blocks; None if no field has it."""
     texts: dict[str, bytes] = dataclasses.field(default_factory=dict)
     """Content of the files, if positions in them may be needed."""
     behavior: SchedulerBehavior | None = None
@@ -87,6 +90,7 @@ def complete(
         inputs.own = Own.from_names(expanded.names, inputs.problems, expanded.origins)
     inputs.objects = [*expanded.objects, *expanded.remaining]
     inputs.others += expanded.others
+    inputs.minimums |= expanded.minimums
     inputs.refused += expanded.refused
     inputs.notes += expanded.notes
     inputs.rollouts += expanded.rollouts

@@ -111,6 +111,7 @@ def _leaf(part: Part, priority: str, *, basic: bool) -> WorkloadItem:
         default=SchedulingConfig(policy, (part.topology,) if part.topology else None),
         replicas=part.replicas,
         priority_class_name=priority,
+        minimum_path=None,
     )
 
 
@@ -152,5 +153,5 @@ def _leader_first(spec: Fields, intent: IntentReading, errors: list[FieldError],
             "must not be a gang of leader and workers: workers are created only when the leader is ready (spec.startupPolicy is "
             "LeaderReady), and the leader would wait for the gang; set minGroupCount to 1, or omit the policy"
         )
-        errors.append(field.forbidden(path / "gang", detail))
+        warnings.append(field.forbidden(path / "gang", detail))
     return True
