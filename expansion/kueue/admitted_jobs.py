@@ -17,7 +17,7 @@ from expansion.created import Expansion
 from expansion.kueue.assign_flavors import FlavorShortage, NotCovered, tolerations_of
 from expansion.kueue.nominate import Nomination, nominate, reserve
 from expansion.kueue.pending import PendingJob, PodSet
-from expansion.kueue.queued_jobs import QueuedJob, queued_jobs, unused_queues
+from expansion.kueue.queued_jobs import QueuedJob, incomplete_pods, queued_jobs, unused_queues
 from expansion.kueue.queues import Queue, Queues, checks_of
 from expansion.kueue.quota_tree import FlavorResource
 from expansion.notes import KueueQuotas, NotExpressed
@@ -36,6 +36,8 @@ from workloadbuilder.adapters.shared.known_objects import similar_name
 
 _QUEUE = "ClusterQueue"
 _MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+_MAIN = "main"
+"""Name of the part of a job that has only one."""
 _TOPOLOGY = "kueue.x-k8s.io/podset-"
 _LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -93,7 +95,7 @@ def admit_jobs(
     jobs = [*queued_jobs(expansion, pods)]
     result.notes += unused_queues(expansion, (each.origin for each in jobs))
     if not jobs:
-        result.notes += [] if result.notes else _without_jobs(objects)
+        result.notes += [] if result.notes or incomplete_pods(expansion) else _without_jobs(objects)
         return result
     owners = {(each.origin.kind, each.origin.namespace, each.origin.name) for each in jobs}
     replaced = frozenset(owners | {("Pod", *each) for each in replaced_pods})
@@ -194,8 +196,10 @@ class _Admission:
     def _start(self, job: QueuedJob, queue: Queue, nomination: Nomination) -> None:
         """Change the pods of an admitted job as Kueue does: node labels and tolerations of flavors, and fewer pods."""
         parts = nomination.assignment.parts
-        for part, (_, pods) in zip(parts, job.pod_sets, strict=True):
+        for part, (name, pods) in zip(parts, job.pod_sets, strict=True):
             self._result.left_out |= {id(pod) for pod in pods[part.count :]}
+            for pod in pods[: part.count]:
+                pod["metadata"]["labels"] = {**section(section(pod, "metadata"), "labels"), kueue.PODSET: name or _MAIN}
             for flavor in dict.fromkeys(each.flavor for each in part.flavors.values()):
                 if flavor in self._queues.flavors:
                     _use(self._queues.flavors[flavor].spec, pods[: part.count])

@@ -7,12 +7,13 @@ LeaderWorkerSet, and each pod or pod group with a label of its own is a job.  So
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expansion.admission.quota_charges import is_new
-from expansion.contents import Content, namespace_of, parsed
+from expansion.contents import Content, items, namespace_of, parsed
 from expansion.created import Expansion, PodSets, identity
+from expansion.notes import KueueGroupIncomplete
 from expansion.pod_owners import Controller
 from expansion.queue_notes import QueueUnused
 from kubeapi import kueue
@@ -61,11 +62,13 @@ def queued_pods(expansion: Expansion) -> Iterator[Content]:
 
 
 def queued_jobs(expansion: Expansion, pods: Iterable[Content]) -> Iterator[QueuedJob]:
-    """Yield the jobs with a queue: those of the objects of controllers, and given *pods*."""
+    """Yield the jobs with a queue: those of the objects of controllers, and given *pods*; without those whose pod group is not complete."""
+    incomplete = incomplete_pods(expansion)
+    pods = (each for each in pods if identity(each) not in incomplete)
     for controller, manifest in expansion.given():
         sets = expansion.pod_sets.get(controller.object)
         if sets is not None and sets.pods:
-            yield from _of_object(controller, manifest, sets)
+            yield from _of_object(controller, manifest, sets, incomplete)
     groups: dict[tuple[str, str, str], list[Content]] = {}
     for number, pod in enumerate(pods):
         groups.setdefault((namespace_of(pod), *_own_job(pod, number)), []).append(pod)
@@ -74,6 +77,11 @@ def queued_jobs(expansion: Expansion, pods: Iterable[Content]) -> Iterator[Queue
         for pod in members:
             alike.setdefault(ENCODER.encode(section(pod, "spec")), []).append(pod)
         yield QueuedJob(identity(members[0]), queue, members[0], [(f"{index}", each) for index, each in enumerate(alike.values())])
+
+
+def incomplete_pods(expansion: Expansion) -> frozenset[Name]:
+    """Return the pods of pod groups that lack pods: Kueue does not queue them yet."""
+    return frozenset(name for each in expansion.refused if isinstance(each.fact, KueueGroupIncomplete) for name in each.names)
 
 
 def unused_queues(expansion: Expansion, judged: Iterable[Name]) -> Iterator[Problem]:
@@ -86,21 +94,28 @@ def unused_queues(expansion: Expansion, judged: Iterable[Name]) -> Iterator[Prob
             yield Problem.about(controller.object, QueueUnused(Name("LocalQueue", controller.namespace, queue)))
 
 
+def _labelled(kind: str, manifest: Content) -> Mapping[str, Any]:
+    """Return the object whose label counts: that which a CronJob creates, or the only one that an AppWrapper without a label wraps."""
+    if kind == "CronJob":
+        return section(manifest, "spec", "jobTemplate")
+    wrapped = items(section(manifest, "spec"), "components") if kind == "AppWrapper" and not _queue_of(manifest) else []
+    return section(wrapped[0], "template") if len(wrapped) == 1 else manifest
+
+
 def _is_managed(controller: Controller) -> bool:
     return (controller.group, controller.kind) not in _NOT_MANAGED
 
 
-def _of_object(controller: Controller, manifest: Content, sets: PodSets) -> Iterator[QueuedJob]:
+def _of_object(controller: Controller, manifest: Content, sets: PodSets, incomplete: Container[Name]) -> Iterator[QueuedJob]:
     """Yield the jobs of an object: by its own label, or else by those of its pods."""
     listed = [*zip(sets.indexes, sets.pods, strict=True)]
-    labelled = manifest if controller.kind != "CronJob" else section(manifest, "spec", "jobTemplate")
-    if _is_managed(controller) and (queue := _queue_of(labelled)):
+    if _is_managed(controller) and (queue := _queue_of(_labelled(controller.kind, manifest))):
         for part in _parts(controller.kind, listed):
             yield QueuedJob(controller.object, queue, manifest, _by_set(part, sets.names))
         return
     jobs: dict[tuple[str, str], list[tuple[int, Content]]] = {}
     for number, (index, pod) in enumerate(listed):
-        if _queue_of(pod):
+        if _queue_of(pod) and identity(pod) not in incomplete:
             group = _lws_group(pod) if controller.kind == "LLMInferenceService" else ""
             jobs.setdefault((_queue_of(pod), group) if group else _own_job(pod, number), []).append((index, pod))
     for (queue, _), members in jobs.items():

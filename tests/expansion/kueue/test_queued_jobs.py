@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from expansion.expanded import Expanded, expand
-from expansion.notes import KueueQuotas, NotExpressed
+from expansion.notes import KueueGroupIncomplete, KueueQuotas, NotExpressed
 from expansion.queue_notes import (
     AdmittedByQueue,
     FlavorsAssumed,
@@ -186,6 +186,18 @@ def test_the_label_of_a_kind_that_kueue_does_not_manage_has_no_effect():
     assert ([], [QueueUnused(Name("LocalQueue", "team", "main"))]) == (found.refused, [each.fact for each in found.notes])
 
 
+def test_the_label_of_the_only_object_that_an_app_wrapper_wraps_counts():
+    def wrapping(*objects: Json) -> Json:
+        metadata = {"name": "aw", "namespace": "team"}
+        spec = {"components": [{"template": each} for each in objects]}
+        return {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": spec}
+
+    (fact,) = refusals(wrapping(job(3)), queue(), LOCAL, flavor())
+    assert (8, 12) == (fact.free, fact.needed)
+    plain = {**job(3), "metadata": {"name": "train", "namespace": "team"}}
+    assert [] == refusals(wrapping(plain), queue(), LOCAL, flavor())
+
+
 def test_an_annotation_for_a_queue_is_not_read():
     mine = job(3, labels={}, annotations=LABEL)
     facts = [each.fact for each in expanded(mine, queue(), LOCAL, flavor()).notes]
@@ -249,6 +261,10 @@ def test_pods_of_a_group_of_kueue_are_admitted_together():
     ]
     (fact,) = refusals(given, queue(), LOCAL, flavor())
     assert (8, 10) == (fact.free, fact.needed)
+    waiting = [{**each, "metadata": {**each["metadata"], "annotations": {"kueue.x-k8s.io/pod-group-total-count": "3"}}} for each in given]
+    found = expanded(waiting, queue(quota(amount=100)), LOCAL, flavor())
+    assert [KueueGroupIncomplete("g", 2, 3)] == [each.fact for each in found.refused]
+    assert not any(isinstance(each.fact, AdmittedByQueue | KueueQuotas) for each in found.notes)
     alone = [{**each, "metadata": {**each["metadata"], "labels": {"kueue.x-k8s.io/queue-name": "main"}}} for each in given]
     (fact,) = refusals(alone, queue(), LOCAL, flavor())
     assert (3, 5) == (fact.free, fact.needed)
@@ -258,7 +274,7 @@ def test_given_pods_get_what_their_flavor_has():
     labels = {"kueue.x-k8s.io/queue-name": "main"}
     given = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "team", "labels": labels}, "spec": pod_spec()}
     (pod,) = pods(expanded(given, queue(), LOCAL, flavor(nodeLabels={"gpu": "h100"})))
-    assert {"gpu": "h100"} == pod["spec"]["nodeSelector"]
+    assert ({"gpu": "h100"}, "0") == (pod["spec"]["nodeSelector"], pod["metadata"]["labels"]["kueue.x-k8s.io/podset"])
 
 
 def test_pods_get_the_labels_and_tolerations_of_the_flavor():
