@@ -20,6 +20,7 @@ from expansion.notes import PlatformNotAssumed, PluginsAssumed, PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
 from expansion.rollouts.running import KINDS, Rollout, is_played
+from expansion.rollouts.strategies import RollingDeployment
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather, whole_name, written_name
@@ -117,7 +118,7 @@ def expand(
     result.refused += [*admitted.refused, *created.refused]
     result.notes += admitted.notes
     result.unread += [*known.problems, *admitted.unread]
-    _admit_to_queues(result, created, known, admitted, rest)
+    _admit_to_queues(result, created, known, admitted, replaced)
     if replaced is not None:
         result.rollouts = replaced.rollouts()
     return result
@@ -136,7 +137,7 @@ def _plugins(known: Cluster, creation: PodCreation) -> tuple[frozenset[str], lis
     return on | platform.plugins, [Problem(assumed, place=platform.title)]
 
 
-def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted, rest: Rest) -> None:
+def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted, replaced: _Replaced | None) -> None:
     """Add to *result* which jobs Kueue admits, and the pods that are *admitted* by the API server, without those that do not start."""
     of_kueue = objects_of_kueue((*created.others, *known.others))
     changed = admitted.changed
@@ -146,14 +147,25 @@ def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admit
         queued = {full_name(each): pods.get(full_name(each), each) for each in queued_pods(created)}
         changed = [*changed, *(each for name, each in queued.items() if name not in pods)]
         namespaces = (each for kinds in (created.kinds, known.kinds) for each in kinds.get("Namespace", ()))
-        replaced = (name for each in rest.replaced if (name := whole_name(each)) is not None)
-        jobs = admit_jobs(created, queued.values(), of_kueue, filter(None, map(parsed, namespaces)), replaced)
+        gone = (whole_name(each) for each in (replaced.rest.replaced if replaced is not None else ()))
+
+        def surging() -> set[Name]:
+            updates = replaced.rollouts() if replaced is not None else ()
+            return {each.origin for each in updates if _creates_first(each)}
+
+        jobs = admit_jobs(created, queued.values(), of_kueue, filter(None, map(parsed, namespaces)), filter(None, gone), surging)
         result.objects = _without(result.objects, jobs.left_out)
         result.refused += jobs.refused
         result.skipped += jobs.skipped
         result.unread += jobs.unread
         result.notes = [each for each in result.notes if not jobs.tells(each)] + jobs.notes
     result.objects = _with_created(result.objects, changed)
+
+
+def _creates_first(rollout: Rollout) -> bool:
+    """Return whether an update creates a pod before it deletes one."""
+    strategy = rollout.strategy()
+    return isinstance(strategy, RollingDeployment) and not strategy.unavailable
 
 
 def _without(objects: list[Given], left_out: Collection[int]) -> list[Given]:

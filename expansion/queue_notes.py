@@ -42,6 +42,7 @@ class QueueQuotaExceeded:
         lent: amount of ``free`` that its cohort lends.
         preempted: the Workloads that Kueue preempts, so that there is enough.
         own: amount of ``used`` that other pods of the same object have, which are admitted by themselves.
+        surge: whether it is needed for a pod that an update creates before it deletes another one.
 
     """
 
@@ -58,6 +59,7 @@ class QueueQuotaExceeded:
     lent: Quantity = 0
     preempted: tuple[Name, ...] = ()
     own: Quantity = 0
+    surge: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

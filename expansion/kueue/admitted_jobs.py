@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expansion import queue_notes
@@ -87,11 +87,13 @@ def admit_jobs(
     objects: Sequence[GatheredObjects],
     namespaces: Iterable[Content],
     replaced_pods: Iterable[tuple[str, str]] = (),
+    surging: Callable[[], Collection[Name]] = tuple,
 ) -> QueuedJobs:
     """Admit the jobs of *expansion*, and the given *pods*, as Kueue does; the pods of admitted ones are changed in place.
 
     *objects* are those of Kueue, with a ClusterQueue; *namespaces* the Namespaces; *replaced_pods* those of the cluster (namespace, name)
-    in whose place others are created.
+    in whose place others are created; *surging* returns the Deployments whose updates create a pod before they delete one, when their
+    new pods have what flavors give them.
     """
     result = QueuedJobs()
     jobs = [*queued_jobs(expansion, pods)]
@@ -108,6 +110,9 @@ def admit_jobs(
     admission = _Admission(queues, labels, result)
     for each in jobs:
         admission.admit(each)
+    updated = surging()
+    for each in {each.origin: each for each in jobs if each.origin in updated}.values():
+        admission.admit_surge(each)
     result.notes += admission.started()
     if queues.assumed:
         result.notes.append(Problem(queue_notes.FlavorsAssumed(tuple(sorted(queues.assumed))), place="ResourceFlavor"))
@@ -149,6 +154,16 @@ class _Admission:
         reserve(queue, nomination)
         self._own[job.origin].update(nomination.assignment.usage)
         self._start(job, queue, nomination)
+
+    def admit_surge(self, job: QueuedJob) -> None:
+        """Say why one more pod like *job*, besides all of its object, is not admitted."""
+        if any(job.origin in each.names for each in self._result.refused) or (queue := self._queue(job)[0]) is None:
+            return
+        pending = PendingJob([_pod_set(name, pods, job.manifest) for name, pods in job.pod_sets], self._priority(job))
+        nomination = nominate(self._queues, queue, pending)
+        for each in [] if nomination.is_admitted else _reasons(queue, nomination, self._own[job.origin]):
+            if isinstance(each, queue_notes.QueueQuotaExceeded):
+                self._result.refused.append(Problem.about(job.origin, dataclasses.replace(each, surge=True)))
 
     def _queue(self, job: QueuedJob) -> tuple[Queue | None, list[QueueNote]]:
         """Return the ClusterQueue that can admit a job; None, with the reasons, if its queue admits nothing."""

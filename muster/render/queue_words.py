@@ -20,6 +20,7 @@ _MISMATCHES = {
     Mismatch.TOPOLOGY_MISSING: "has no Topology, which its pods request",
     Mismatch.LEVEL_MISSING: "has a Topology without the level that its pods request",
 }
+_NO_SURGE = "spec.strategy.rollingUpdate: {maxSurge: 0, maxUnavailable: 1}"
 _NAMED = 3
 """Maximum number of Workloads that are named."""
 
@@ -64,6 +65,8 @@ def _exceeded(fact: notes.QueueQuotaExceeded) -> str:
     words = (
         f"queue {fact.cluster_queue.name} leaves {free} {fact.resource} of flavor {fact.flavor} ({', '.join(parts)}), {needed}{more} needed"
     )
+    if fact.surge:
+        return f"{words} for its update, which creates a pod before it deletes one; {_NO_SURGE} needs no more"
     if fact.preempted:
         return f"{words}; Kueue preempts {_listed(fact.preempted)} for it"
     if fact.needed + fact.own > fact.largest:

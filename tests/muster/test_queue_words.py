@@ -24,6 +24,13 @@ CASES: list[tuple[QueueNote, str]] = [
         QueueQuotaExceeded(CQ, "h100", GPU, 2, 4, 12, 10, 12, own=8),
         "queue research leaves 2 nvidia.com/gpu of flavor h100 (nominal 12, 2 used, 8 for other pods of it), 4 more needed; it waits until others end",
     ),
+    (
+        QueueQuotaExceeded(CQ, "h100", GPU, 0, 4, 8, 8, 8, own=8, surge=True),
+        (
+            "queue research leaves 0 nvidia.com/gpu of flavor h100 (nominal 8, 8 for other pods of it), 4 more needed for its update, "
+            "which creates a pod before it deletes one; spec.strategy.rollingUpdate: {maxSurge: 0, maxUnavailable: 1} needs no more"
+        ),
+    ),
     (QueueQuotaExceeded(CQ, "h100", GPU, 8, 13, 12, 4, 12), f"{SHORT} (nominal 12, 4 used), 13 needed: more than it can ever have"),
     (
         QueueQuotaExceeded(CQ, "h100", GPU, 8, 10, 12, 4, 12, preempted=WORKLOADS[:1]),

@@ -251,6 +251,12 @@ def test_what_the_replaced_pods_of_a_deployment_have_reserved_does_not_count():
     ]
     assert [] == refusals(mine, queue(), LOCAL, flavor(), *running, *held)
     assert 1 == len(refusals(mine, queue(), LOCAL, flavor(), *held))
+    mine["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"][GPU] = "3"
+    (fact,) = refusals(mine, queue(), LOCAL, flavor(), *running, *held)
+    assert (True, 2, 3, 6) == (fact.surge, fact.free, fact.needed, fact.own)
+    assert [] == refusals(mine, queue(quota(amount=9)), LOCAL, flavor(), *running, *held)
+    mine["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    assert [] == refusals(mine, queue(), LOCAL, flavor(), *running, *held)
 
 
 def test_pods_of_a_group_of_kueue_are_admitted_together():
