@@ -57,7 +57,7 @@ def limits_words(strategy: Strategy) -> str:
             return f"at most {counted(strategy.surge, 'more pod')}, at most {strategy.unavailable} unavailable"
         case Recreate():
             return "all old pods first"
-        case RollingStatefulSet():
+        case RollingStatefulSet() if strategy.unavailable:
             partition = f", from ordinal {strategy.partition} on" if strategy.partition else ""
             return f"{counted(strategy.unavailable, 'pod')} at a time, the highest ordinal first{partition}"
         case RollingDaemonSet():
