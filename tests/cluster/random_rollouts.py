@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from tests.cluster.kubelet import node, pod
 from tests.cluster.resources import Manifest
 
-POOL = "example.com/pool"
+POOL, HALF = "example.com/pool", "example.com/half"
+"""Node labels: the name of an object, and whether the node is one of those to which a DaemonSet can be confined."""
 KINDS = ("Deployment", "Deployment", "StatefulSet", "DaemonSet")
 """Deployments have more to decide than the others."""
 _TOO_LARGE = 50
@@ -40,11 +41,13 @@ class RandomRollout:
     free: Mapping[str, int]
     quota: tuple[str, int] | None
 
-    @property
-    def number(self) -> int:
-        """Return the number of pods before the update."""
-        replicas: int = self.old["spec"].get("replicas", len(self.nodes))
-        return replicas
+    def number(self, manifest: Manifest) -> int:
+        """Return the number of pods that a revision of the object has at its end."""
+        if self.kind != "DaemonSet":
+            replicas: int = manifest["spec"]["replicas"]
+            return replicas
+        selected = manifest["spec"]["template"]["spec"]["nodeSelector"].items()
+        return sum(selected <= each["metadata"]["labels"].items() for each in self.nodes)
 
     def fillers(self, pods: Iterable[Manifest]) -> list[Manifest]:
         """Return pods that take what the nodes have beside *pods*, except what is left free."""
@@ -71,11 +74,6 @@ def cpus(found: Manifest) -> int:
     return sum(int(each["resources"]["requests"]["cpu"]) for each in found["spec"]["containers"])
 
 
-def image(number: int) -> str:
-    """Return the image of the pods of a revision."""
-    return f"example.com/main:{number}"
-
-
 class RolloutDrawing:
     """One object with its update, as drawn from *seed*."""
 
@@ -86,29 +84,39 @@ class RolloutDrawing:
     def rollout(self) -> RandomRollout:
         """Return the drawn object."""
         sizes = [self.random.randint(2, 4) for _ in range(self.random.randint(2, 6))]
-        nodes = [node(f"{self.name}-n{number}", {POOL: self.name}, cpu=cpu) for number, cpu in enumerate(sizes)]
+        halves = ["a", *(self.random.choice("ab") for _ in sizes[1:])]
+        labels = [{POOL: self.name, HALF: half} for half in halves]
+        nodes = [node(f"{self.name}-n{number}", labels[number], cpu=cpu) for number, cpu in enumerate(sizes)]
         cpu = self.random.choice((1, 1, 2))
-        number = self.random.randint(2, max(2, min(8, sum(size // cpu for size in sizes))))
         later = self.random.choice((cpu, cpu, cpu, 1, 2))
+        number = self.random.randint(2, max(2, min(8, sum(size // cpu for size in sizes))))
         changed = max(1, number + self.random.choice((0, 0, 0, 0, -1, 1, 2)))
+        quota = (self.random.choice(("pods", "requests.cpu")), self.random.randint(0, 2)) if self.random.random() < 0.25 else None
+        if self.kind == "Deployment" and quota is not None:
+            # It first makes its old ReplicaSet larger, and whose pods the quota then refuses is a race of that and the new one.
+            changed = min(changed, number)
         strategy = self._strategy(changed)
         old, new = self._object(1, cpu, number, strategy), self._object(3, later, changed, strategy)
         begun, chance = None, self.random.random()
         if chance < 0.3:
-            # A replaced number of pods is shared among the ReplicaSets of an update that is under way.
-            new, begun = self._object(3, later, number, strategy), self._object(2, _TOO_LARGE, number, strategy)
+            # A new number of pods would be shared among the ReplicaSets of an update that is under way.
+            begun, new = self._object(2, _TOO_LARGE, number, strategy), self._object(3, later, number, strategy)
         if chance < 0.1:
             new = self._object(1, cpu, number, strategy)
         elif chance < 0.2:
-            new, begun = self._object(2, later, number, self._strategy(number)), self._object(2, later, number, strategy)
+            other = {**self._strategy(number), "podManagementPolicy": strategy.get("podManagementPolicy")}
+            begun, new = self._object(2, later, number, strategy), self._object(2, later, number, other)
+        elif self.kind == "DaemonSet" and self.random.random() < 0.4:
+            for each in self.random.choice(((old, begun), (new,))):
+                if each is not None:
+                    each["spec"]["template"]["spec"]["nodeSelector"][HALF] = "a"
         full = self.random.random() < 0.5
         free = {each["metadata"]["name"]: 0 if full else self.random.randint(0, 3) for each in nodes}
-        quota = (self.random.choice(("pods", "requests.cpu")), self.random.randint(0, 2)) if self.random.random() < 0.25 else None
         return RandomRollout(self.kind, self.name, nodes, old, begun, new, free, quota)
 
     def _object(self, revision: int, cpu: int, number: int, strategy: Manifest) -> Manifest:
         labels = {"app": self.name}
-        container = {"name": "main", "image": image(revision), "resources": {"requests": {"cpu": str(cpu)}}}
+        container = {"name": "main", "image": f"example.com/main:{revision}", "resources": {"requests": {"cpu": str(cpu)}}}
         template = {"metadata": {"labels": labels}, "spec": {"nodeSelector": {POOL: self.name}, "containers": [container]}}
         spec = {"selector": {"matchLabels": labels}, "template": template, **strategy}
         spec |= {} if self.kind == "DaemonSet" else {"replicas": number}

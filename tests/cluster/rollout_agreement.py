@@ -65,7 +65,7 @@ def _image(spec: Manifest) -> str:
 def is_finished(plane: ControlPlane, rollout: RandomRollout, pods: Iterable[Manifest]) -> bool:
     """Return whether kubectl says that the update is finished; of an object with ``OnDelete`` nothing is awaited but its number of pods."""
     if rollout.new["spec"].get("updateStrategy", {}).get("type") == "OnDelete":
-        return sum(map(is_running, own_pods(rollout, pods))) == rollout.new["spec"].get("replicas", len(rollout.nodes))
+        return sum(map(is_running, own_pods(rollout, pods))) == rollout.number(rollout.new)
     name = f"{rollout.kind.lower()}/{rollout.name}"
     told = plane.kubectl("rollout", "status", name, f"--namespace={rollout.name}", "--watch=false", check=True).stdout
     return "successfully rolled out" in told or "roll out complete" in told or "rolling update complete" in told

@@ -77,7 +77,7 @@ def begin(api, rollouts):
 
     def missing():
         pods = pods_by_namespace(api)
-        return [each.name for each in rollouts if sum(map(is_running, own_pods(each, pods[each.name]))) != each.number]
+        return [each.name for each in rollouts if sum(map(is_running, own_pods(each, pods[each.name]))) != each.number(each.old)]
 
     until(lambda: not missing(), told=lambda: f"not all pods run: {missing()}")
     for each in rollouts:
@@ -102,7 +102,7 @@ def difference(objects, rollout, said, real, folder):
     """Return how the results differ, with each of some lots; empty if they agree."""
     if said.same(real) or any(fitted(lot, rollout, folder).same(real) for lot in other_lots(of_rollout(objects, rollout), rollout)):
         return ""
-    return f"{rollout.name}, {rollout.kind}, {rollout.number} pods, {rollout.new['spec']}: fit {said}, controllers {real}"
+    return f"{rollout.name}, {rollout.kind}, {rollout.number(rollout.old)} pods, {rollout.new['spec']}: fit {said}, controllers {real}"
 
 
 @pytest.mark.parametrize("first", every(5, range(0, 5 * AT_ONCE, AT_ONCE)))
