@@ -8,6 +8,7 @@ content          formats of names, labels, condition reasons and numbers in text
 controllers      Services and controllers of pods, with their selectors
 decode           JSON text, parsed JSON, and structs
 decoders         decoders of objects without the fields that only rules of the API read
+device_shares    shares of devices that other schedulers give to pods, outside DRA
 devices          published devices, their classes and taints
 disruption       disruption budgets of pods
 field_path       paths of fields in wire names
@@ -16,6 +17,7 @@ gathered         undecoded objects, in memory or in a file
 groups           PodGroup and CompositePodGroup
 jobs             Jobs, with their scheduling
 jobset           JobSet of ``jobset.x-k8s.io``
+json_path        paths to values inside JSON objects
 json_values      splits a text into JSON values
 kueue            names of Kueue: labels, annotations, gates
 meta             object metadata, conditions, and the base class of API structs

@@ -114,7 +114,8 @@ class Update:
 
     def _do(self, actions: Actions, deleted: list[Unit]) -> None:
         for key in actions.delete:
-            unit = self.progress.old.pop(key)
+            # Some controllers have new units beyond their number during an update.
+            unit = (self.progress.old if key in self.progress.old else self.progress.new).pop(key)
             if unit not in self._refused:
                 deleted.append(unit)
             if unit not in self._made:

@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
 from expansion.rollouts.situations import of_daemon_set, of_deployment, of_stateful_set, ordinals, target
@@ -18,7 +16,7 @@ from kubeapi.decoders import DECODERS
 from kubeapi.names import Name
 from kubeapi.pods import Pod
 
-_ROLLING, _ON_DELETE = "RollingUpdate", "OnDelete"
+_ON_DELETE = "OnDelete"
 _ADDED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Keys of the tolerations that an API server adds to every pod."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -94,12 +92,12 @@ def _template(pod: Content) -> bytes:
     pinned = section(spec, "affinity", "nodeAffinity", _REQUIRED)
     if any("matchFields" in each for each in items(pinned, "nodeSelectorTerms")):
         affinity = None
-    return msgspec.json.encode(
+    return encode(
         (
             [(each.name, each.image, _requests(each)) for each in (*(decoded.containers or ()), *(decoded.init_containers or ()))],
             sorted((decoded.node_selector or {}).items()),
             affinity,
-            sorted((msgspec.json.encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
+            sorted((encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
             decoded.topology_spread_constraints,
             decoded.scheduling_group,
             [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()],

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from expansion.contents import Content, full_name, items
-from expansion.rollouts.strategies import in_deletion_order
+from expansion.rollouts.strategies import deletion_order
 from expansion.rollouts.units import Actions, Key, Progress, Situation, Unit
 from kubeapi.decode import section
 
@@ -26,7 +26,7 @@ def of_deployment(running: Sequence[Content], new: Sequence[Content], is_new: Is
         unit.key = other.key
     if current or not old or len({each.rank[:2] for each in old}) > 1:
         return Situation(old, created, current)
-    last = in_deletion_order(Progress({each.key: each for each in old}))
+    last = deletion_order(Progress({each.key: each for each in old}))
     copies = [_copy(last[-1], each) for each in new[len(old) :]]
     surplus = [each.key for each in last[: max(0, len(old) - len(new))]]
     return Situation(old, created, (), copies, Actions(surplus, [each.key for each in copies]))

@@ -57,9 +57,9 @@ def limits_words(strategy: Strategy) -> str:
             return f"at most {counted(strategy.surge, 'more pod')}, at most {strategy.unavailable} unavailable"
         case Recreate():
             return "all old pods first"
-        case RollingStatefulSet() if strategy.unavailable:
-            partition = f", from ordinal {strategy.partition} on" if strategy.partition else ""
-            return f"{counted(strategy.unavailable, 'pod')} at a time, the highest ordinal first{partition}"
+        case RollingStatefulSet(_, first, number) if number:
+            from_first = f", from ordinal {first} on" if first else ""
+            return f"{counted(number, 'pod')} at a time, the highest ordinal first{from_first}"
         case RollingDaemonSet():
             return f"{strategy.surge} nodes with both" if strategy.surge else f"{counted(strategy.unavailable, 'node')} at a time"
     return "nothing by itself"

@@ -47,6 +47,7 @@ NOTHING_DECIDED = 2
 @click_option(simulation_options.LIKE)
 @click_option(simulation_options.IGNORE)
 @click_option(simulation_options.ADMISSION_PLUGINS_ON)
+@click_option(simulation_options.PLATFORM)
 @click_option(PLUGIN)
 @click.option(
     "--objects",
@@ -56,6 +57,7 @@ NOTHING_DECIDED = 2
 )
 @pod_creation.levels
 @pod_creation.without_pods
+@click_option(pod_creation.POD_TEMPLATE)
 @click.option(
     "--certificate",
     type=click.Path(dir_okay=False),
