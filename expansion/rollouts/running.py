@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
+from expansion.rollouts.situations import of_daemon_set, of_deployment, of_stateful_set, ordinals, target
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
-from expansion.rollouts.units import Key, Unit, int_or_percent
+from expansion.rollouts.units import Situation, int_or_percent
 from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
 from kubeapi.names import Name
 from kubeapi.pods import Pod
 
-_ROLLING, _ON_DELETE = "RollingUpdate", "OnDelete"
-_COST = "controller.kubernetes.io/pod-deletion-cost"
+_ON_DELETE = "OnDelete"
 _ADDED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Keys of the tolerations that an API server adds to every pod."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -46,39 +45,25 @@ class Rollout:
     quotas: Sequence[Content] = ()
     others: Sequence[Content] = ()
 
-    def units(self) -> tuple[list[Unit], list[Unit]]:
-        """Return the old and the new units."""
-        kind = self.origin.kind
-        if kind == "StatefulSet":
-            return [*_by_ordinal(self.old, running=True)], [*_by_ordinal(self.new)]
-        if kind == "DaemonSet":
-            return [*_by_node(self.old, running=True)], [*_by_node(self.new)]
-        return [*_single(self.old, running=True)], [*_single(self.new)]
+    def situation(self) -> Situation:
+        """Return the units before the update."""
+        wanted = {_template(each) for each in self.new}
 
-    def added(self) -> list[Unit]:
-        """Return the old units that a Deployment creates before it replaces them, because it is to have more."""
-        missing = len(self.new) - len(self.old)
-        if self.origin.kind != "Deployment" or missing <= 0:
-            return []
-        found = []
-        for number in range(missing):
-            like = self.old[0]
-            spec = {key: each for key, each in section(like, "spec").items() if key != "nodeName"}
-            metadata = {key: each for key, each in section(like, "metadata").items() if key not in {"uid", "creationTimestamp"}}
-            pod = {
-                **like,
-                "metadata": {**metadata, "name": f"{metadata.get('name')}-added-{number}"},
-                "spec": spec,
-                "status": {"phase": "Pending"},
-            }
-            rank = (_created(like), _replica_set(like), _cost(like), -_created(pod))
-            found.append(Unit("/".join(full_name(pod)), [pod], rank=rank))
-        return found
+        def is_new(pod: Content) -> bool:
+            return _template(pod) in wanted
+
+        match self.strategy():
+            case RollingStatefulSet() as strategy:
+                return of_stateful_set(self.old, self.new, is_new, strategy.partition if strategy.unavailable else 0)
+            case RollingDaemonSet(surge=surge):
+                return of_daemon_set(self.old, self.new, is_new, surges=surge > 0)
+        if self.origin.kind == "DaemonSet":
+            return of_daemon_set(self.old, self.new, is_new, surges=False)
+        return of_deployment(self.old, self.new, is_new)
 
     def strategy(self) -> Strategy:
         """Return how the controller replaces the units."""
-        wanted = [each.key for each in self.units()[1]]
-        return _STRATEGIES[self.origin.kind](self.manifest, wanted)
+        return _STRATEGIES[self.origin.kind](self.manifest, self.new)
 
     def allowed(self, created: Sequence[Content], deleted: Sequence[Content]) -> bool:
         """Return whether the quotas allow the new pods *created*, after the old ones *deleted*."""
@@ -126,75 +111,9 @@ def _requests(container: Any) -> list[tuple[str, str]]:
     return sorted((name, str(each)) for name, each in {**(resources.limits or {}), **(resources.requests or {})}.items())
 
 
-def _is_ready(pod: Content) -> bool:
-    status = section(pod, "status")
-    ready = next((each.get("status") for each in items(status, "conditions") if each.get("type") == "Ready"), "True")
-    return bool(section(pod, "spec").get("nodeName")) and status.get("phase", "Running") == "Running" and ready == "True"
-
-
-def _node(pod: Content) -> str:
-    return str(section(pod, "spec").get("nodeName") or "")
-
-
-def _single(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
-    """Yield a unit for each pod; old ones in the order of the creation of their ReplicaSets."""
-    listed = [*pods]
-    ages: dict[str, float] = {}
-    for pod in listed if running else ():
-        owner = _replica_set(pod)
-        ages[owner] = min(ages.get(owner, _created(pod)), _created(pod))
-    for pod in listed:
-        rank = (ages[_replica_set(pod)], _replica_set(pod), _cost(pod), -_created(pod)) if running else ()
-        yield Unit("/".join(full_name(pod)), [pod], running and _is_ready(pod), _node(pod), rank)
-
-
-def _replica_set(pod: Content) -> str:
-    return next(
-        (str(each.get("name")) for each in items(section(pod, "metadata"), "ownerReferences") if each.get("controller") is True), ""
-    )
-
-
-def _created(pod: Content) -> float:
-    """Return the time of the creation of a pod; a pod without one is the newest."""
-    try:
-        return dt.datetime.fromisoformat(str(section(pod, "metadata").get("creationTimestamp"))).timestamp()
-    except ValueError:
-        return float("inf")
-
-
-def _cost(pod: Content) -> int:
-    written = section(section(pod, "metadata"), "annotations").get(_COST)
-    return int(written) if isinstance(written, str) and written.removeprefix("-").isdecimal() and len(written) <= len(str(2**31)) + 1 else 0
-
-
-def _by_ordinal(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
-    found: dict[Key, Content] = {}
-    for pod in pods:
-        number = full_name(pod)[1].rpartition("-")[2]
-        if number.isascii() and number.isdecimal() and len(number) <= len(str(2**31)):
-            found[int(number)] = pod
-    for key, pod in sorted(found.items()):
-        yield Unit(key, [pod], running and _is_ready(pod), _node(pod))
-
-
-def _by_node(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
-    nodes: dict[str, list[Content]] = {}
-    for pod in pods:
-        nodes.setdefault(_node(pod) or _target(pod), []).append(pod)
-    for node, listed in sorted(nodes.items()):
-        yield Unit(node, listed, running and all(map(_is_ready, listed)), node)
-
-
-def _target(pod: Content) -> str:
-    """Return the node to which the affinity of a DaemonSet's pod binds it."""
-    required = section(pod, "spec", "affinity", "nodeAffinity", _REQUIRED)
-    fields = (field for term in items(required, "nodeSelectorTerms") for field in items(term, "matchFields"))
-    return next((str(each["values"][0]) for each in fields if each.get("key") == "metadata.name" and each.get("values")), "")
-
-
-def _deployment(manifest: Content, wanted: Sequence[Key]) -> Strategy:
+def _deployment(manifest: Content, new: Sequence[Content]) -> Strategy:
     spec = section(manifest, "spec")
-    strategy = section(spec, "strategy")
+    wanted, strategy = ["/".join(full_name(each)) for each in new], section(spec, "strategy")
     if spec.get("paused") is True:
         return Unchanged()
     if strategy.get("type") == "Recreate":
@@ -205,19 +124,18 @@ def _deployment(manifest: Content, wanted: Sequence[Key]) -> Strategy:
     return RollingDeployment(wanted, surge, unavailable if surge or unavailable else 1)
 
 
-def _stateful_set(manifest: Content, wanted: Sequence[Key]) -> Strategy:
+def _stateful_set(manifest: Content, new: Sequence[Content]) -> Strategy:
     spec = section(manifest, "spec")
-    strategy = section(spec, "updateStrategy")
-    if strategy.get("type") == _ON_DELETE:
-        return Unchanged()
-    rolling = section(strategy, "rollingUpdate")
-    partition = int_or_percent(rolling.get("partition"), 0, default=0, up=False)
+    wanted, strategy = ordinals(new), section(spec, "updateStrategy")
+    rolling, parallel = section(strategy, "rollingUpdate"), spec.get("podManagementPolicy") == "Parallel"
+    # A partition counts from the first ordinal.
+    partition = int_or_percent(rolling.get("partition"), 0, default=0, up=False) + min(wanted, default=0)
     unavailable = max(1, int_or_percent(rolling.get("maxUnavailable"), len(wanted), default=1, up=False))
-    return RollingStatefulSet(wanted, partition, unavailable, spec.get("podManagementPolicy") == "Parallel")
+    return RollingStatefulSet(wanted, partition, 0 if strategy.get("type") == _ON_DELETE else unavailable, parallel)
 
 
-def _daemon_set(manifest: Content, wanted: Sequence[Key]) -> Strategy:
-    strategy = section(section(manifest, "spec"), "updateStrategy")
+def _daemon_set(manifest: Content, new: Sequence[Content]) -> Strategy:
+    wanted, strategy = sorted(map(target, new)), section(section(manifest, "spec"), "updateStrategy")
     if strategy.get("type") == _ON_DELETE:
         return Unchanged()
     rolling = section(strategy, "rollingUpdate")

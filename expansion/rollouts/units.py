@@ -11,9 +11,9 @@ Key = str | int
 """Ordinal of a unit, its node, or another name that is unique among the old or the new units of one object."""
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(slots=True, eq=False)
 class Unit:
-    """Pods that are deleted, or created, together.
+    """Pods that are deleted, or created, together; compared by identity.
 
     Attributes:
         key: its key; an old and a new unit of one ordinal, or one node, have the same.
@@ -33,7 +33,7 @@ class Unit:
 
 @dataclasses.dataclass(slots=True)
 class Progress:
-    """The old units that are left, and the new ones that were created."""
+    """The old units that are left, and the new ones that exist."""
 
     old: dict[Key, Unit]
     new: dict[Key, Unit] = dataclasses.field(default_factory=dict)
@@ -56,6 +56,26 @@ class Actions:
 
 
 NOTHING = Actions()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Situation:
+    """Units of an object before its update.
+
+    Attributes:
+        old: those that run and are replaced.
+        new: those that there are at the end.
+        current: those that run and are new already, as after an update that was begun; with the keys of new ones.
+        copies: further old units, which the controller can create.
+        first: what the controller does before it replaces anything.
+
+    """
+
+    old: Sequence[Unit]
+    new: Sequence[Unit]
+    current: Sequence[Unit] = ()
+    copies: Sequence[Unit] = ()
+    first: Actions = NOTHING
 
 
 def int_or_percent(written: object, of: int, *, default: int | str, up: bool) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.request import SimulationRequest
+    from muster.render.answer import Answer
     from scheduler_core.model.snapshot import ClusterSnapshot
     from validators.gates import Gates
 
@@ -164,14 +165,16 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         skipped = tuple(sorted({*own.skipped, *beside}, key=shown_order))
         own = dataclasses.replace(own, skipped=skipped, problems=tuple(dict.fromkeys((*own.problems, *beside))))
         judged = verdict.judge(own, inputs.own, kinship, number)
-    if judged.kind is Kind.DOES_NOT_FIT and not own.refused:
+    rollouts = _rollouts(judged, own, inputs, request, snapshot, progress)
+    kept = verdict.kept_rollouts(own, mine, rollouts) if judged.kind is Kind.DOES_NOT_FIT else ()
+    if judged.kind is Kind.DOES_NOT_FIT and not own.refused and not kept:
         progress.show("searching for a change that helps")
         change = change_for_all(own, mine, snapshot, inputs.objects, request, kinship)
         progress.end()
     if change is not None:
         answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
         judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins, inputs.minimums), change.remedy.change)
-    judged, rollouts = _with_rollouts(judged, inputs, request, snapshot, progress)
+    judged = verdict.with_rollouts(judged, rollouts, kept)
     remedy = None if change is None else change.remedy
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)
 
@@ -188,23 +191,27 @@ def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationReques
     return dataclasses.replace(judged, scales=scales)
 
 
-def _with_rollouts(
-    judged: Verdict, inputs: ClusterInput, request: SimulationRequest, snapshot: ClusterSnapshot, progress: Progress
-) -> tuple[Verdict, tuple[JudgedRollout, ...]]:
-    """Return the verdict with the updates of running objects, which are played if the new pods fit in place of the old ones."""
+def _rollouts(
+    judged: Verdict, own: Answer, inputs: ClusterInput, request: SimulationRequest, snapshot: ClusterSnapshot, progress: Progress
+) -> tuple[JudgedRollout, ...]:
+    """Return the updates of running objects; changes that help are searched if the new pods fit in place of the old ones."""
+    from expansion.notes import QuotaCause
     from muster.commands.fit import verdict
     from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 
-    if judged.kind not in verdict.PLACED or not inputs.rollouts:
-        return judged, ()
+    placed = judged.kind in verdict.PLACED
+    # An update is played with quotas; pods that are refused for another reason do not arise.
+    is_played = placed or (judged.kind is verdict.Kind.DOES_NOT_FIT and all(isinstance(each.fact, QuotaCause) for each in own.refused))
+    if not inputs.rollouts or not is_played:
+        return ()
     from muster.commands.fit.rollout_trial import RolloutTrials
 
     progress.show("playing the updates")
     trials = RolloutTrials(inputs.objects, snapshot, request)
-    search = bool(remedy_limit(request.cycle, request.remedies))
+    search = placed and bool(remedy_limit(request.cycle, request.remedies))
     rollouts = tuple(trials.judged(each, search=search) for each in inputs.rollouts)
     progress.end()
-    return verdict.with_rollouts(judged, rollouts), rollouts
+    return rollouts
 
 
 def _inputs(

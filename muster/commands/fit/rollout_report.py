@@ -57,7 +57,7 @@ def limits_words(strategy: Strategy) -> str:
             return f"at most {counted(strategy.surge, 'more pod')}, at most {strategy.unavailable} unavailable"
         case Recreate():
             return "all old pods first"
-        case RollingStatefulSet(_, first, number):
+        case RollingStatefulSet(_, first, number) if number:
             from_first = f", from ordinal {first} on" if first else ""
             return f"{counted(number, 'pod')} at a time, the highest ordinal first{from_first}"
         case RollingDaemonSet():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from expansion.contents import Content, full_name
 from expansion.rollouts.play import Outcome, Played, PodName, Update
 from expansion.rollouts.running import Rollout
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, Strategy
-from expansion.rollouts.units import Unit
+from expansion.rollouts.units import Situation
+from kubeapi.decode import section
 from kubeapi.gathered import Given
 from muster.commands.simulate import own_objects, simulation, what_if
 from muster.commands.simulate.node_addition import Addition
@@ -58,24 +59,29 @@ class JudgedRollout:
     waiting: tuple[Decision, ...] = ()
     changes: tuple[Change, ...] = ()
 
+    @property
+    def is_finished(self) -> bool:
+        """Return whether the update comes to its end."""
+        return self.played.outcome in {Outcome.AT_ONCE, Outcome.DURING}
+
 
 class _Scheduler:
-    """Cluster in which the steps of an update are placed; *own* has the pods of the object."""
+    """Cluster in which the steps of an update are placed; *own* has the pods of the object, of which those of *running* run."""
 
-    def __init__(self, snapshot: ClusterSnapshot, options: CycleOptions, own: Own) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, options: CycleOptions, own: Own, running: Iterable[Content]) -> None:
         self._snapshot, self._options, self._own = snapshot, options, own
-        self._created: dict[str, PodName] = {}
+        self._awaited = {"/".join(full_name(each)): full_name(each) for each in running if not section(each, "spec").get("nodeName")}
         self.victims: dict[str, None] = {}
         self.decisions: tuple[Decision, ...] = ()
 
-    def place(self, deleted: Sequence[Content], created: Sequence[Content]) -> Collection[PodName]:
-        """Delete pods, create others, and place what can be placed; return all created pods that have a node."""
+    def place(self, deleted: Sequence[Content], created: Sequence[Content]) -> Mapping[PodName, str]:
+        """Delete pods, create others, and place what can be placed; return the nodes of the object's pods that have got one."""
         cluster = Cluster(self._snapshot)
         for each in deleted:
             cluster.remove("Pod", *full_name(each))
         cluster.apply(*created)
         for each in created:
-            self._created["/".join(full_name(each))] = full_name(each)
+            self._awaited["/".join(full_name(each))] = full_name(each)
         changed = cluster.snapshot()
         result, self._snapshot = run_and_apply(
             changed, self._options, simulation.unsettled(self._own), most=simulation.most_cycles(changed)
@@ -83,7 +89,8 @@ class _Scheduler:
         self.decisions = result.decisions
         mine = [each for each in result.decisions if own_objects.concerns(each, self._own)]
         self.victims |= dict.fromkeys(pod for each in mine for pod in each.victims)
-        return {self._created[pod.key] for pod in self._snapshot.pods if pod.node >= 0 and pod.key in self._created}
+        names, awaited = self._snapshot.nodes.names, self._awaited
+        return {awaited[each.key]: names[each.node] for each in self._snapshot.pods if each.node >= 0 and each.key in awaited}
 
 
 class RolloutTrials:
@@ -109,16 +116,16 @@ class RolloutTrials:
         return cluster.snapshot()
 
     def _played(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> JudgedRollout:
-        old, new = rollout.units()
-        names = frozenset(Name("Pod", *full_name(each)) for each in rollout.new)
+        situation = rollout.situation()
+        names = frozenset(Name("Pod", *full_name(each)) for each in _all_pods(situation))
         groups = frozenset(
             Name("PodGroup", pod.namespace, pod.group)
             for pod in self._snapshot.pods
             if pod.group and Name("Pod", pod.namespace, pod.name) in names
         )
         own = Own(names | groups, names | groups)
-        scheduler = _Scheduler(before, dataclasses.replace(self._request.cycle, progress=None), own)
-        played = Update(strategy, old, new, rollout.added()).play(scheduler.place, rollout.allowed, most=self._most_steps(before))
+        scheduler = _Scheduler(before, dataclasses.replace(self._request.cycle, progress=None), own, rollout.old)
+        played = Update(strategy, situation).play(scheduler.place, rollout.allowed, most=self._most_steps(before))
         waiting = tuple(each for each in scheduler.decisions if each.pending and own_objects.concerns(each, own))
         return JudgedRollout(rollout.origin, strategy, played, tuple(sorted(scheduler.victims)), waiting)
 
@@ -130,20 +137,21 @@ class RolloutTrials:
         for change, other in _alternatives(strategy):
             if self._helps(rollout, other, before):
                 yield change
-        if like := next((each.node for each in self._old_units(rollout) if each.node), ""):
+        if like := next((each.node for each in rollout.situation().old if each.node), ""):
             profiles = self._request.configuration.profiles if self._request.configuration is not None else None
             objects, _ = what_if.suppose(self._objects, (), [Addition(1, like)])
             snapshot = load(objects, profiles, self._request.device_topology, self._snapshot.behavior)
             if self._helps(rollout, strategy, self._before(rollout, objects, snapshot)):
                 yield Change(like=like)
 
-    @staticmethod
-    def _old_units(rollout: Rollout) -> list[Unit]:
-        return rollout.units()[0]
-
     def _helps(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> bool:
         judged = self._played(rollout, strategy, before)
-        return judged.played.outcome in {Outcome.AT_ONCE, Outcome.DURING} and not judged.victims
+        return judged.is_finished and not judged.victims
+
+
+def _all_pods(situation: Situation) -> list[Content]:
+    units = (*situation.old, *situation.new, *situation.current, *situation.copies)
+    return [pod for unit in units for pod in unit.pods]
 
 
 def _alternatives(strategy: Strategy) -> list[tuple[Change, Strategy]]:

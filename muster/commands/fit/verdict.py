@@ -126,8 +126,29 @@ def _awaited(pods: Sequence[Name]) -> str:
     return f"; first, {change_text(AwaitedDeletions(tuple(pods)))}" if pods else ""
 
 
-def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout]) -> Verdict:
-    """Return the verdict of objects that fit in place of running ones, with their updates: one can hang, or evict pods on the way."""
+def kept_rollouts(answer: Answer, own: Own, rollouts: Sequence[JudgedRollout]) -> tuple[JudgedRollout, ...]:
+    """Return the updates that are finished although not all pods of their objects have a place; none if anything else does not fit.
+
+    They keep old pods, as below a partition.
+    """
+    unplaced = {*(each.root for each in latest(answer.decisions).values() if each.pending), *map(pod_name, answer.reasons)}
+    failing = {subject(own.origins, each) for each in unplaced} | {name for each in answer.refused for name in each.names}
+    kept = tuple(each for each in rollouts if each.is_finished and each.origin in failing)
+    return kept if failing == {each.origin for each in kept} else ()
+
+
+def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout], kept: Sequence[JudgedRollout] = ()) -> Verdict:
+    """Return the verdict with the updates of running objects: one can hang, or evict pods on the way.
+
+    If the objects do not fit in place of running ones, nothing is added, except where *kept*, as in ``kept_rollouts``, are all that fail.
+    """
+    if kept:
+        more = f" (and {counted(len(kept) - 1, 'more update')})" if len(kept) > 1 else ""
+        old = counted(kept[0].played.last.old, "old pod")
+        details = f"{titled(kept[0].origin)}{more}: the update is finished, and keeps {old}; not all would fit as new ones"
+        judged = dataclasses.replace(judged, kind=Kind.FITS, head="fits", details=details)
+    if judged.kind not in PLACED:
+        return judged
     if hanging := [each for each in rollouts if each.played.outcome is Outcome.HANGS]:
         more = f" (and {counted(len(hanging) - 1, 'more update')})" if len(hanging) > 1 else ""
         details = f"{titled(hanging[0].origin)}{more}: {hanging_words(hanging[0])}"
