@@ -78,9 +78,7 @@ class Update:
         self.progress = Progress({each.key: each for each in before.old}, {each.key: each for each in before.current})
         self._deleted: list[Content] = []
         self._made: dict[Unit, None] = {}
-        """Units that the controller has created, or tries to create."""
-        self._refused: dict[Unit, None] = {}
-        """Those among them that quotas do not allow yet."""
+        """Units that the controller has created, or tries to create while quotas do not allow them."""
 
     def play(self, place: Place, admit: Admit | None = None, *, most: int) -> Played:
         """Return how the update ends, after at most *most* steps."""
@@ -116,25 +114,24 @@ class Update:
         for key in actions.delete:
             # Some controllers have new units beyond their number during an update.
             unit = (self.progress.old if key in self.progress.old else self.progress.new).pop(key)
-            if unit not in self._refused:
+            if unit.exists:
                 deleted.append(unit)
             if unit not in self._made:
                 self._deleted += unit.pods
-            self._refused.pop(unit, None)
             self._made.pop(unit, None)
         for key in actions.create:
             # A controller that may not create its pods yet counts them as unavailable, and tries again.
             units, created = (self.progress.old, self._copies) if key in self._copies else (self.progress.new, self._new)
-            unit = units[key] = dataclasses.replace(created[key], ready=False)
-            self._made[unit] = self._refused[unit] = None
+            unit = units[key] = dataclasses.replace(created[key], ready=False, exists=False)
+            self._made[unit] = None
 
     def _admitted(self, admit: Admit | None) -> list[Unit]:
         """Return the units that quotas allow now."""
         created = []
-        for unit in [*self._refused]:
-            present = [pod for each in self._made if each not in self._refused for pod in each.pods]
+        for unit in [each for each in self._made if not each.exists]:
+            present = [pod for each in self._made if each.exists for pod in each.pods]
             if admit is None or admit([*present, *unit.pods], self._deleted):
-                del self._refused[unit]
+                unit.exists = True
                 created.append(unit)
         return created
 
@@ -143,14 +140,14 @@ class Update:
         units = [*self.progress.old.values(), *self.progress.new.values()]
         before = sum(each.ready for each in units)
         for each in units:
-            on = [placed.get(full_name(pod), "") for pod in each.pods] if each not in self._refused else [""]
+            on = [placed.get(full_name(pod), "") for pod in each.pods] if each.exists else [""]
             if all(on) or each in self._made:
                 each.ready, each.node = all(on), on[0]
         return sum(each.ready for each in units) > before
 
     def _step(self, deleted: int, created: int) -> Step:
         progress = self.progress
-        old = sum(len(each.pods) for each in progress.old.values() if each not in self._refused)
+        old = sum(len(each.pods) for each in progress.old.values() if each.exists)
         running = sum(len(each.pods) for each in progress.new.values() if each.ready)
-        waiting = sum(len(each.pods) for each in progress.new.values() if not each.ready and each not in self._refused)
-        return Step(deleted, created, old, running, waiting, sum(len(each.pods) for each in self._refused))
+        waiting = sum(len(each.pods) for each in progress.new.values() if not each.ready and each.exists)
+        return Step(deleted, created, old, running, waiting, sum(len(each.pods) for each in self._made if not each.exists))

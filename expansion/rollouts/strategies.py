@@ -110,9 +110,10 @@ class RollingStatefulSet:
         missing = [each for each in self.wanted if each not in progress.old and each not in progress.new]
         condemned = sorted((each for each in progress.old if each not in self.wanted), key=_ordinal, reverse=True)
         if self.parallel:
-            if missing or condemned:
-                return Actions(delete=condemned, create=missing)
-            return self._update(progress)
+            # The controller does nothing else before it has created all that is missing.
+            if missing or any(not self._unit(progress, each).exists for each in self.wanted):
+                return Actions(create=missing)
+            return Actions(delete=condemned) if condemned else self._update(progress)
         for each in self.wanted:
             if each in missing:
                 return Actions(create=[each])
@@ -169,6 +170,9 @@ class RollingDaemonSet:
         excess = [each for each in progress.old if each not in self.wanted]
         if empty or (excess and not self.surge):
             return Actions(delete=[] if self.surge else excess, create=empty)
+        # The controller does nothing else before each node has a pod.
+        if any(not each.exists and key not in progress.old for key, each in progress.new.items()):
+            return NOTHING
         return self._surging(progress, excess) if self.surge else self._replacing(progress)
 
     def _replacing(self, progress: Progress) -> Actions:

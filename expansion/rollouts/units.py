@@ -19,6 +19,7 @@ class Unit:
         key: its key; an old and a new unit of one ordinal, or one node, have the same.
         pods: the pods.
         ready: whether all of them run.
+        exists: whether they exist; a controller can count pods that a quota does not allow yet.
         node: the node of its first pod; empty if it has none.
         rank: what its controller compares when it deletes one of several; smaller ones go first.
 
@@ -27,6 +28,7 @@ class Unit:
     key: Key
     pods: Sequence[Content]
     ready: bool = False
+    exists: bool = dataclasses.field(default=True, kw_only=True)
     node: str = ""
     rank: tuple[float | str, ...] = ()
 

@@ -105,6 +105,7 @@ def difference(objects, rollout, said, real, folder):
     return f"{rollout.name}, {rollout.kind}, {rollout.number(rollout.old)} pods, {rollout.new['spec']}: fit {said}, controllers {real}"
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", every(5, range(0, 5 * AT_ONCE, AT_ONCE)))
 def test_updates_end_as_fit_says(plane, first, tmp_path, record_property):
     rollouts = [RolloutDrawing(seed).rollout() for seed in range(first, first + AT_ONCE)]

@@ -219,6 +219,20 @@ def test_old_pods_of_a_larger_number_are_refused_too():
     assert (Outcome.HANGS, 4, 0, 0, 1) == (result.outcome, result.last.old, result.last.new, result.last.waiting, result.last.refused)
 
 
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("StatefulSet", {"podManagementPolicy": "Parallel", "updateStrategy": {"rollingUpdate": {"maxUnavailable": "100%"}}}),
+        ("DaemonSet", {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}),
+        ("DaemonSet", {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 2}}}),
+    ],
+)
+def test_nothing_is_replaced_while_a_quota_refuses_missing_pods(kind, spec):
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"}, "spec": {"hard": {"pods": "3"}}}
+    result = played(rollout(kind, 3, 4, spec, quotas=[quota]), 9)
+    assert (Outcome.HANGS, 3, 0, 0, 1) == (result.outcome, result.last.old, result.last.new, result.last.waiting, result.last.refused)
+
+
 def test_two_replica_sets_are_not_scaled_at_once():
     running = [owned("a-0", "old", "n0", "a", "01"), owned("b-0", "older", "n1", "b", "00")]
     _, steps = told(rollout("Deployment", 2, 3, rolling(1, 0), running=running), 9)
