@@ -181,7 +181,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "expansion.rollouts": (
         frozenset({"units"}),
         frozenset({"strategies"}),
-        frozenset({"play", "running"}),
+        frozenset({"play", "situations"}),
+        frozenset({"running"}),
     ),
     "expansion.admission": (
         frozenset({"amounts", "static_volumes"}),

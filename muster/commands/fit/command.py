@@ -16,11 +16,13 @@ from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
+    from kubeapi.problem import Problem
     from muster.commands.fit.rollout_trial import JudgedRollout
     from muster.commands.fit.verdict import Verdict
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
+    from muster.commands.simulate.own_objects import Own
     from muster.commands.simulate.request import SimulationRequest
     from muster.render.answer import Answer
     from scheduler_core.model.snapshot import ClusterSnapshot
@@ -151,11 +153,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         raise click.UsageError(str(error)) from None
     progress.end()
     mine = inputs.own or own_objects.Own(frozenset(), frozenset())
-    own = own_objects.restricted(answer, snapshot, mine)
-    unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=shown_order)
-    own = dataclasses.replace(own, skipped=(*own.skipped, *unjudged))
-    unread = own_objects.unread(answer, own, inputs.unread)
-    own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))
+    own, unread = _own_part(answer, snapshot, mine, inputs)
     kinship = Kinship.from_snapshot(snapshot)
     number = sum(map(own_objects.is_unread, unread)) if live else len(unread)
     if not live and own.decisions and not len(snapshot.nodes):
@@ -177,6 +175,19 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     judged = verdict.with_rollouts(judged, rollouts, kept)
     remedy = None if change is None else change.remedy
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)
+
+
+def _own_part(answer: Answer, snapshot: ClusterSnapshot, mine: Own, inputs: ClusterInput) -> tuple[Answer, tuple[Problem, ...]]:
+    """Return the part of *answer* about PATH, and the inputs of the cluster that could not be read."""
+    import dataclasses
+
+    from muster.commands.simulate import own_objects
+
+    own = own_objects.restricted(answer, snapshot, mine)
+    unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=shown_order)
+    own = dataclasses.replace(own, skipped=(*own.skipped, *unjudged))
+    unread = own_objects.unread(answer, own, inputs.unread)
+    return dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread)))), unread
 
 
 def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, live: bool) -> Judged:
