@@ -104,7 +104,7 @@ def _loaded(inputs: ClusterInput, request: SimulationRequest) -> tuple[Simulatio
         problems += unsorted
     request, behavior = _of_version(request, request.behavior or inputs.behavior or KUBERNETES_1_37)
     profiles = request.configuration.profiles if request.configuration is not None else None
-    snapshot = load(objects, profiles, request.device_topology, behavior)
+    snapshot = load(objects, profiles, request.device_topology, behavior, request.cycle.gates)
     if request.configuration is not None:
         problems += request.configuration.problems(len(snapshot.nodes))
     _demand_profile(snapshot, request.cycle.scheduler_name)
@@ -141,7 +141,7 @@ def _of_version(request: SimulationRequest, behavior: SchedulerBehavior) -> tupl
         raise RefusedRequestError(f"option gates: {error}") from None
     configuration = request.configuration
     if configuration is not None:
-        configuration = read_configuration(configuration.written, behavior)
+        configuration = read_configuration(configuration.written, behavior, gates)
         if configuration.errors:
             errors = "; ".join(f"{each.path}: {each}" for each in configuration.errors)
             raise RefusedRequestError(f"option schedulerConfig: kube-scheduler {behavior.version} does not start with it: {errors}")
