@@ -40,7 +40,7 @@ EXAMPLE = "32 x cpu=192,memory=2Ti,nvidia.com/gpu=8 in 4 racks"
 DEVICE_CLASS = "deviceclass/"
 
 _BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
-_HUGE_PAGES = "hugepages-"
+_HUGE_PAGES, _GPU = "hugepages-", "nvidia.com/gpu"
 _CLAUSES = ("in", "with", "tainted")
 _LONGEST_DRIVER = 63
 _LEAST_MEMORY = 2**20
@@ -242,8 +242,8 @@ def _amount(word: _Word) -> tuple[_Word, str, str]:
 def _check_resource(word: _Word, name: str) -> None:
     if name in _BUILT_IN or is_extended(name) or (name.startswith(_HUGE_PAGES) and quantity.is_quantity(name.removeprefix(_HUGE_PAGES))):
         return
-    near = difflib.get_close_matches(name, _BUILT_IN, n=1, cutoff=0.5)
-    allowed = f"{', '.join(_BUILT_IN)}, {_HUGE_PAGES}SIZE, DOMAIN/NAME such as nvidia.com/gpu, or {DEVICE_CLASS}CLASS"
+    near = [_GPU] if name.lower() in {"gpu", "gpus"} else difflib.get_close_matches(name, _BUILT_IN, n=1)
+    allowed = f"{', '.join(_BUILT_IN)}, {_HUGE_PAGES}SIZE, DOMAIN/NAME such as {_GPU}, or {DEVICE_CLASS}CLASS"
     word.refuse(f"there is no resource {_short(name)!r}{_mean(near)}; allowed are {allowed}")
 
 

@@ -17,6 +17,7 @@ from kubeapi.gathered import Given
 from muster import standard_output
 from muster.commands.described_nodes.description_syntax import NODES, SAVE, NodeDescription
 from muster.commands.described_nodes.machine_types import MACHINE_TYPES
+from muster.commands.options import STDOUT
 from muster.commands.outputs import to_file
 from scheduler_core.model.names import HOSTNAME
 
@@ -101,9 +102,11 @@ class DescribedNodes:
     command: str = ""
 
     def __post_init__(self) -> None:
-        """Raise click.UsageError if there is a file and no description."""
+        """Raise click.UsageError if there is a file and no description, or the file is standard output."""
         if self.save is not None and not self.descriptions:
             raise click.UsageError(f"{SAVE.flag} needs {NODES.flag}: it writes the nodes that are described")
+        if self.save == STDOUT:
+            raise click.UsageError(f"{SAVE.flag} must be a file: standard output has the answer")
 
     def __bool__(self) -> bool:
         return bool(self.descriptions)
