@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from kubeapi import quantity
 from muster import cli
+from muster.commands.described_nodes import description_syntax
 from muster.commands.described_nodes.description_syntax import (
     EFFECTS,
     EXAMPLE,
@@ -33,6 +35,7 @@ from tests.muster.simulated import node, pod
 from tests.muster.test_simulate_controllers import job
 from tests.quick_yaml import documents
 
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures("folder")
 
 RACK, ZONE = LEVELS["rack"], LEVELS["zone"]
@@ -245,6 +248,20 @@ def test_what_gke_reserves_is_subtracted():
 
 
 CONTAINER = {"name": "c", "image": "registry.example/train:1", "resources": {"requests": {"cpu": "8"}}}
+
+
+def test_the_page_has_the_grammar_and_the_machines():
+    page = (ROOT / "docs" / "nodes.md").read_text(encoding="utf-8")
+    grammar = textwrap.dedent((description_syntax.__doc__ or "").partition("::\n")[2].partition("\n\nWords")[0]).strip()
+    rows = {cells[1].strip(" `"): [each.strip() for each in cells[2:6]] for line in page.splitlines() if len(cells := line.split("|")) == 8}
+
+    assert f"```text\n{grammar}\n```" in page
+    assert [*MACHINE_TYPES] == [name for name in rows if name in MACHINE_TYPES]
+    for name, machine in MACHINE_TYPES.items():
+        devices = ", ".join(f"{amount} `{key}`" for key, amount in machine.allocatable.items() if "/" in key)
+        assert rows[name] == [*(machine.allocatable[key] for key in ("cpu", "memory", "pods")), devices]
+
+
 TRAIN = job(4)
 TRAIN["spec"]["template"] = {"spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}
 AGENT = {

@@ -33,7 +33,7 @@ FORMATS = ("text", "json", "html")
 
 @click.command(
     short_help="Will it fit? The verdict about Jobs, JobSets, Deployments and more in a cluster.",
-    epilog="Example: muster fit train.yaml --objects cluster.json",
+    epilog="Example: muster fit train.yaml --nodes '32 x cpu=192,memory=2Ti,nvidia.com/gpu=8 in 4 racks'",
 )
 @click.argument("paths", nargs=-1, metavar="PATH...|-")
 @click.option("--objects", multiple=True, metavar="PATH", help="The cluster: a snapshot or manifests (repeatable).")

@@ -107,8 +107,8 @@ def simulate(
     of the command line in camel case (addNodes, schedulerName), and override them.
 
     Exit status: 0 every pod is placed, 1 at least one is not, 2 nothing could be decided, an object at PATH that creates pods
-    was skipped, a file or an object of the cluster could not be read, or the command line is wrong. With --objects, 0 and 1 are
-    only about the pods and groups at PATH and their trees. For example, muster simulate --objects cluster.json job.yaml tests whether that job fits.
+    was skipped, a file or an object of the cluster could not be read, or the command line is wrong. With --objects or
+    --nodes, 0 and 1 are only about the pods and groups at PATH and their trees. For example, muster simulate --objects cluster.json job.yaml tests whether that job fits.
     """
     extras.require("simulate")
     if not paths:

@@ -84,7 +84,6 @@ def topology(  # noqa: PLR0913 - one parameter an option
     for key in keys:
         _refuse_no_key(key)
     from kubeapi.problem import ProblemKind
-    from muster.commands.described_nodes.node_manifests import DescribedNodes
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
     from muster.commands.topology import domain_report, domains
@@ -93,8 +92,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     progress = Progress("topology")
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
-        inputs = known or cluster_input.read_files(objects, progress)
-        inputs.objects += DescribedNodes(nodes, save, "topology").objects(inputs.objects)
+        inputs = _with_nodes(known or cluster_input.read_files(objects, progress), nodes, save)
         progress.show("reading nodes and pods")
         snapshot = load(inputs.objects, device_topology=device_topology, behavior=kubernetes or inputs.behavior or KUBERNETES_1_37)
         for each in inputs.stored:
@@ -119,6 +117,13 @@ def topology(  # noqa: PLR0913 - one parameter an option
     levels_missing = (each for each in snapshot.problems if each.kind in without_level)
     _report([*problems, *levels_missing])
     return INCOMPLETE if problems else COMPLETE
+
+
+def _with_nodes(inputs: ClusterInput, nodes: Sequence[NodeDescription], save: str | None) -> ClusterInput:
+    from muster.commands.described_nodes.node_manifests import DescribedNodes
+
+    inputs.objects += DescribedNodes(nodes, save, "topology").objects(inputs.objects)
+    return inputs
 
 
 def _refuse_no_key(key: str) -> None:
