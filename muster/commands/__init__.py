@@ -3,6 +3,7 @@
 certs, explain, review, serve, sidecar, tree   one subcommand each
 compile, demo, doctor, fit, lint, lsp, migrate, schema, simulate, snapshot, topology, why   a subcommand in several modules; ``command`` has its options
 options         click's forms of declared options, options that several subcommands share, and the Settings made from them
+described_nodes   ``--nodes``: nodes described in one line
 known_objects   ``--objects``: cluster objects in files, for rules to look up
 placement_plugins   plugins that other packages register by entry points
 progress        progress on standard error, on a terminal only

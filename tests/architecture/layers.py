@@ -350,8 +350,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "muster.commands": (
         frozenset({"device_selectors", "known_objects", "options", "page_origin", "pod_creation", "progress", "scheduler_config"}),
-        frozenset({"certs", "compile", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
-        frozenset({"sidecar", "simulate"}),
+        frozenset({"certs", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
+        frozenset({"described_nodes"}),
+        frozenset({"compile", "sidecar", "simulate"}),
         frozenset({"snapshot"}),
         frozenset({"live_input", "why"}),
         frozenset({"migrate"}),

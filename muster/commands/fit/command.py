@@ -9,14 +9,17 @@ import click
 from expansion.pod_creation import Gang, PodCreation
 from muster import extras, standard_output
 from muster.commands import live_input, options, pod_creation
+from muster.commands.described_nodes.description_syntax import NODES, SAVE
 from muster.commands.options import click_option
 from muster.commands.outputs import output_of, to_file
+from muster.commands.simulate import simulation_options
 from muster.commands.simulate.simulation_options import ADMISSION_PLUGINS_ON, GATES, IGNORE, PLATFORM, REMEDIES, SCHEDULER_CONFIG
 from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
     from kubeapi.problem import Problem
+    from muster.commands.described_nodes.node_manifests import DescribedNodes
     from muster.commands.fit.rollout_trial import JudgedRollout
     from muster.commands.fit.verdict import Verdict
     from muster.commands.fit.verdict_report import Judged
@@ -33,11 +36,17 @@ FORMATS = ("text", "json", "html")
 
 @click.command(
     short_help="Will it fit? The verdict about Jobs, JobSets, Deployments and more in a cluster.",
-    epilog="Example: muster fit train.yaml --objects cluster.json",
+    epilog="Example: muster fit train.yaml --nodes '32 x cpu=192,memory=2Ti,nvidia.com/gpu=8 in 4 racks'",
 )
 @click.argument("paths", nargs=-1, metavar="PATH...|-")
 @click.option("--objects", multiple=True, metavar="PATH", help="The cluster: a snapshot or manifests (repeatable).")
+@click_option(NODES)
+@click_option(SAVE)
 @live_input.options
+@click_option(simulation_options.DRAIN)
+@click_option(simulation_options.CORDON)
+@click_option(simulation_options.ADD_NODES)
+@click_option(simulation_options.LIKE)
 @click.option("--gang", is_flag=True, help="Judge the pods of an object without a gang as one gang: all of them, or none.")
 @click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
 @click.option("--scale", is_flag=True, help="Also find up to which number of replicas, or of workers, each object at PATH fits.")
@@ -70,6 +79,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
     objects: tuple[str, ...],
+    save: str | None,
     cluster: bool,
     kubeconfig: str | None,
     context: str | None,
@@ -107,6 +117,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--topology needs --gang")
     import dataclasses
 
+    from muster.commands.described_nodes.node_manifests import DescribedNodes
     from muster.commands.page_origin import page_origin
     from muster.commands.progress import Progress
     from muster.commands.simulate.command import request_of
@@ -122,7 +133,9 @@ def fit(  # noqa: PLR0913 - one parameter an option
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         created = request.creation(creation, known.behavior if known is not None else None)
-        inputs = _inputs(paths, objects, known, created, progress)
+        inputs = _inputs(paths, objects, known, DescribedNodes(request.nodes, save, "fit"), created, request, progress)
+        # The cluster is changed already, before the pods of controllers are created: those of DaemonSets depend on its nodes.
+        request = dataclasses.replace(request, drain=(), cordon=(), additions=())
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
         judged = _judged(inputs, request, progress, live=cluster)
@@ -226,13 +239,33 @@ def _rollouts(
 
 
 def _inputs(
-    paths: tuple[str, ...], objects: tuple[str, ...], known: ClusterInput | None, creation: PodCreation, progress: Progress
+    paths: tuple[str, ...],
+    objects: tuple[str, ...],
+    known: ClusterInput | None,
+    described: DescribedNodes,
+    creation: PodCreation,
+    request: SimulationRequest,
+    progress: Progress,
 ) -> ClusterInput:
-    from muster.commands.simulate import cluster_input
+    import functools
+
+    from muster.commands.simulate import cluster_input, what_if
     from muster.commands.simulate.completed_input import ClusterInput
 
-    cluster = known or ClusterInput()
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, creation=creation, strict=True)
+    change = functools.partial(what_if.suppose, drained=request.drain, additions=request.additions, unschedulable=request.cordon)
+    try:
+        inputs = cluster_input.read_cluster_input(
+            paths,
+            objects,
+            progress,
+            cluster=known or ClusterInput(),
+            described=described,
+            change=change if request.drain or request.additions or request.cordon else None,
+            creation=creation,
+            strict=True,
+        )
+    except what_if.WhatIfError as error:
+        raise click.UsageError(str(error)) from None
     if not inputs.files:
         standard_output.report(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}")
     return inputs

@@ -170,7 +170,9 @@ def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout], kept: Sequ
 
 def without_nodes(unread: int) -> Verdict:
     """Return the verdict if no node is known; *unread* as in ``judge``."""
-    return Verdict(Kind.NOTHING, _NOTHING, f"there is no Node among the inputs: give --objects or --cluster{_unread(unread)}", bool(unread))
+    return Verdict(
+        Kind.NOTHING, _NOTHING, f"there is no Node among the inputs: give --objects, --nodes or --cluster{_unread(unread)}", bool(unread)
+    )
 
 
 def subject(origins: Mapping[Name, Name], root: Name) -> Name:

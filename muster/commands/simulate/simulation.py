@@ -99,8 +99,8 @@ def _loaded(inputs: ClusterInput, request: SimulationRequest) -> tuple[Simulatio
     """Return the request as the version reads it, the objects after hypothetical changes, their snapshot, and the problems so far."""
     objects: Iterable[Given] = inputs.objects
     problems = list(inputs.problems)
-    if request.drain or request.additions:
-        objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
+    if request.drain or request.additions or request.cordon:
+        objects, unsorted = what_if.suppose(objects, request.drain, request.additions, request.cordon)
         problems += unsorted
     request, behavior = _of_version(request, request.behavior or inputs.behavior or KUBERNETES_1_37)
     profiles = request.configuration.profiles if request.configuration is not None else None

@@ -10,11 +10,13 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import live_input, options
+from muster.commands.described_nodes.description_syntax import NODES, SAVE
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.model.placement_options import DEVICE_TOPOLOGY, KUBERNETES
 
 if TYPE_CHECKING:
     from kubeapi.problem import Problem
+    from muster.commands.described_nodes.description_syntax import NodeDescription
     from muster.commands.simulate.completed_input import ClusterInput
     from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
     from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
@@ -34,6 +36,8 @@ _COLUMNS = 4
 )
 @click.argument("keys", nargs=-1, metavar="[KEY...]")
 @click.option("--objects", multiple=True, metavar="PATH", help="The cluster: a snapshot or manifests, - for standard input (repeatable).")
+@options.click_option(NODES)
+@options.click_option(SAVE)
 @live_input.options
 @click.option(
     "--resource", "resources", multiple=True, metavar="NAME", help="Show this resource (repeatable).  [default: cpu, memory and devices]"
@@ -47,6 +51,8 @@ def topology(  # noqa: PLR0913 - one parameter an option
     *,
     keys: tuple[str, ...],
     objects: tuple[str, ...],
+    nodes: tuple[NodeDescription, ...],
+    save: str | None,
     cluster: bool,
     kubeconfig: str | None,
     context: str | None,
@@ -61,7 +67,8 @@ def topology(  # noqa: PLR0913 - one parameter an option
 
     KEY is a node label, such as topology.kubernetes.io/zone, or an attribute of --device-topology. Without a KEY, the levels are the
     topology keys of the groups, these attributes, and the well-known labels of regions, zones, blocks and racks. The cluster is --objects
-    (a snapshot, manifests, kubectl's JSON, directories, - for standard input) or, with --cluster, the live cluster of the kubeconfig.
+    (a snapshot, manifests, kubectl's JSON, directories, - for standard input), --nodes (described in one line) or, with --cluster, the
+    live cluster of the kubeconfig.
 
     Each bar shows the used, free and unusable part of a resource. Used is what running pods request. Capacity is unusable if it is
     free on a node that takes no new pods: one that is cordoned, not ready or under pressure, or whose cpu, memory or pod slots are
@@ -72,8 +79,8 @@ def topology(  # noqa: PLR0913 - one parameter an option
     """
     extras.require("simulate")
     live_input.refuse_contradictions(cluster=cluster, objects=objects, kubeconfig=kubeconfig, context=context)
-    if not (cluster or objects):
-        raise click.UsageError("give --objects PATH, or --cluster for the live cluster")
+    if not (cluster or objects or nodes):
+        raise click.UsageError("give --objects PATH, --nodes, or --cluster for the live cluster")
     for key in keys:
         _refuse_no_key(key)
     from kubeapi.problem import ProblemKind
@@ -85,7 +92,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     progress = Progress("topology")
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
-        inputs = known or cluster_input.read_files(objects, progress)
+        inputs = _with_nodes(known or cluster_input.read_files(objects, progress), nodes, save)
         progress.show("reading nodes and pods")
         snapshot = load(inputs.objects, device_topology=device_topology, behavior=kubernetes or inputs.behavior or KUBERNETES_1_37)
         for each in inputs.stored:
@@ -110,6 +117,13 @@ def topology(  # noqa: PLR0913 - one parameter an option
     levels_missing = (each for each in snapshot.problems if each.kind in without_level)
     _report([*problems, *levels_missing])
     return INCOMPLETE if problems else COMPLETE
+
+
+def _with_nodes(inputs: ClusterInput, nodes: Sequence[NodeDescription], save: str | None) -> ClusterInput:
+    from muster.commands.described_nodes.node_manifests import DescribedNodes
+
+    inputs.objects += DescribedNodes(nodes, save, "topology").objects(inputs.objects)
+    return inputs
 
 
 def _refuse_no_key(key: str) -> None:
