@@ -13,7 +13,8 @@ from expansion.admission.new_objects import Admitted, admit_new_objects
 from expansion.admission.quota_charges import Rest
 from expansion.contents import Content, full_name, namespace_of, parsed
 from expansion.created import Cluster, Expansion, Place
-from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue, queued_pods
+from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue
+from expansion.kueue.queued_jobs import queued_pods
 from expansion.managed_clusters import MANAGED_CLUSTERS
 from expansion.notes import PlatformNotAssumed, PluginsAssumed, PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
@@ -116,7 +117,7 @@ def expand(
     result.refused += [*admitted.refused, *created.refused]
     result.notes += admitted.notes
     result.unread += [*known.problems, *admitted.unread]
-    _admit_to_queues(result, created, known, admitted)
+    _admit_to_queues(result, created, known, admitted, rest)
     if replaced is not None:
         result.rollouts = replaced.rollouts()
     return result
@@ -135,7 +136,7 @@ def _plugins(known: Cluster, creation: PodCreation) -> tuple[frozenset[str], lis
     return on | platform.plugins, [Problem(assumed, place=platform.title)]
 
 
-def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted) -> None:
+def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted, rest: Rest) -> None:
     """Add to *result* which jobs Kueue admits, and the pods that are *admitted* by the API server, without those that do not start."""
     of_kueue = objects_of_kueue((*created.others, *known.others))
     changed = admitted.changed
@@ -145,7 +146,8 @@ def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admit
         queued = {full_name(each): pods.get(full_name(each), each) for each in queued_pods(created)}
         changed = [*changed, *(each for name, each in queued.items() if name not in pods)]
         namespaces = (each for kinds in (created.kinds, known.kinds) for each in kinds.get("Namespace", ()))
-        jobs = admit_jobs(created, queued.values(), of_kueue, filter(None, map(parsed, namespaces)))
+        replaced = (name for each in rest.replaced if (name := whole_name(each)) is not None)
+        jobs = admit_jobs(created, queued.values(), of_kueue, filter(None, map(parsed, namespaces)), replaced)
         result.objects = _without(result.objects, jobs.left_out)
         result.refused += jobs.refused
         result.skipped += jobs.skipped

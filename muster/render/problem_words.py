@@ -144,7 +144,7 @@ def _drain_words(fact: DrainFact) -> str:
 def _kueue_words(fact: notes.KueueGroupIncomplete | notes.KueueQuotas) -> str:
     if isinstance(fact, notes.KueueQuotas):
         queues = counted(fact.queues, "ClusterQueue")
-        return f"nothing at PATH has the label {QUEUE}, so quotas of Kueue are not considered (the cluster has {queues})"
+        return f"no new object at PATH has the label {QUEUE}, so quotas of Kueue are not considered (the cluster has {queues})"
     return (
         f"{fact.existing} of {counted(fact.total, 'pod')} of Kueue's pod group {fact.group_name} exist, so Kueue admits none of them: "
         f"create {'the missing pod' if fact.total - fact.existing == 1 else f'the {fact.total - fact.existing} missing pods'}, "

@@ -171,7 +171,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"expanded"}),
     ),
     "expansion.kueue": (
-        frozenset({"pending", "quota_tree"}),
+        frozenset({"pending", "queued_jobs", "quota_tree"}),
         frozenset({"queues"}),
         frozenset({"assign_flavors"}),
         frozenset({"preemption"}),
