@@ -34,7 +34,7 @@ _NAMED = 4
 """Maximum number of victims' groups, and of objects, that are named."""
 BUDGET = "budget"
 _PODLESS = frozenset({ProblemKind.CREATES_NO_PODS, ProblemKind.HAS_ENDED})
-_MISSPELT = frozenset({ProblemKind.UNKNOWN_TOPOLOGY_KEY, ProblemKind.UNKNOWN_LABEL})
+_MISSPELT = frozenset({ProblemKind.UNKNOWN_TOPOLOGY_KEY, ProblemKind.UNKNOWN_LABEL, ProblemKind.UNKNOWN_RESOURCE})
 
 
 class Kind(enum.StrEnum):
@@ -286,7 +286,7 @@ class _Case:
         return ""
 
     def _suggestion(self, decision: Decision) -> str:
-        """Return what its pods wait for and never get, or the problem of a misspelt key or label; or nothing."""
+        """Return what its pods wait for and never get, or the problem of a misspelt key, label or resource; or nothing."""
         own = {decision.root, *(each.group for each in decision.groups), *map(pod_name, decision.pending)}
         subject = self._subject(decision.root)
         missing = (each for each in self.answer.notes if each.kind is ProblemKind.MISSING_OBJECT and subject in each.names)
