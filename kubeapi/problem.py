@@ -50,6 +50,8 @@ class ProblemKind(enum.StrEnum):
     """No node has the topology key of a group, but a similar label."""
     UNKNOWN_LABEL = "unknown-label"
     """No node has a label that a pod requires, but a similar one."""
+    UNKNOWN_RESOURCE = "unknown-resource"
+    """No node has a resource that a pod requests, but a similar one."""
     LABEL_CASE = "label-case"
     """A label differs from a topology key, or from another value of it, only in case."""
     UNKNOWN_ATTRIBUTE = "unknown-attribute"

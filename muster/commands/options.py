@@ -240,6 +240,21 @@ def report_skipped(command: str, skipped: Mapping[str, int], hint: str) -> None:
         standard_output.report(f"{command}: {number} of other tools skipped ({tools}); {hint}")
 
 
+_RENDERING = {"Helm": "helm template CHART | {} -", "Kustomize": "kubectl kustomize DIRECTORY | {} -"}
+"""Command that gives the objects of a chart, or of a kustomization, to another one."""
+_LINT_RENDERED = {"Helm": "{} --helm PATH", "Kustomize": "{} --kustomize PATH"}
+
+
+def nothing_checked(command: str, paths: Iterable[str], skipped: Mapping[str, int]) -> str:
+    """Return a sentence that nothing was checked at *paths*, with the commands that check what was *skipped*."""
+    named = ", ".join("standard input" if each == STDOUT else each for each in paths)
+    advice = _LINT_RENDERED if command == "muster lint" else _RENDERING
+    commands = [text.format(command) for tool, text in advice.items() if skipped.get(tool)]
+    hint = f"; for the objects that they create: {' and '.join(commands)}" if commands else ""
+    only = f", only files of other tools ({', '.join(sorted(skipped))})" if skipped else ""
+    return f"nothing was checked: there is no Kubernetes object in {named}{only}{hint}"
+
+
 def refuse_unknown_rule(name: str, option: str = "--rule") -> None:
     """Raise click.BadParameter if no rule has the id *name*."""
     from validators import rules

@@ -158,6 +158,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     from muster.commands.fit.verdict import Kind
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.simulate import own_objects, simulation
+    from muster.render.answer import is_unread
     from muster.render.tree_rows import Kinship
 
     try:
@@ -168,9 +169,10 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     mine = inputs.own or own_objects.Own(frozenset(), frozenset())
     own, unread = _own_part(answer, snapshot, mine, inputs)
     kinship = Kinship.from_snapshot(snapshot)
-    number = sum(map(own_objects.is_unread, unread)) if live else len(unread)
-    if not live and own.decisions and not len(snapshot.nodes):
-        return Judged(verdict.without_nodes(number), answer, own, snapshot, kinship, request.cycle)
+    own = dataclasses.replace(own, unread=tuple(filter(is_unread, unread)) if live else unread)
+    number = len(own.unread)
+    if own.decisions and not len(snapshot.nodes) and (not live or verdict.has_node(own.unread)):
+        return Judged(verdict.without_nodes(own), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
     if judged.kind in verdict.PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects, mine)):
         skipped = tuple(sorted({*own.skipped, *beside}, key=shown_order))

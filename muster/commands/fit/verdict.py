@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 
 from expansion.notes import FitsWithPlugin, NeverCreated, SharesAhead, SharesUncounted
 from expansion.rollouts.play import Outcome
-from kubeapi.problem import ProblemKind
+from kubeapi.problem import Problem, ProblemKind
 from muster.commands.fit.rollout_report import hanging_words
 from muster.commands.fit.rollout_trial import JudgedRollout
 from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
-from muster.render.problem_words import object_words, plugin_clause, problem_words, reason_words
+from muster.render.problem_words import object_words, plugin_clause, problem_words, reason_words, without_nodes_words
 from muster.render.tree_rows import Kinship
 from scheduler_core.causes.changes import AwaitedDeletions, Change
 from scheduler_core.model.decision import Decision, latest
@@ -34,7 +34,7 @@ _NAMED = 4
 """Maximum number of victims' groups, and of objects, that are named."""
 BUDGET = "budget"
 _PODLESS = frozenset({ProblemKind.CREATES_NO_PODS, ProblemKind.HAS_ENDED})
-_MISSPELT = frozenset({ProblemKind.UNKNOWN_TOPOLOGY_KEY, ProblemKind.UNKNOWN_LABEL})
+_MISSPELT = frozenset({ProblemKind.UNKNOWN_TOPOLOGY_KEY, ProblemKind.UNKNOWN_LABEL, ProblemKind.UNKNOWN_RESOURCE})
 
 
 class Kind(enum.StrEnum):
@@ -168,11 +168,17 @@ def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout], kept: Sequ
     return dataclasses.replace(judged, details=f"{judged.details}; new pods wait for old ones to end") if waits else judged
 
 
-def without_nodes(unread: int) -> Verdict:
-    """Return the verdict if no node is known; *unread* as in ``judge``."""
-    return Verdict(
-        Kind.NOTHING, _NOTHING, f"there is no Node among the inputs: give --objects, --nodes or --cluster{_unread(unread)}", bool(unread)
-    )
+def without_nodes(answer: Answer) -> Verdict:
+    """Return the verdict if no node is known."""
+    unread, why = answer.not_read, without_nodes_words(answer.not_read)
+    if has_node(unread):
+        return Verdict(Kind.NOTHING, _NOTHING, why, incomplete=True)
+    return Verdict(Kind.NOTHING, _NOTHING, f"{why}: give --objects, --nodes or --cluster{_unread(len(answer.unread))}", bool(unread))
+
+
+def has_node(problems: Sequence[Problem]) -> bool:
+    """Return whether one of *problems* is about a node."""
+    return any(name.kind == "Node" for each in problems for name in each.names)
 
 
 def subject(origins: Mapping[Name, Name], root: Name) -> Name:
@@ -301,7 +307,7 @@ class _Case:
         return ""
 
     def _suggestion(self, decision: Decision) -> str:
-        """Return what its pods wait for and never get, or the problem of a misspelt key or label; or nothing."""
+        """Return what its pods wait for and never get, or the problem of a misspelt key, label or resource; or nothing."""
         own = {decision.root, *(each.group for each in decision.groups), *map(pod_name, decision.pending)}
         subject = self._subject(decision.root)
         missing = (each for each in self.answer.notes if each.kind is ProblemKind.MISSING_OBJECT and subject in each.names)

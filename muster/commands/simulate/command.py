@@ -160,6 +160,7 @@ def _one(
     from muster.commands.simulate import simulation
     from muster.commands.simulate.simulation import RefusedRequestError
     from muster.commands.simulate.what_if import WhatIfError
+    from muster.render.problem_words import without_nodes_words
 
     try:
         answer, snapshot = simulation.run(inputs, request, progress)
@@ -168,7 +169,7 @@ def _one(
     finally:
         progress.end()
     if answer.decisions and not len(snapshot.nodes):
-        standard_output.report("muster simulate: there is no Node among the inputs")
+        standard_output.report(f"muster simulate: {without_nodes_words(answer.not_read)}")
     if certificate:
         from muster.commands.simulate import certificate_file
 

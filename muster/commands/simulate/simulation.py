@@ -90,6 +90,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes, awaited=awaited)
     if inputs.own is not None:
         answer = _with_share(answer, snapshot, inputs, inputs.own)
+    else:
+        answer = dataclasses.replace(answer, unread=tuple(dict.fromkeys(inputs.unread)))
     if request.fragmentation:
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot

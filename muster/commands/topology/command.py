@@ -104,18 +104,18 @@ def topology(  # noqa: PLR0913 - one parameter an option
     problems = _unread(inputs, snapshot.problems)
     if not len(snapshot.nodes):
         _report(problems)
-        raise click.UsageError(f"there is no Node in {'the cluster' if cluster else ', '.join(objects)}")
+        unread = " that could be read" if any(name.kind == "Node" for each in problems for name in each.names) else ""
+        raise click.UsageError(f"there is no Node in {'the cluster' if cluster else ', '.join(objects)}{unread}")
     _refuse_unknown_keys(keys, snapshot.nodes)
     levels, whole = domains.survey_topology(snapshot, keys, nodes=verbose)
     chosen = _resources(resources, [each.resource for each in whole.amounts])
+    without_level = {ProblemKind.UNKNOWN_ATTRIBUTE, ProblemKind.IN_NO_DOMAIN}
+    _report([*problems, *(each for each in snapshot.problems if each.kind in without_level)])
     if form == "json":
         standard_output.write(domain_report.as_json(levels, whole, problems))
     else:
         colour = not no_color and standard_output.is_colourful()
         standard_output.write_lines(domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
-    without_level = {ProblemKind.UNKNOWN_ATTRIBUTE, ProblemKind.IN_NO_DOMAIN}
-    levels_missing = (each for each in snapshot.problems if each.kind in without_level)
-    _report([*problems, *levels_missing])
     return INCOMPLETE if problems else COMPLETE
 
 
