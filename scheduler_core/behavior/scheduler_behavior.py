@@ -49,7 +49,8 @@ class SchedulerBehavior:
         counts_failed_children: messages about a minimum count the children that failed; else those that were not tried.
         names_ancestors: a group that is not placed because of a group above it states only the name of that group; else its status.
         hides_reasons_from_pods: pods that had no turn, or fit, state only that their group is unschedulable; else the reason of the group.
-        prefixes_messages: messages of groups begin with "pod group is unschedulable".
+        prefixes_messages: messages of groups begin with "pod group is unschedulable", which is all that is said about a placement on which
+            no pod of a PodGroup was tried.  Without placements only messages about such groups begin with it.
         writes_composites: it writes conditions of CompositePodGroups.
         invalid_pod_group: reason of the condition of a PodGroup in an invalid tree; until 1.37 only the API documentation has it.
         invalid_composite: likewise of a CompositePodGroup.

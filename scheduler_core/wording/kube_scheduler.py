@@ -166,7 +166,7 @@ def _key(name: Name | None) -> str:
 def unschedulable(reason: AttemptReason | None, behavior: SchedulerBehavior = KUBERNETES_1_37) -> str:
     """Return the message of a group with reason Unschedulable."""
     if not behavior.tries_placements:
-        if isinstance(reason, Feasibility) and _judged_by_pods(reason):
+        if isinstance(reason, Feasibility) and not reason.before_pods:
             return attempt_words(reason, behavior)
         if isinstance(reason, PlacementsUnavailable):
             reason = AttemptResult.NOTHING_NEW
@@ -176,11 +176,6 @@ def unschedulable(reason: AttemptReason | None, behavior: SchedulerBehavior = KU
     if not behavior.prefixes_messages:
         return attempt_words(AttemptResult.NOTHING_NEW if reason is None else reason, behavior)
     return BARE if reason is None or reason is AttemptResult.NOTHING_NEW else f"{BARE}, {attempt_words(reason, behavior)}"
-
-
-def _judged_by_pods(judged: Feasibility) -> bool:
-    """Return whether kube-scheduler ended the attempt because of the pods that it tried, not before it tried one or after all."""
-    return judged.status is not Status.WAIT and judged.unschedulable + judged.unresolvable > 0
 
 
 def pod_unschedulable(group: Name) -> str:

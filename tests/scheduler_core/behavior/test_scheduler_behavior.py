@@ -353,3 +353,35 @@ def test_of_a_capacity_that_a_device_offers_by_two_names_that_with_the_domain_co
     claims = template("t", request(capacity={"requests": {"memory": "30Gi"}}))
     objects = [node("n1"), device_class(), device_slice("n1", *devices), claims, pod("p", **claim_of("t"))]
     assert want == [bool(placed(each)) for each in both(objects)]
+
+
+WITHOUT_DEVICES = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}}],
+}
+
+
+NO_POD_TRIED = "scheduling policy's minimum threshold (3) cannot be satisfied: 0 scheduled, 0 unschedulable, 2 not-evaluated"
+
+
+@pytest.mark.parametrize(
+    ("off", "messages"),
+    [
+        ({TOPOLOGY, COMPOSITE}, ["pod group is unschedulable, minCount (3) cannot be satisfied: 0 scheduled, 2 remaining", NO_POD_TRIED]),
+        (
+            {COMPOSITE},
+            [
+                "pod group is unschedulable, 0/1 placements are available, first placement status: pod group is unschedulable",
+                f"0/1 placements are available, first placement status: {NO_POD_TRIED}",
+            ],
+        ),
+    ],
+    ids=["without topologies", "with topologies"],
+)
+def test_a_message_says_otherwise_that_no_pod_was_tried(off, messages):
+    """One of three members is being deleted, so the other two are not enough."""
+    leaving = pod("p2", "g", metadata={"deletionTimestamp": "2026-01-02T00:00:00Z"})
+    objects = [WITHOUT_DEVICES, node("a"), pod_group("g", 3), pod("p0", "g"), pod("p1", "g"), leaving]
+    found = [decided(objects, behavior, Gates(frozenset(off))) for behavior in BOTH]
+    assert messages == [scheduler_message(each, each.groups[0]).partition(", pod group preemption")[0] for each in found]
