@@ -205,7 +205,8 @@ def settings(
 
     given = shared.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
     everywhere, by_file = severities(given.severities, select, ignore)
-    return dataclasses.replace(given, severities=everywhere, by_file=by_file, selectors=device_selectors.installed_selectors())
+    selectors = device_selectors.installed_selectors()
+    return dataclasses.replace(given, severities=everywhere, by_file=by_file, whole_documents=True, selectors=selectors)
 
 
 def show_options(parameters: Mapping[str, Any]) -> str:

@@ -118,4 +118,9 @@ def _lint() -> Schema:
         {"owner": _object(_NAME), "fix": {"type": ["object", "null"]}},
     )
     counts = dict.fromkeys(("files", "documents", "foreign", "errors", "warnings", "suppressed"), _COUNT)
-    return _object({"version": _VERSION, "findings": _list(finding), "summary": _object(counts, {"baselined": _COUNT, "skipped": _COUNT})})
+    further: dict[str, Schema] = {
+        "baselined": _COUNT,
+        "skipped": _COUNT,
+        "foreignKinds": {"type": "object", "additionalProperties": _COUNT},
+    }
+    return _object({"version": _VERSION, "findings": _list(finding), "summary": _object(counts, further)})
