@@ -36,7 +36,9 @@ FORMATS = ("text", "json", "html")
 @click.option("--objects", multiple=True, metavar="PATH", help="The cluster: a snapshot or manifests (repeatable).")
 @live_input.options
 @click.option("--gang", is_flag=True, help="Judge the pods of an object without a gang as one gang: all of them, or none.")
-@click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
+@click.option(
+    "--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone, or only zone."
+)
 @click.option("--scale", is_flag=True, help="Also find up to which number of replicas, or of workers, each object at PATH fits.")
 @pod_creation.levels
 @pod_creation.without_pods
@@ -119,7 +121,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         created = request.creation(creation, known.behavior if known is not None else None)
-        inputs = _inputs(paths, objects, known, created, progress)
+        inputs = _inputs(paths, objects, known, created, progress, request.device_topology)
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
         judged = _judged(inputs, request, progress, live=cluster)
@@ -210,13 +212,20 @@ def _with_rollouts(
 
 
 def _inputs(
-    paths: tuple[str, ...], objects: tuple[str, ...], known: ClusterInput | None, creation: PodCreation, progress: Progress
+    paths: tuple[str, ...],
+    objects: tuple[str, ...],
+    known: ClusterInput | None,
+    creation: PodCreation,
+    progress: Progress,
+    attributes: tuple[str, ...],
 ) -> ClusterInput:
     from muster.commands.simulate import cluster_input
     from muster.commands.simulate.completed_input import ClusterInput
 
     cluster = known or ClusterInput()
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, creation=creation, strict=True)
+    inputs = cluster_input.read_cluster_input(
+        paths, objects, progress, cluster=cluster, creation=creation, strict=True, attributes=attributes
+    )
     if not inputs.files:
         standard_output.report(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}")
     return inputs

@@ -10,7 +10,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import BinaryIO
 
 import click
@@ -19,6 +19,7 @@ from expansion.pod_creation import UNCHANGED, PodCreation
 from kubeapi import decode, gathered, json_values
 from kubeapi.decode import Source
 from kubeapi.problem import Problem
+from muster.commands import topology_keys
 from muster.commands.progress import Progress
 from muster.commands.simulate import completed_input, file_texts, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
@@ -45,6 +46,7 @@ def read_cluster_input(
     cluster: ClusterInput | None = None,
     creation: PodCreation = UNCHANGED,
     strict: bool = False,
+    attributes: Collection[str] = (),
 ) -> ClusterInput:
     """Return the objects at *paths*, with the pods that controllers create, and those at *further* with other names.
 
@@ -55,9 +57,10 @@ def read_cluster_input(
         cluster: further objects that are read already.
         creation: how the pods of controllers' objects are created.
         strict: as for ``complete``; and refuse duplicate keys in the JSON at *paths*, also if there are no further objects.
+        attributes: attributes of devices that are topology keys, besides the labels of nodes.
 
     Raises:
-        click.UsageError: a path does not exist.
+        click.UsageError: a path does not exist, or no node has the topology key of the gang that *creation* makes.
 
     """
     inputs = read_files(paths, progress, strict=strict or bool(further) or cluster is not None)
@@ -68,6 +71,7 @@ def read_cluster_input(
     known.problems += empty_directories(further)
     inputs.stored += known.stored
     inputs.behavior = known.behavior
+    creation = topology_keys.with_whole_key(creation, (*inputs.objects, *known.objects), attributes)
     completed_input.complete(inputs, known.objects if further or cluster is not None else None, known.problems, creation, strict=strict)
     return inputs
 
