@@ -48,7 +48,9 @@ FORMATS = ("text", "json", "html")
 @click_option(simulation_options.ADD_NODES)
 @click_option(simulation_options.LIKE)
 @click.option("--gang", is_flag=True, help="Judge the pods of an object without a gang as one gang: all of them, or none.")
-@click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
+@click.option(
+    "--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone, or only zone."
+)
 @click.option("--scale", is_flag=True, help="Also find up to which number of replicas, or of workers, each object at PATH fits.")
 @pod_creation.levels
 @pod_creation.without_pods
@@ -265,6 +267,7 @@ def _inputs(
             change=change if request.drain or request.additions or request.cordon else None,
             creation=creation,
             strict=True,
+            attributes=request.device_topology,
         )
     except what_if.WhatIfError as error:
         raise click.UsageError(str(error)) from None

@@ -10,7 +10,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import BinaryIO
 
 import click
@@ -20,6 +20,7 @@ from kubeapi import decode, gathered, json_values
 from kubeapi.decode import Source
 from kubeapi.gathered import Given
 from kubeapi.problem import Problem
+from muster.commands import topology_keys
 from muster.commands.described_nodes.node_manifests import DescribedNodes
 from muster.commands.progress import Progress
 from muster.commands.simulate import completed_input, file_texts, stored_objects
@@ -49,6 +50,7 @@ def read_cluster_input(
     change: Callable[[list[Given]], tuple[list[Given], list[Problem]]] | None = None,
     creation: PodCreation = UNCHANGED,
     strict: bool = False,
+    attributes: Collection[str] = (),
 ) -> ClusterInput:
     """Return the objects at *paths*, with the pods that controllers create, and those at *further* with other names.
 
@@ -61,9 +63,11 @@ def read_cluster_input(
         change: changes the further objects; returns them and the problems of reading them.
         creation: how the pods of controllers' objects are created.
         strict: as for ``complete``; and refuse duplicate keys in the JSON at *paths*, also if there are no further objects.
+        attributes: attributes of devices that are topology keys, besides the labels of nodes.
 
     Raises:
-        click.UsageError: a path does not exist, or the file of *described* cannot be written.
+        click.UsageError: a path does not exist, the file of *described* cannot be written, or no node has the topology key of the gang that
+            *creation* makes.
 
     """
     has_cluster = bool(further) or cluster is not None or bool(described)
@@ -80,6 +84,7 @@ def read_cluster_input(
         known.problems += problems
     inputs.stored += known.stored
     inputs.behavior = known.behavior
+    creation = topology_keys.with_whole_key(creation, (*inputs.objects, *known.objects), attributes)
     completed_input.complete(inputs, known.objects if has_cluster else None, known.problems, creation, strict=strict)
     return inputs
 

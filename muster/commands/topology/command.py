@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster import extras, standard_output
-from muster.commands import live_input, options
+from muster.commands import live_input, options, topology_keys
 from muster.commands.described_nodes.description_syntax import NODES, SAVE
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.model.placement_options import DEVICE_TOPOLOGY, KUBERNETES
@@ -65,7 +65,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
 ) -> int:
     """Show the topology of a cluster as a tree: its levels by node labels, the widest first, and for each domain its capacity.
 
-    KEY is a node label, such as topology.kubernetes.io/zone, or an attribute of --device-topology. Without a KEY, the levels are the
+    KEY is a node label, such as topology.kubernetes.io/zone or only zone, or an attribute of --device-topology. Without a KEY, the levels are the
     topology keys of the groups, these attributes, and the well-known labels of regions, zones, blocks and racks. The cluster is --objects
     (a snapshot, manifests, kubectl's JSON, directories, - for standard input), --nodes (described in one line) or, with --cluster, the
     live cluster of the kubeconfig.
@@ -106,8 +106,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
         _report(problems)
         unread = " that could be read" if any(name.kind == "Node" for each in problems for name in each.names) else ""
         raise click.UsageError(f"there is no Node in {'the cluster' if cluster else ', '.join(objects)}{unread}")
-    _refuse_unknown_keys(keys, snapshot.nodes)
-    levels, whole = domains.survey_topology(snapshot, keys, nodes=verbose)
+    levels, whole = domains.survey_topology(snapshot, _whole_keys(keys, snapshot.nodes), nodes=verbose)
     chosen = _resources(resources, [each.resource for each in whole.amounts])
     without_level = {ProblemKind.UNKNOWN_ATTRIBUTE, ProblemKind.IN_NO_DOMAIN}
     _report([*problems, *(each for each in snapshot.problems if each.kind in without_level)])
@@ -143,20 +142,15 @@ def _refuse_no_key(key: str) -> None:
         raise click.BadParameter(f"{key!r} must be the key of a node label", param_hint="KEY")
 
 
-def _refuse_unknown_keys(keys: Sequence[str], nodes: NodeTable) -> None:
-    """Refuse a KEY that no node has; a similar one is named.
+def _whole_keys(keys: Sequence[str], nodes: NodeTable) -> list[str]:
+    """Return *keys* as nodes have them; one that only one label has as its name is that label.
 
     Raises:
         click.BadParameter: no node has a KEY.
 
     """
-    from scheduler_core.loading.label_suggestions import LabelSuggestions
-
-    for key in keys:
-        if not nodes.column(key).values:
-            near = LabelSuggestions(nodes).key(key)
-            hint = f'; did you mean "{near}"?' if near else ""
-            raise click.BadParameter(f'no node has the label "{key}"{hint}', param_hint="KEY")
+    labels = {key for each in nodes.labels for key in each}
+    return [*dict.fromkeys(each if nodes.column(each).values else topology_keys.whole_key(each, labels, "KEY") for each in keys)]
 
 
 def _resources(wanted: Sequence[str], present: Sequence[str]) -> list[str]:
