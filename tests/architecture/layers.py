@@ -27,7 +27,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"hierarchy", "schema"}),
         frozenset({"built_in"}),
         frozenset({"rules", "defaults"}),
-        frozenset({"applicable_rules", "rule_options", "document_head", "pod_templates"}),
+        frozenset({"applicable_rules", "rule_options", "document_head", "pod_templates", "known_kinds"}),
+        frozenset({"whole_documents"}),
         frozenset({"pipeline"}),
         frozenset({"lint"}),
         frozenset({"reports"}),
@@ -349,7 +350,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"page"}),
     ),
     "muster.commands": (
-        frozenset({"device_selectors", "known_objects", "options", "page_origin", "pod_creation", "progress", "scheduler_config"}),
+        frozenset(
+            {"device_selectors", "known_objects", "options", "topology_keys", "page_origin", "pod_creation", "progress", "scheduler_config"}
+        ),
         frozenset({"certs", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
         frozenset({"described_nodes"}),
         frozenset({"compile", "sidecar", "simulate"}),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from validators.rules.base import About, Example, Rule, no_check
+from validators.rules.base import About, Example, Rule, Severity, no_check
 
 RULE = Rule(
     id="built-in-values",
     kinds=frozenset({"Pod", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}),
     about=About.SHAPE,
+    at_admission=Severity.OFF,
     why="The API server refuses the object, or the controller cannot create its pods.  `muster fit` refuses it with the same words.",
     source="Kubernetes 1.37.1, pkg/apis/core/validation, apps/validation, batch/validation",
     check=no_check,  # ``validators.whole_documents`` creates the errors.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from validators.rules.base import About, Example, Profile, Rule, no_check
+from validators.rules.base import POD_TEMPLATES, SHAPED, About, Example, Profile, Rule, Severity, no_check
 
 RULE = Rule(
     id="kind-known",
-    kinds=frozenset(),
+    kinds=SHAPED | POD_TEMPLATES,
     about=About.SHAPE,
+    at_admission=Severity.OFF,
     profile=Profile.KEP,
     why="The API server refuses an object of a kind that it does not serve, and no other rule can validate it.  Kinds of all projects that "
     "Muster reads are known; objects of other kinds are not judged, and counted.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from validators.model.own_gangs import KUBEFLOW_REPLICAS
-from validators.rules.base import About, Example, Profile, Rule, no_check
+from validators.rules.base import About, Example, Profile, Rule, Severity, no_check
 
 RULE = Rule(
     id="project-values",
@@ -22,6 +22,7 @@ RULE = Rule(
     )
     | KUBEFLOW_REPLICAS.keys(),
     about=About.SHAPE,
+    at_admission=Severity.OFF,
     profile=Profile.KEP,
     why="The webhook of the project refuses the object, or its operator cannot create the pods.  `muster fit` refuses it with the same words.",
     source="JobSet 0.12, LeaderWorkerSet 0.10, Trainer 2.3, Training Operator 1.9, MPI Operator 0.8, KubeRay 1.7, Volcano 1.15, Grove 0.1; "

@@ -116,13 +116,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     _check_input(paths, form, cluster=cluster, statistics=statistics)
     files = [output_of(each, FORMATS) for each in outputs]
     forms = {form, *(name for name, _ in files)}
-    settings = dataclasses.replace(
-        settings,
-        fixes=not forms.isdisjoint(HAVING_FIXES),
-        complete_kinds=inputs.complete_kinds(objects),
-        # The API server has accepted the objects of a cluster.
-        whole_documents=settings.whole_documents and not (cluster and not paths),
-    )
+    settings = dataclasses.replace(settings, fixes=not forms.isdisjoint(HAVING_FIXES), complete_kinds=inputs.complete_kinds(objects))
     read, known = inputs.chosen(paths, objects, exclude, include, (baseline, write_baseline, *(file for _, file in files)))
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
     _check_exclusive(paths, against, fix=fix, rendered=helm or kustomize, cluster=cluster)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -131,7 +132,8 @@ def linted(
     progress = shown_progress()
     manifests, known = _read(inputs, objects, progress)
     if live and not inputs.paths:
-        manifests = live.manifests
+        # The API server has accepted these objects.
+        manifests, settings = live.manifests, dataclasses.replace(settings, whole_documents=False)
     elif live:
         known = (*known, *live.manifests)
     listed = live.listed if live else frozenset[str]()

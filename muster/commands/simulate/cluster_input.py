@@ -40,7 +40,7 @@ _BEGINS_AS_JSON = b"{"
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
-def read_cluster_input(
+def read_cluster_input(  # noqa: PLR0913 - what a cluster is made of
     paths: Sequence[str],
     further: Sequence[str],
     progress: Progress,
