@@ -348,7 +348,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"page"}),
     ),
     "muster.commands": (
-        frozenset({"device_selectors", "known_objects", "options", "page_origin", "pod_creation", "progress", "scheduler_config"}),
+        frozenset(
+            {"device_selectors", "known_objects", "options", "page_origin", "pod_creation", "progress", "scheduler_config", "topology_keys"}
+        ),
         frozenset({"certs", "compile", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
         frozenset({"sidecar", "simulate"}),
         frozenset({"snapshot"}),

@@ -157,10 +157,9 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=shown_order)
     own = dataclasses.replace(own, skipped=(*own.skipped, *unjudged))
     unread = own_objects.unread(answer, own, inputs.unread)
-    own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))
     kinship = Kinship.from_snapshot(snapshot)
-    own = dataclasses.replace(own, unread=tuple(filter(is_unread, unread)) if live else unread)
-    number = len(own.unread)
+    problems, unread = tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))), tuple(filter(is_unread, unread)) if live else unread
+    own, number = dataclasses.replace(own, problems=problems, unread=unread), len(unread)
     if own.decisions and not len(snapshot.nodes) and (not live or verdict.has_node(own.unread)):
         return Judged(verdict.without_nodes(own), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
