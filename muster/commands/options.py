@@ -11,7 +11,7 @@ import click
 from muster import standard_output
 from validators import rule_options
 from validators.gates import Gates
-from validators.options import FILE, NAME, Option, OptionType, Value
+from validators.options import FILE, NAME, Option, OptionType, Value, items
 from validators.rules.base import Settings, Severity
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -19,6 +19,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 STDOUT = "-"
 """Name of standard output in ``--output FORMAT=FILE``."""
 SEVERITIES = tuple(each.value for each in Severity)
+
+
+def read_list(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Return the values of a repeatable option, which commas may separate: the callback of click."""
+    return tuple(items(values))
 
 
 def click_option(

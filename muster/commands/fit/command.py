@@ -18,7 +18,6 @@ from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
-    from kubeapi.problem import Problem
     from muster.commands.described_nodes.node_manifests import DescribedNodes
     from muster.commands.fit.rollout_trial import JudgedRollout
     from muster.commands.fit.verdict import Verdict
@@ -160,7 +159,6 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     from muster.commands.fit.verdict import Kind
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.simulate import own_objects, simulation
-    from muster.render.answer import is_unread
     from muster.render.tree_rows import Kinship
 
     try:
@@ -169,9 +167,8 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         raise click.UsageError(str(error)) from None
     progress.end()
     mine = inputs.own or own_objects.Own(frozenset(), frozenset())
-    own, unread = _own_part(answer, snapshot, mine, inputs)
+    own = _own_part(answer, snapshot, mine, inputs, live=live)
     kinship = Kinship.from_snapshot(snapshot)
-    own = dataclasses.replace(own, unread=tuple(filter(is_unread, unread)) if live else unread)
     number = len(own.unread)
     if own.decisions and not len(snapshot.nodes) and (not live or verdict.has_node(own.unread)):
         return Judged(verdict.without_nodes(own), answer, own, snapshot, kinship, request.cycle)
@@ -194,17 +191,19 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)
 
 
-def _own_part(answer: Answer, snapshot: ClusterSnapshot, mine: Own, inputs: ClusterInput) -> tuple[Answer, tuple[Problem, ...]]:
-    """Return the part of *answer* about PATH, and the inputs of the cluster that could not be read."""
+def _own_part(answer: Answer, snapshot: ClusterSnapshot, mine: Own, inputs: ClusterInput, *, live: bool) -> Answer:
+    """Return the part of *answer* about PATH, with the inputs of the cluster that could not be read."""
     import dataclasses
 
     from muster.commands.simulate import own_objects
+    from muster.render.answer import is_unread
 
     own = own_objects.restricted(answer, snapshot, mine)
     unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=shown_order)
     own = dataclasses.replace(own, skipped=(*own.skipped, *unjudged))
     unread = own_objects.unread(answer, own, inputs.unread)
-    return dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread)))), unread
+    problems = tuple(dict.fromkeys((*own.problems, *own.skipped, *unread)))
+    return dataclasses.replace(own, problems=problems, unread=tuple(filter(is_unread, unread)) if live else unread)
 
 
 def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, live: bool) -> Judged:

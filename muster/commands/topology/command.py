@@ -40,7 +40,12 @@ _COLUMNS = 4
 @options.click_option(SAVE)
 @live_input.options
 @click.option(
-    "--resource", "resources", multiple=True, metavar="NAME", help="Show this resource (repeatable).  [default: cpu, memory and devices]"
+    "--resource",
+    "resources",
+    multiple=True,
+    metavar="NAME,...",
+    callback=options.read_list,
+    help="Show these resources (repeatable).  [default: cpu, memory and devices]",
 )
 @options.click_option(DEVICE_TOPOLOGY)
 @options.click_option(KUBERNETES)
