@@ -139,12 +139,22 @@ def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Cluster, crea
     named = {name for each in manifests for name in (str(each["kind"]), group_of(str(each.get("apiVersion"))))}
     wanted = {*_LOOKED_UP, *(need for name in named for need in _NEEDED.get(name, ()))}
     listed = [each for kind in wanted for each in (*kinds[kind], *cluster.kinds.get(kind, ()))]
-    return Known(manifests, [*_parsed(listed), *_parsed(cluster.others)], creation.levels, creation.kubernetes, creation.gates)
+    return Known(
+        manifests,
+        [*_parsed(listed), *_parsed(cluster.others)],
+        creation.levels,
+        creation.kubernetes,
+        creation.gates,
+        creation.pod_templates,
+    )
 
 
 _NEEDED = {
     "DaemonSet": ("Node",),
-    **dict.fromkeys(("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob", "batch.volcano.sh"), ("PersistentVolumeClaim",)),
+    **dict.fromkeys(
+        ("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob", "batch.volcano.sh", "LLMInferenceService"), ("PersistentVolumeClaim",)
+    ),
+    "AppWrapper": ("Node", "PersistentVolumeClaim"),
 }
 """Kinds that an adapter looks up besides Workloads and custom kinds, by the kind, or the API group, that it reads."""
 
@@ -161,9 +171,9 @@ def _named(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
 def _expand(manifests: Sequence[Content], cluster: Cluster, result: Expansion, creation: PodCreation, place: Place | None) -> None:
     kinds = result.kinds
     manifests = [*_once(manifests, result)]
-    read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
+    read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"], creation.pod_templates)}
     owners = PodOwners(read, kinds)
-    present = {owner for each in kinds["Pod"] if (owner := owners.owner(each)) is not None}
+    present = _with_owners({owner for each in kinds["Pod"] if (owner := owners.owner(each)) is not None}, manifests)
     # Names of Workloads that belong to none of the objects.
     taken = {Name("Workload", *name) for each in kinds["Workload"] if (name := whole_name(each)) and owners.owner(each) is None}
     groups = [each for each in manifests if is_of_other_scheduler(each)]
@@ -182,6 +192,15 @@ def _expand(manifests: Sequence[Content], cluster: Cluster, result: Expansion, c
             owner = _owner(each)
             if owner is not None and _creates_pods_without_group(owner, result):
                 result.skipped.append(Problem.about(identity(each), GroupOfOwner(owner.object)))
+
+
+def _with_owners(present: set[Controller], manifests: Sequence[Content]) -> set[Controller]:
+    """Return the controllers that have pods, with those of *manifests* that own them, and the owners of these."""
+    owners = {_controller(each): owner for each in manifests if (owner := _owner(each)) is not None}
+    above = present
+    while above := {owners[each] for each in above if each in owners} - present:
+        present |= above
+    return present
 
 
 def _judged(

@@ -44,7 +44,14 @@ class GroupsNamedByPods:
         """Return what the adapters of other schedulers' PodGroups look up: all pods that can name one, and topologies."""
         pods = (*self.created.values(), *self._given.values(), *self._stored.values())
         others = (content for each in self._cluster.others if (content := parsed(each)) is not None)
-        return Known(manifests, [*pods, *others], self._creation.levels, self._creation.kubernetes, self._creation.gates)
+        return Known(
+            manifests,
+            [*pods, *others],
+            self._creation.levels,
+            self._creation.kubernetes,
+            self._creation.gates,
+            self._creation.pod_templates,
+        )
 
     def is_named(self, manifest: Content) -> bool:
         """Return whether a created pod names a PodGroup of another scheduler."""

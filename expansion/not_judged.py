@@ -25,6 +25,12 @@ _MANAGERS = frozenset(
 )
 """Values of ``managedBy`` that name the controller which creates the pods in this cluster."""
 _ENDED = frozenset({"Complete", "Failed", "Completed", "Succeeded"})
+_ENDED_PHASES = {
+    "AppWrapper": frozenset({"Failed", "Succeeded"}),
+    "SparkApplication": frozenset({"COMPLETED", "FAILED"}),
+    "Workflow": frozenset({"Error", "Failed", "Succeeded"}),
+}
+"""Values of the phase, or of the state, of kinds that have no conditions for their end."""
 _TASK_GROUPS = ("yunikorn.apache.org/task-groups", "yunikorn.apache.org/task-group-name")
 """Annotations of pods whose application is a gang; source: YuniKorn 1.9, pkg/common/constants."""
 _HOLDERS = ((), ("runPolicy",), ("jobTemplate", "spec"), ("rayClusterSpec",))
@@ -69,6 +75,9 @@ def has_ended(content: Mapping[str, Any]) -> bool:
     status = content.get("status")
     if not isinstance(status, Mapping):
         return False
+    phase = status.get("phase") or section(status, "applicationState").get("state")
+    if isinstance(phase, str) and phase in _ENDED_PHASES.get(str(content.get("kind")), ()):
+        return True
     conditions = status.get("conditions")
     ended = (
         each

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from expansion.contents import Content
 from kubeapi.versions.kubernetes_releases import TODAY
 from validators.gates import ALL_ON, Gates
+from workloadbuilder.adapters.shared.known_objects import DeclaredTemplate
 
 POD_NODE_SELECTOR = "PodNodeSelector"
 POD_TOLERATION_RESTRICTION = "PodTolerationRestriction"
@@ -42,6 +43,7 @@ class PodCreation:
         gang: gang to make of objects that are none; None for no change.
         levels: node labels by the names of other schedulers' topology levels.
         without_pods: unknown kinds that create no pods, as ``KIND`` or ``KIND.GROUP``.
+        pod_templates: pod templates of further kinds, as ``KIND`` or ``KIND.GROUP``.
         kubernetes: minor version of Kubernetes whose controllers create them.
         gates: feature gates of the controllers.
         admission_plugins: those of ``ADMISSION_PLUGINS`` that are on.
@@ -51,6 +53,7 @@ class PodCreation:
     gang: Gang | None = None
     levels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     without_pods: Collection[str] = frozenset()
+    pod_templates: Mapping[str, Sequence[DeclaredTemplate]] = dataclasses.field(default_factory=dict)
     kubernetes: int = TODAY
     gates: Gates = ALL_ON
     admission_plugins: frozenset[str] = frozenset()

@@ -22,13 +22,23 @@ _LABELS: Mapping[str, tuple[str, str]] = {
     "LeaderWorkerSet": ("leaderworkerset.sigs.k8s.io/name", "{}"),
     "PodCliqueSet": ("app.kubernetes.io/part-of", "{}"),
     "RayCluster": ("ray.io/cluster", "{}"),
-    "RayJob": ("ray.io/cluster", "{}-(raycluster-)?[a-z0-9]{{5}}"),
+    **dict.fromkeys(("RayJob", "RayService"), ("ray.io/cluster", "{}-(raycluster-)?[a-z0-9]{{5}}")),
+    "SparkApplication": ("sparkoperator.k8s.io/app-name", "{}"),
+    "ScheduledSparkApplication": ("sparkoperator.k8s.io/app-name", "{}-[0-9]+"),
+    "InferenceService": ("serving.kserve.io/inferenceservice", "{}"),
+    "LLMInferenceService": ("app.kubernetes.io/name", "{}"),
+    "Workflow": ("workflows.argoproj.io/workflow", "{}"),
+    "CronWorkflow": ("workflows.argoproj.io/workflow", "{}-[0-9]+"),
+    "AppWrapper": ("workload.codeflare.dev/appwrapper", "{}"),
     **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), ("training.kubeflow.org/job-name", "{}")),
 }
 """Label of the pods by kind of the controller, and the pattern of its value by the controller's name."""
 _OWN_LABELS = frozenset(label for label, _ in _LABELS.values())
-_ALSO = {"PodCliqueSet": "grove.io/podclique"}
-"""Label that the pods have too, by kind of the controller, where other tools use the first label."""
+_ALSO = {
+    "LLMInferenceService": ("app.kubernetes.io/component", "llminferenceservice-"),
+    "PodCliqueSet": ("grove.io/podclique", ""),
+}
+"""Label that the pods have too, and the beginning of its value, by kind of the controller, where other tools use the first label."""
 _BETWEEN: Mapping[str, tuple[str, str]] = {
     "Deployment": ("ReplicaSet", "{}-[a-z0-9]{{1,10}}"),
     "CronJob": ("Job", "{}-(2[4-9]|[3-9][0-9])[0-9]{{6}}"),
@@ -172,7 +182,9 @@ class PodOwners:
         texts = [*(labels[each] for each in _OWN_LABELS & labels.keys()), *(each.name for each in references)]
         for controller in self._named_in(texts, namespace):
             test = self._tests[controller]
-            if test.label and test.value.fullmatch(labels.get(test.label, "")) and _ALSO.get(controller.kind, test.label) in labels:
+            also, beginning = _ALSO.get(controller.kind, (test.label, ""))
+            has_label = bool(test.label) and test.value.fullmatch(labels.get(test.label, ""))
+            if has_label and also in labels and labels[also].startswith(beginning):
                 return controller
             between = [
                 each for each in references if each.kind == test.kind and _group(each.api_version) in ("", _GROUPS_BETWEEN[test.kind])

@@ -16,6 +16,7 @@ gathered         undecoded objects, in memory or in a file
 groups           PodGroup and CompositePodGroup
 jobs             Jobs, with their scheduling
 jobset           JobSet of ``jobset.x-k8s.io``
+json_path        paths to values inside JSON objects
 json_values      splits a text into JSON values
 kueue            names of Kueue: labels, annotations, gates
 meta             object metadata, conditions, and the base class of API structs

@@ -15,6 +15,9 @@ _JOB, _SERVICE, _CONFIG, _SECRET = ("batch/v1", "Job"), ("v1", "Service"), ("v1"
 _SET, _REVISION, _REPLICAS = ("apps/v1", "StatefulSet"), ("apps/v1", "ControllerRevision"), ("apps/v1", "ReplicaSet")
 _JOB_SET, _RAY_CLUSTER = ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("ray.io/v1", "RayCluster")
 _VOLCANO_GROUP, _CLIQUE = ("scheduling.volcano.sh/v1beta1", "PodGroup"), ("grove.io/v1alpha1", "PodClique")
+_DEPLOYMENT, _LEADER_WORKER_SET = ("apps/v1", "Deployment"), ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet")
+_SPARK, _WORKFLOW = ("sparkoperator.k8s.io/v1beta2", "SparkApplication"), ("argoproj.io/v1alpha1", "Workflow")
+_SET_NAME = "leaderworkerset.sigs.k8s.io/name"
 _JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
 
 Number = int | None
@@ -82,7 +85,7 @@ def _leader_worker_set(manifest: Content, _: Iterable[Content]) -> Numbers:
 
 def _ray_cluster(manifest: Content, _: Iterable[Content]) -> Numbers:
     spec = section(manifest, "spec")
-    workers = items(section(spec, "rayClusterSpec") or spec, "workerGroupSpecs")
+    workers = items(section(spec, "rayClusterSpec") or section(spec, "rayClusterConfig") or spec, "workerGroupSpecs")
     return {_SERVICE: 2 if any(_count(each, "numOfHosts", 1) > 1 for each in workers) else 1}
 
 
@@ -103,6 +106,34 @@ def _volcano_job(manifest: Content, _: Iterable[Content]) -> Numbers:
     return {_VOLCANO_GROUP: 1, _SERVICE: service, _CONFIG: service, _SECRET: 1 if "ssh" in plugins else 0}
 
 
+def _serving(_: Content, pods: Iterable[Content]) -> Numbers:
+    """Return the numbers of Deployments, by the ReplicaSets of their pods, and of LeaderWorkerSets of a service of models."""
+    metadata = [section(each, "metadata") for each in pods]
+    owners = {(owner.get("kind"), owner.get("name")) for each in metadata for owner in items(each, "ownerReferences")}
+    deployments = sum(kind == "ReplicaSet" for kind, _ in owners)
+    sets = len({section(each, "labels")[_SET_NAME] for each in metadata if _SET_NAME in section(each, "labels")})
+    further = {_SET: None} if sets else {}
+    return {_DEPLOYMENT: deployments, _REPLICAS: deployments, _LEADER_WORKER_SET: sets, _SERVICE: None, **further}
+
+
+def _app_wrapper(manifest: Content, pods: Iterable[Content]) -> Numbers:
+    """Return the numbers of the objects that an AppWrapper wraps, and of those that their controllers create."""
+    created: dict[tuple[str, str], Number] = {}
+    listed: list[Content] = [*pods]
+    for component in items(section(manifest, "spec"), "components"):
+        template = section(component, "template")
+        key = str(template.get("apiVersion")), str(template.get("kind"))
+        find = _CREATED.get((group_of(key[0]), key[1])) if template else None
+        # The names of the pods begin with that of the wrapped object.
+        name = f"{section(template, 'metadata').get('name')}-"
+        own = [each for each in listed if str(section(each, "metadata").get("name")).startswith(name)]
+        for each, number in ((key, 1), *(find(dict(template), own) if find is not None else {}).items()):
+            known = created.get(each, 0)
+            created[each] = None if known is None or number is None else known + number
+    created.pop(("v1", "Pod"), None)
+    return created
+
+
 def _count(spec: Mapping[str, Any], name: str, default: int) -> int:
     """Return the number in a field; no object creates more than the largest number of pods."""
     number = spec.get(name, default)
@@ -121,6 +152,13 @@ _CREATED: Mapping[tuple[str, str], Callable[[Content, Iterable[Content]], Number
     **{("kubeflow.org", f"{kind}Job"): lambda _, __: {_SERVICE: None} for kind in ("PyTorch", "TF", "XGBoost", "Paddle", "JAX")},
     ("ray.io", "RayCluster"): _ray_cluster,
     ("ray.io", "RayJob"): _ray_job,
+    ("ray.io", "RayService"): lambda manifest, pods: {**_ray_cluster(manifest, pods), _RAY_CLUSTER: 1, _SERVICE: None},
+    ("serving.kserve.io", "InferenceService"): _serving,
+    ("serving.kserve.io", "LLMInferenceService"): _serving,
+    ("sparkoperator.k8s.io", "SparkApplication"): lambda _, __: {_SERVICE: None, _CONFIG: None},
+    ("sparkoperator.k8s.io", "ScheduledSparkApplication"): lambda _, __: {_SPARK: 1, _SERVICE: None, _CONFIG: None},
+    ("argoproj.io", "CronWorkflow"): lambda _, __: {_WORKFLOW: 1},
+    ("workload.codeflare.dev", "AppWrapper"): _app_wrapper,
     ("batch.volcano.sh", "Job"): _volcano_job,
     ("grove.io", "PodCliqueSet"): lambda _, __: {_CLIQUE: None, _SERVICE: None},
 }

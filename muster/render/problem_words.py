@@ -181,7 +181,8 @@ def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
     advice = ""
     match fact:
         case notes.NotSimulated(why, unknown_kind):
-            advice = f"; if it creates none, give --no-pods {unknown_kind}" if unknown_kind else ""
+            if unknown_kind:
+                advice = f"; if it creates none, give --no-pods {unknown_kind}, else --pod-template {unknown_kind}=PATH"
         case notes.ManagedElsewhere():
             why = (
                 f"{fact.field} is {fact.manager}: that controller creates the pods, in this cluster or in another one; "

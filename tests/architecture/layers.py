@@ -15,7 +15,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"meta", "quantity"}),
         frozenset({"decode", "object_heads", "priority", "selectors", "versions", "view"}),
         frozenset({"affinity", "controllers", "devices", "disruption", "gathered", "nodes", "volumes"}),
-        frozenset({"json_values", "pods", "resource_claims", "storage"}),
+        frozenset({"json_path", "json_values", "pods", "resource_claims", "storage"}),
         frozenset({"decoders", "gather", "pod_requests", "workloads"}),
         frozenset({"groups", "jobs"}),
         frozenset({"jobset"}),
@@ -127,10 +127,11 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "workloadbuilder.adapters": (
         frozenset({"shared", "explained"}),
         frozenset({"group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
-        frozenset({"job", "trainjob", "grove", "apps", "kubeflow", "ray"}),
+        frozenset({"job", "trainjob", "grove", "apps", "kubeflow", "ray", "spark", "kserve", "argo", "appwrapper", "declared_kinds"}),
         frozenset({"cronjob"}),
         frozenset({"kinds"}),
-        frozenset({"compiled", "skipped_kinds"}),
+        frozenset({"skipped_kinds"}),
+        frozenset({"compiled"}),
     ),
     "expansion": (
         frozenset({"contents", "generated_names", "notes"}),

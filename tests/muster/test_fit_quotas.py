@@ -60,6 +60,13 @@ JOB_SET = manifest(
     "jobset.x-k8s.io/v1alpha2",
     replicatedJobs=[{"name": "w", "replicas": 3, "template": {"spec": {"parallelism": 1, "completions": 1, "template": RUN_ONCE}}}],
 )
+WRAPPER = manifest("AppWrapper", "workload.codeflare.dev/v1beta2", components=[{"template": job(1)}, {"template": JOB_SET}])
+OWN = {"containers": [{"name": "kserve-container", "image": "i"}]}
+SERVICE = manifest("InferenceService", "serving.kserve.io/v1beta1", predictor=OWN, transformer=OWN)
+LLM = manifest(
+    "LLMInferenceService", "serving.kserve.io/v1alpha2", model={"uri": "hf://a/b"}, worker=TEMPLATE["spec"], template=TEMPLATE["spec"]
+)
+RAY_SERVICE = manifest("RayService", "ray.io/v1", rayClusterConfig={"headGroupSpec": {"template": TEMPLATE}})
 OF_CLASS = "gold.storageclass.storage.k8s.io/"
 SHORT = {
     "storage of a StatefulSet": (
@@ -106,6 +113,35 @@ SHORT = {
     ),
     "the Job of a CronJob": ([CRON], {"count/jobs.batch": "0"}, {}, "CronJob default/nightly", "0 jobs.batch, 1 needed"),
     "the Jobs of a JobSet": ([JOB_SET], {"count/jobs.batch": "2"}, {}, "JobSet default/web", "2 jobs.batch, 3 needed"),
+    "the Jobs in an AppWrapper": ([WRAPPER], {"count/jobs.batch": "3"}, {}, "AppWrapper default/web", "3 jobs.batch, 4 needed"),
+    "the JobSet in an AppWrapper": (
+        [WRAPPER],
+        {"count/jobsets.jobset.x-k8s.io": "0"},
+        {},
+        "AppWrapper default/web",
+        "0 jobsets.jobset.x-k8s.io, 1 needed",
+    ),
+    "the Deployments of an InferenceService": (
+        [SERVICE],
+        {"count/deployments.apps": "1"},
+        {},
+        "InferenceService default/web",
+        "1 deployments.apps, 2 needed",
+    ),
+    "the LeaderWorkerSet of an LLMInferenceService": (
+        [LLM],
+        {"count/leaderworkersets.leaderworkerset.x-k8s.io": "0"},
+        {},
+        "LLMInferenceService default/web",
+        "0 leaderworkersets.leaderworkerset.x-k8s.io, 1 needed",
+    ),
+    "the RayCluster of a RayService": (
+        [RAY_SERVICE],
+        {"count/rayclusters.ray.io": "0"},
+        {},
+        "RayService default/web",
+        "0 rayclusters.ray.io, 1 needed",
+    ),
     "the Service of a JobSet": ([JOB_SET], {"services": "0"}, {}, "JobSet default/web", "0 services, 1 needed"),
     "a Job": ([job(1)], {"count/jobs.batch": "1"}, {"count/jobs.batch": "1"}, "Job default/train", "0 jobs.batch, 1 needed"),
     "the ReplicaSet of a Deployment": (

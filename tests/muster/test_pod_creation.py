@@ -1,4 +1,4 @@
-"""Objects whose pods are not certain: constraints that no group can have without ``--level``, and unknown kinds without ``--no-pods``."""
+"""Objects whose pods are not certain: constraints that no group can have without ``--level``; kinds without ``--no-pods`` or ``--pod-template``."""
 
 from __future__ import annotations
 
@@ -201,3 +201,88 @@ def test_a_worker_group_that_is_suspended_is_noted():
     status, answer = answered("fit", ray)
     want = "spec.workerGroupSpecs[0].suspend: the worker group is suspended: it has no pods"
     assert (0, [want]) == (status, [each["message"] for each in answer["notes"]])
+
+
+FLEET = manifest(
+    "Fleet",
+    "example.com/v1",
+    "f",
+    groups=[{"size": 2, "pods": TEMPLATE}, {"pods": {**TEMPLATE, "metadata": {"labels": {"app": "y"}}}}],
+    single=TEMPLATE["spec"],
+)
+DECLARED = {
+    "a template": (["Fleet=spec.groups[0].pods"], {"f-0": "x"}),
+    "with its number": (["Fleet.example.com=spec.groups[0].pods,replicas=spec.groups[0].size"], {"f-0": "x", "f-1": "x"}),
+    "a specification without metadata": (["Fleet={.spec.single}"], {"f-0": None}),
+    "all of a list, each with its number": (
+        ["Fleet=spec.groups[*].pods,replicas=spec.groups[*].size"],
+        {"f-0-0": "x", "f-0-1": "x", "f-1-0": "y"},
+    ),
+    "two paths": (["Fleet=spec.single", "Fleet=spec.groups[1].pods"], {"f-0-0": None, "f-1-0": "y"}),
+}
+
+
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+@pytest.mark.parametrize(("given", "want"), DECLARED.values(), ids=DECLARED)
+def test_pods_of_a_kind_whose_template_is_declared(command, given, want):
+    status, answer = answered(command, FLEET, more=tuple(word for each in given for word in ("--pod-template", each)))
+    placed = {pod.rpartition("/")[2] for each in answer["decisions"] for pod in each["assignments"]}
+    assert (0, set(want)) == (status, placed)
+
+
+@pytest.mark.parametrize(("given", "want"), DECLARED.values(), ids=DECLARED)
+def test_declared_templates_are_compiled_with_their_labels_and_owner(given, want):
+    Path("mine.json").write_text(json.dumps(FLEET), encoding="utf-8")
+    options = [word for each in given for word in ("--pod-template", each)]
+    made = json.loads(CliRunner().invoke(cli.main, ["compile", "mine.json", "--pods", "--format", "json", *options]).stdout)["items"]
+    assert want == {each["metadata"]["name"]: each["metadata"].get("labels", {}).get("app") for each in made}
+    assert {("Fleet", "f", True)} == {
+        (owner["kind"], owner["name"], owner["controller"]) for each in made for owner in each["metadata"]["ownerReferences"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    {
+        "Fleet=spec.pods": "spec.pods is no field of it, so its pods are not known",
+        "Fleet=spec.groups": 'spec.groups: Invalid value: "[…]": must be a mapping',
+        "Fleet=spec.single,replicas=spec.groups": 'spec.groups: Invalid value: "[…]": must be an integer',
+        "Fleet=spec.groups[0].size": "spec.groups[0].size: Invalid value: 2: must be a mapping",
+        "Fleet=spec.groups[0]": "a pod template has no containers",
+    }.items(),
+)
+def test_a_path_that_has_no_pod_template_is_no_success(given, reason):
+    status, answer = answered("fit", FLEET, more=("--pod-template", given))
+    assert 2 == status
+    assert reason in answer["skipped"][0]["reason"]
+
+
+def test_a_line_of_a_batch_has_pod_templates():
+    line = {"id": 1, "objects": [*CLUSTER, FLEET], "options": {"podTemplate": ["Fleet=spec.groups[0].pods,replicas=spec.groups[0].size"]}}
+    bad = {"id": 2, "objects": [], "options": {"podTemplate": ["Fleet=["]}}
+    wrong = {"id": 3, "objects": [], "options": {"podTemplate": [1]}}
+    Path("lines").write_text("\n".join(map(json.dumps, (line, bad, wrong))), encoding="utf-8")
+    found = CliRunner().invoke(cli.main, ["simulate", "--batch", "lines"])
+    good, *refused = map(json.loads, found.stdout.splitlines())
+    assert (2, 2) == (found.exit_code, good["summary"]["pods"])
+    words = ("option podTemplate: '[' is no path of names", "option podTemplate: must be a list of texts")
+    assert [True, True] == [each["error"].startswith(word) for each, word in zip(refused, words, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("Widget", "must be KIND[.GROUP]=PATH"),
+        ("Widget=", "must be KIND[.GROUP]=PATH"),
+        ("Widget=a,replicas=", "must be KIND[.GROUP]=PATH"),
+        ("Widget=spec..a", "is no path of names"),
+        ("widget=spec.a", "must be KIND or KIND.GROUP"),
+        ("Job=spec.template", "'Job' is a kind that is read"),
+        ("Widget=a.b,replicas=c[*]", "must have at most as many [*]"),
+    ],
+)
+@pytest.mark.parametrize("command", ["fit", "simulate", "compile"])
+def test_a_declaration_that_is_none_is_a_mistake_of_the_user(command, given, why):
+    found = CliRunner().invoke(cli.main, [command, "--pod-template", given, "x.yaml"])
+    assert 2 == found.exit_code
+    assert why in found.stderr

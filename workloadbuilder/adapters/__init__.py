@@ -8,7 +8,12 @@ trainjob          TrainJob (trainer.kubeflow.org)
 grove             PodCliqueSet (grove.io)
 other_schedulers  PodGroups of scheduler-plugins, Volcano and KAI, Volcano's Job
 kubeflow          MPIJob, PyTorchJob, TFJob and others (kubeflow.org)
-ray               RayCluster, RayJob (ray.io)
+ray               RayCluster, RayJob, RayService (ray.io)
+kserve            InferenceService, LLMInferenceService (serving.kserve.io)
+spark             SparkApplication, ScheduledSparkApplication (sparkoperator.k8s.io)
+argo              Workflow, CronWorkflow (argoproj.io)
+appwrapper        AppWrapper (workload.codeflare.dev)
+declared_kinds    any kind whose pod templates are declared by their paths
 kueue_pod_group   pod group of Kueue: pods with its label
 cronjob           CronJob (batch/v1)
 apps              Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController

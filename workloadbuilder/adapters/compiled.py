@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
@@ -18,10 +20,11 @@ from workloadbuilder.adapters.explained import ExplainedTemplate, explain
 from workloadbuilder.adapters.group_instances import Instance, Naming
 from workloadbuilder.adapters.kinds import adapter
 from workloadbuilder.adapters.shared import kueue_annotations
-from workloadbuilder.adapters.shared.adapter_result import Link, Loss, PodPlan, Positions, Reading, walk
+from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, Dependent, Link, Loss, PodPlan, Positions, Reading, walk
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.named_groups import NamedGroup
 from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
+from workloadbuilder.adapters.skipped_kinds import skip_reason
 from workloadbuilder.blueprint import copied
 from workloadbuilder.builder import Builder, BuildOptions
 from workloadbuilder.errors import BuildError, in_order
@@ -68,8 +71,8 @@ class Compiled:
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
-    """Compile an object; return None if its kind is not in ``KINDS``.  Never raises, for any JSON."""
-    adapt = adapter(manifest.get("apiVersion"), manifest.get("kind")) if isinstance(manifest, dict) else None
+    """Compile an object; return None if its kind has no adapter.  Never raises, for any JSON."""
+    adapt = adapter(manifest.get("apiVersion"), manifest.get("kind"), known.pod_templates) if isinstance(manifest, dict) else None
     if adapt is None:
         return None
     try:
@@ -90,7 +93,87 @@ def compile_reading(reading: Reading, known: Known, options: CompileOptions) -> 
     result = _compiled(reading, options, known.kubernetes)
     pod_sets = tuple(sets[id(each)] for each in result.objects if each["kind"] == "Pod")
     parts = tuple(reading.pods[each].part for each in pod_sets)
-    return dataclasses.replace(result, pod_sets=pod_sets, parts=parts, refused=refused)
+    result = dataclasses.replace(result, pod_sets=pod_sets, parts=parts, refused=refused)
+    return _with_dependents(result, reading, known, options) if reading.dependents and not result.errors else result
+
+
+def _with_dependents(result: Compiled, reading: Reading, known: Known, options: CompileOptions) -> Compiled:
+    """Return *result* with what the controllers of the dependents of an object create, in their order, pods last."""
+    compiled: list[Compiled] = []
+    for dependent in reading.dependents:
+        manifest = copied(dependent.manifest)
+        if reading.namespace:
+            manifest["metadata"]["namespace"] = reading.namespace
+        compiled.append(_dependent(dependent, manifest, known, options))
+        if sum(len(each.objects) for each in compiled) > MAX_PODS:
+            error = field.invalid_struct(WHOLE, f"must make at most {MAX_PODS} pods")
+            return dataclasses.replace(result, errors=(*result.errors, error))
+    ordered = [each for each in compiled if each.waits]
+    if len(ordered) > 1:
+        compiled = [dataclasses.replace(each, **_named_parts(each)) for each in compiled]
+    errors = tuple(error for each in compiled for error in each.errors)
+    reasons = [each.skipped for each in compiled if each.skipped]
+    skipped = next((each for each in reasons if each != ONE_BY_ONE), "") or (ONE_BY_ONE if len(reasons) == len(compiled) else "")
+    made = () if errors or skipped not in ("", ONE_BY_ONE) else compiled
+    pods = [pod for each in made for pod in _pods(each)]
+    # The plans of the dependents are numbered one after the other.
+    first = [0, *itertools.accumulate(max(each.pod_sets, default=-1) + 1 for each in made)]
+    return dataclasses.replace(
+        result,
+        objects=(*(other for each in made for other in each.objects if other["kind"] != "Pod"), *pods),
+        explained=tuple(template for each in made for template in each.explained),
+        errors=(*result.errors, *errors),
+        warnings=(*result.warnings, *(warning for each in compiled for warning in each.warnings)),
+        losses=(*result.losses, *(loss for each in compiled for loss in each.losses)),
+        skipped=skipped,
+        waits={part: wait for each in made for part, wait in each.waits.items()},
+        parts=tuple(part for each in made for part in each.parts),
+        pod_sets=tuple(before + each for before, one in zip(first, made, strict=False) for each in one.pod_sets),
+        refused=(*result.refused, *(error for each in compiled for error in each.refused)),
+    )
+
+
+def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, options: CompileOptions) -> Compiled:
+    """Return the result for a dependent, with paths in the user's object.  Objects without an adapter are created as they are."""
+    owner = Owner(str(manifest.get("apiVersion")), str(manifest.get("kind")), str(manifest["metadata"].get("name")))
+    made = compile_object(manifest, known, options)
+    if made is None:
+        reason, _ = skip_reason(manifest)
+        namespace = manifest["metadata"].get("namespace", "")
+        created = tuple(group_instances.single_pods(dependent.pods, namespace)) if reason else (manifest,)
+        skipped = "" if dependent.pods or not reason else reason
+        if not options.pods:
+            return Compiled(owner, "", skipped=skipped or ONE_BY_ONE)
+        count = sum(each["kind"] == "Pod" for each in created)
+        return Compiled(owner, "", objects=created, skipped=skipped, parts=("",) * count, pod_sets=(0,) * count)
+    if made.skipped not in ("", ONE_BY_ONE):
+        made = dataclasses.replace(made, skipped=f"{owner.kind} {owner.name}: {made.skipped}")
+
+    def relocated(error: FieldError) -> FieldError:
+        return dataclasses.replace(error, path=dependent.relocated(error.path))
+
+    return dataclasses.replace(
+        made,
+        errors=tuple(map(relocated, made.errors)),
+        refused=tuple(map(relocated, made.refused)),
+        # A uid is given to a dependent when it is created.
+        warnings=tuple(relocated(each) for each in made.warnings if each.path.parts[-2:] != ("metadata", "uid")),
+        losses=tuple(dataclasses.replace(each, path=dependent.relocated(each.path)) for each in made.losses),
+    )
+
+
+def _named_parts(compiled: Compiled) -> dict[str, Any]:
+    """Return waits and parts with the name of the object, as those of several objects can have the same names."""
+
+    def named(part: str) -> str:
+        return f"{compiled.owner.name}/{part}" if part else ""
+
+    waits = {named(part): Wait(wait.event, tuple(map(named, wait.parts))) for part, wait in compiled.waits.items()}
+    return {"waits": waits, "parts": tuple(map(named, compiled.parts))}
+
+
+def _pods(compiled: Compiled) -> Iterator[dict[str, Json]]:
+    return (each for each in compiled.objects if each["kind"] == "Pod")
 
 
 def _recorded(plan: PodPlan, index: int, sets: dict[int, int]) -> PodPlan:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from kubeapi.decode import Json
 from workloadbuilder.adapters.shared.adapter_result import Reading
-from workloadbuilder.adapters.shared.known_objects import Known, group_of
+from workloadbuilder.adapters.shared.known_objects import Known, declared_name, group_of
 
 Adapter = Callable[[Json, Known], Reading]
 
@@ -29,6 +29,14 @@ KINDS: dict[tuple[str, str], str] = {
     ("kubeflow.org", "JAXJob"): "kubeflow.training_job",
     ("ray.io", "RayCluster"): "ray.raycluster",
     ("ray.io", "RayJob"): "ray.rayjob",
+    ("ray.io", "RayService"): "ray.rayservice",
+    ("serving.kserve.io", "InferenceService"): "kserve.inferenceservice",
+    ("serving.kserve.io", "LLMInferenceService"): "kserve.llminferenceservice",
+    ("sparkoperator.k8s.io", "SparkApplication"): "spark.sparkapplication",
+    ("sparkoperator.k8s.io", "ScheduledSparkApplication"): "spark.sparkapplication",
+    ("argoproj.io", "Workflow"): "argo.workflow",
+    ("argoproj.io", "CronWorkflow"): "argo.workflow",
+    ("workload.codeflare.dev", "AppWrapper"): "appwrapper",
     ("batch", "CronJob"): "cronjob",
 }
 """Module of this package by API group and kind; it reads all versions of the group."""
@@ -42,12 +50,17 @@ SINGLE: dict[tuple[str, str], str] = {
 """The same for kinds whose pods never have a group."""
 
 
-def adapter(api_version: Json, kind: Json) -> Adapter | None:
-    """Return the adapter of a kind, imported on first use; None if there is none."""
+def adapter(api_version: Json, kind: Json, declared: Container[str] = ()) -> Adapter | None:
+    """Return the adapter of a kind, imported on first use; None if there is none.
+
+    *declared* are further kinds, as ``KIND`` or ``KIND.GROUP``, whose pod templates are known.
+    """
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
-    key = (group_of(api_version), kind)
-    module = KINDS.get(key) or SINGLE.get(key)
+    group = group_of(api_version)
+    module = KINDS.get((group, kind)) or SINGLE.get((group, kind))
+    if module is None and declared_name(group, kind, declared):
+        module = "declared_kinds"
     if module is None:
         return None
     adapt: Adapter = importlib.import_module(f"{__package__}.{module}").adapt

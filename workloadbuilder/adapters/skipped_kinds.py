@@ -12,12 +12,12 @@ from workloadbuilder.adapters.shared.known_objects import group_of
 
 _WITHOUT_TEMPLATE = frozenset(
     {
-        ("argoproj.io", "CronWorkflow"),
-        ("argoproj.io", "Workflow"),
-        ("serving.kserve.io", "InferenceService"),
-        ("serving.kserve.io", "LLMInferenceService"),
-        ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
-        ("sparkoperator.k8s.io", "SparkApplication"),
+        ("approuting.kubernetes.azure.com", "NginxIngressController"),
+        ("controlplane.cluster.x-k8s.io", "K0smotronControlPlane"),
+        ("controlplane.cluster.x-k8s.io", "KamajiControlPlane"),
+        ("core.cnrm.cloud.google.com", "ConfigConnector"),
+        ("core.cnrm.cloud.google.com", "ConfigConnectorContext"),
+        ("infrastructure.cluster.x-k8s.io", "KubevirtMachine"),
         ("nvidia.com", "DynamoGraphDeployment"),
         ("flink.apache.org", "FlinkDeployment"),
         ("kubevirt.io", "VirtualMachine"),
@@ -44,57 +44,55 @@ _TEMPLATES_ONLY = frozenset(
     }
 )
 """Kinds that have a pod template, or its parts, and create no further pods."""
-_ALL = "*"
+_GROUPS_WITHOUT_PODS = {
+    "networks, gateways and certificates": (
+        "acme.cert-manager.io aga.k8s.aws agentgateway.dev aigateway.envoyproxy.io alb.networking.azure.io apisix.apache.org "
+        "appgw.ingress.azure.io application-networking.k8s.aws awspca.cert-manager.io cert-manager.io cert-manager.k8s.cloudflare.com "
+        "certmanager.step.sm cilium.io cloud.google.com configuration.konghq.com crd.k8s.amazonaws.com crd.projectcalico.org "
+        "elbv2.k8s.aws enterprise.gloo.solo.io extensions.istio.io gateway.envoyproxy.io gateway.k8s.aws gateway.kgateway.dev "
+        "gateway.networking.x-k8s.io gateway.nginx.org gateway.solo.io getambassador.io gloo.solo.io graphql.gloo.solo.io "
+        "hub.traefik.io inference.networking.x-k8s.io k8s.cni.cncf.io k8s.nginx.org k8s.ovn.org linkerd.io multicluster.x-k8s.io "
+        "net.gke.io networking.gke.io networking.internal.knative.dev networking.istio.io networking.k8s.aws policy.cert-manager.io "
+        "policy.linkerd.io projectcalico.org projectcontour.io ratelimit.solo.io security.istio.io telemetry.istio.io "
+        "traefik.containo.us traefik.io trust.cert-manager.io vpcresources.k8s.aws whereabouts.cni.cncf.io "
+    ),
+    "secrets and permissions": (
+        "bitnami.com capsule.clastix.io clustersecret.io external-secrets.io generators.external-secrets.io hnc.x-k8s.io "
+        "isindir.github.com onepassword.com policy.sigstore.dev rbacmanager.reactiveops.io secret-sync.gke.io "
+        "secretgenerator.mittwald.de secrets-store.csi.x-k8s.io secrets.doppler.com secrets.hashicorp.com secrets.infisical.com spv.no "
+    ),
+    "metrics, logs and alerts": (
+        "azmonitoring.coreos.com monitoring.googleapis.com openreports.io pyrra.dev reports.kyverno.io sloth.slok.dev wgpolicyk8s.io "
+    ),
+    "queues, nodes and autoscalers": (
+        "addons.cluster.x-k8s.io anywhere.eks.amazonaws.com autoscaling.gke.io autoscaling.internal.knative.dev autoscaling.x-k8s.io "
+        "bootstrap.cluster.x-k8s.io bus.volcano.sh caching.internal.knative.dev cluster.open-cluster-management.io cluster.x-k8s.io "
+        "clusterctl.cluster.x-k8s.io config.koordinator.sh controlplane.cluster.x-k8s.io distro.eks.amazonaws.com eks.amazonaws.com "
+        "eventing.keda.sh gkebackup.gke.io http.keda.sh hub.gke.io infrastructure.cluster.x-k8s.io instancetype.kubevirt.io "
+        "ipam.cluster.x-k8s.io kai.scheduler karpenter.azure.com karpenter.k8s.aws karpenter.sh keda.sh kueue.x-k8s.io kwok.x-k8s.io "
+        "llmd.ai metal3.io migrations.kubevirt.io nfd.k8s-sigs.io nodeinfo.volcano.sh nodemanagement.gke.io "
+        "placement.kubernetes-fleet.io podsnapshot.gke.io readiness.node.x-k8s.io runtime.cluster.x-k8s.io scheduling.run.ai "
+        "scheduling.volcano.sh slo.koordinator.sh topology.volcano.sh "
+    ),
+    "storage, databases and queues of messages": ("objectbucket.io "),
+    "delivery, pipelines and serving": (
+        "apiextensions.crossplane.io argocd-image-updater.argoproj.io image.toolkit.fluxcd.io kargo.akuity.io kro.run "
+        "notification.toolkit.fluxcd.io pipelines.kubeflow.org policy.karmada.io protection.crossplane.io secrets.crossplane.io "
+        "services.k8s.aws source.extensions.fluxcd.io source.toolkit.fluxcd.io "
+    ),
+    "OpenShift": (
+        "authorization.openshift.io config.openshift.io image.openshift.io machine.openshift.io machineconfiguration.openshift.io "
+        "project.openshift.io quota.openshift.io route.openshift.io security.openshift.io user.openshift.io "
+    ),
+}
+"""API groups whose objects create no pods, if they have no pod template, by what they are for."""
 _WITHOUT_PODS = {
     # Networks, gateways and certificates.
-    "acme.cert-manager.io": _ALL,
-    "aigateway.envoyproxy.io": _ALL,
-    "apisix.apache.org": _ALL,
-    "application-networking.k8s.aws": _ALL,
-    "cert-manager.io": _ALL,
-    "cilium.io": _ALL,
-    "cloud.google.com": _ALL,
-    "configuration.konghq.com": _ALL,
-    "crd.k8s.amazonaws.com": _ALL,
-    "crd.projectcalico.org": _ALL,
-    "elbv2.k8s.aws": _ALL,
-    "extensions.istio.io": _ALL,
-    "gateway.envoyproxy.io": _ALL,
-    "gateway.kgateway.dev": _ALL,
-    "getambassador.io": _ALL,
-    "hub.traefik.io": _ALL,
-    "inference.networking.x-k8s.io": _ALL,
-    "k8s.cni.cncf.io": _ALL,
-    "k8s.nginx.org": _ALL,
-    "k8s.ovn.org": _ALL,
-    "linkerd.io": _ALL,
     "mellanox.com": "HostDeviceNetwork IPoIBNetwork MacvlanNetwork",
     "metallb.io": "BFDProfile BGPAdvertisement BGPPeer Community IPAddressPool L2Advertisement",
-    "networking.gke.io": _ALL,
-    "networking.istio.io": _ALL,
-    "policy.linkerd.io": _ALL,
-    "projectcalico.org": _ALL,
-    "projectcontour.io": _ALL,
-    "security.istio.io": _ALL,
     "sriovnetwork.openshift.io": "OVSNetwork SriovIBNetwork SriovNetwork SriovNetworkNodePolicy SriovNetworkPoolConfig",
-    "telemetry.istio.io": _ALL,
-    "traefik.containo.us": _ALL,
-    "traefik.io": _ALL,
-    "trust.cert-manager.io": _ALL,
-    "vpcresources.k8s.aws": _ALL,
-    "whereabouts.cni.cncf.io": _ALL,
     # Secrets and permissions.
-    "bitnami.com": _ALL,
-    "external-secrets.io": _ALL,
-    "generators.external-secrets.io": _ALL,
-    "hnc.x-k8s.io": _ALL,
-    "isindir.github.com": _ALL,
-    "onepassword.com": _ALL,
     "policies.kubewarden.io": "AdmissionPolicy AdmissionPolicyGroup ClusterAdmissionPolicy ClusterAdmissionPolicyGroup",
-    "rbacmanager.reactiveops.io": _ALL,
-    "secrets-store.csi.x-k8s.io": _ALL,
-    "secrets.hashicorp.com": _ALL,
-    "secrets.infisical.com": _ALL,
     "security-profiles-operator.x-k8s.io": "AppArmorProfile ProfileBinding SeccompProfile SelinuxProfile",
     # Metrics, logs and alerts.
     "datadoghq.com": "DatadogDashboard DatadogMetric DatadogMonitor DatadogPodAutoscaler DatadogSLO",
@@ -105,83 +103,55 @@ _WITHOUT_PODS = {
     "logging.banzaicloud.io": "ClusterFlow ClusterOutput Flow Output",
     "loki.grafana.com": "AlertingRule RecordingRule RulerConfig",
     "monitoring.coreos.com": "AlertmanagerConfig PodMonitor Probe PrometheusRule ScrapeConfig ServiceMonitor",
-    "monitoring.googleapis.com": _ALL,
+    "monitoring.grafana.com": "Integration LogsInstance MetricsInstance PodLogs",
     "opentelemetry.io": "Instrumentation",
     "operator.victoriametrics.com": (
         "VMAlertmanagerConfig VMNodeScrape VMPodScrape VMProbe VMRule VMScrapeConfig VMServiceScrape VMStaticScrape VMUser"
     ),
-    "pyrra.dev": _ALL,
-    "sloth.slok.dev": _ALL,
     # Queues, nodes and autoscalers.
     "accelerator.gke.io": "Slice",
-    "autoscaling.x-k8s.io": _ALL,
-    "bus.volcano.sh": _ALL,
-    "cluster.x-k8s.io": _ALL,
-    "config.koordinator.sh": _ALL,
-    "eks.amazonaws.com": _ALL,
-    "eventing.keda.sh": _ALL,
     "grove.io": "ClusterTopology ClusterTopologyBinding",
-    "kai.scheduler": _ALL,
-    "karpenter.azure.com": _ALL,
-    "karpenter.k8s.aws": _ALL,
-    "karpenter.sh": _ALL,
-    "keda.sh": _ALL,
-    "kueue.x-k8s.io": _ALL,
-    "nfd.k8s-sigs.io": _ALL,
-    "nodeinfo.volcano.sh": _ALL,
     "resource.nvidia.com": "ComputeDomain ComputeDomainClique",
     "scheduling.koordinator.sh": "Device",
-    "scheduling.run.ai": _ALL,
-    "scheduling.volcano.sh": _ALL,
     "scheduling.x-k8s.io": "ElasticQuota",
-    "slo.koordinator.sh": _ALL,
-    "topology.volcano.sh": _ALL,
     # Storage, databases and queues of messages.
     "ceph.rook.io": "CephBlockPool CephBlockPoolRadosNamespace CephClient CephFilesystemSubVolumeGroup CephObjectStoreUser",
     "kafka.strimzi.io": "KafkaRebalance KafkaTopic KafkaUser",
-    "objectbucket.io": _ALL,
     "postgresql.cnpg.io": "ClusterImageCatalog Database ImageCatalog Publication Subscription",
     "rabbitmq.com": "Binding Exchange Permission Policy Queue User Vhost",
     "topolvm.io": "LogicalVolume",
     "velero.io": "BackupStorageLocation VolumeSnapshotLocation",
     # Delivery, pipelines and serving.
-    "argoproj.io": "AnalysisTemplate AppProject ClusterAnalysisTemplate WorkflowEventBinding",
+    "argoproj.io": "AnalysisTemplate AppProject ClusterAnalysisTemplate WorkflowEventBinding WorkflowTaskResult WorkflowTaskSet",
     "eventing.knative.dev": "EventType Trigger",
     "flagger.app": "AlertProvider MetricTemplate",
     "helm.cattle.io": "HelmChartConfig",
-    "image.toolkit.fluxcd.io": _ALL,
     "kubeflow.org": "PodDefault Profile",
-    "notification.toolkit.fluxcd.io": _ALL,
     "operators.coreos.com": "OperatorCondition OperatorGroup",
-    "policy.karmada.io": _ALL,
-    "serving.kserve.io": "ClusterStorageContainer LLMInferenceServiceConfig LocalModelNodeGroup TrainedModel",
+    "pkg.crossplane.io": "Configuration ConfigurationRevision ControllerConfig DeploymentRuntimeConfig ImageConfig Lock",
     "serving.knative.dev": "DomainMapping Route",
-    "source.toolkit.fluxcd.io": _ALL,
+    "serving.kserve.io": "ClusterStorageContainer LLMInferenceServiceConfig LocalModelNodeGroup TrainedModel",
     "triggers.tekton.dev": "ClusterInterceptor ClusterTriggerBinding Interceptor Trigger TriggerBinding TriggerTemplate",
-    # OpenShift.
-    "authorization.openshift.io": _ALL,
-    "config.openshift.io": _ALL,
-    "image.openshift.io": _ALL,
-    "machine.openshift.io": _ALL,
-    "machineconfiguration.openshift.io": _ALL,
-    "project.openshift.io": _ALL,
-    "quota.openshift.io": _ALL,
-    "route.openshift.io": _ALL,
-    "security.openshift.io": _ALL,
-    "user.openshift.io": _ALL,
 }
-"""Kinds that create no pods by API group, separated by spaces; ``_ALL``: every kind of the group, if the object has no pod template."""
-_CLOUDS = (".aws.upbound.io", ".azure.upbound.io", ".cnrm.cloud.google.com", ".gcp.upbound.io", ".services.k8s.aws")
+"""Kinds that create no pods in other API groups, separated by spaces."""
+_CLOUDS = (
+    *(".azure.com", ".cnrm.cloud.google.com", ".grafana.crossplane.io", ".grafana.m.crossplane.io", ".grafana.o.crossplane.io"),
+    *(".services.k8s.aws", ".upbound.io"),
+)
 """Ends of API groups whose objects are resources of a cloud."""
+_ALL_GROUPS_WITHOUT_PODS = frozenset(group for groups in _GROUPS_WITHOUT_PODS.values() for group in groups.split())
 _POLICIES = frozenset(
     {
         "config.gatekeeper.sh",
+        "connection.gatekeeper.sh",
         "constraints.gatekeeper.sh",
         "expansion.gatekeeper.sh",
         "externaldata.gatekeeper.sh",
         "kyverno.io",
         "mutations.gatekeeper.sh",
         "policies.kyverno.io",
+        "status.gatekeeper.sh",
+        "syncset.gatekeeper.sh",
         "templates.gatekeeper.sh",
     }
 )
@@ -229,7 +199,7 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
         return wrong, False
     if (group, kind) in _WITHOUT_TEMPLATE or _has_pod_template(content, _DEEPEST):
         return f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", False
-    if _is_built_in(group) or _ALL in without_pods or group.endswith(_CLOUDS) or served_versions.serves(group, kind):
+    if _is_built_in(group) or group in _ALL_GROUPS_WITHOUT_PODS or group.endswith(_CLOUDS) or served_versions.serves(group, kind):
         return "", False
     if fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST)):
         return f"{kind} ({group}) is unknown, and {_SPEC}{fields[0]} suggests that it creates pods", True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,7 @@ from validators.options import one_of
 
 if TYPE_CHECKING:
     from muster.commands.compile.compilation import Run
+    from workloadbuilder.adapters.shared.known_objects import DeclaredTemplate
 
 FORMATS = ("yaml", "json")
 KUBERNETES = kubernetes_releases.names(served_versions.served_since("Workload"))
@@ -61,6 +63,7 @@ KUBERNETES = kubernetes_releases.names(served_versions.served_since("Workload"))
     help="Further objects to look up: runtimes, topologies, pods, Workloads of parents (repeatable).",
 )
 @pod_creation.levels
+@options.click_option(pod_creation.POD_TEMPLATE)
 def compile_(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
@@ -73,15 +76,17 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     kubernetes: int,
     objects: tuple[str, ...],
     levels: dict[str, str],
+    pod_template: Mapping[str, tuple[DeclaredTemplate, ...]],
 ) -> int:
     """Compile the objects at PATH (files, directories, - for standard input): write the Workload of each to standard output.
 
     Supported kinds: Jobs, JobSets (scheduling in the Job templates, or in replicatedJobPolicies at the root), LeaderWorkerSets,
     TrainJobs (with their runtime in PATH or --objects) and CronJobs (their next Job). PodGroups of Volcano, scheduler-plugins and
     KAI, Volcano's Jobs, Grove's PodCliqueSets, Kubeflow's MPIJobs, PyTorchJobs, TFJobs, XGBoostJobs, PaddleJobs and JAXJobs,
-    RayClusters, RayJobs and Kueue's topology annotations are compiled too, with a list of what is lost. Pods of Deployments,
-    ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers have no group: only --pods creates them. Objects of other kinds
-    that create pods are skipped and reported.
+    RayClusters, RayJobs, RayServices, AppWrappers, LLMInferenceServices and Kueue's topology annotations are compiled too, with a list
+    of what is lost. Pods of Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers, InferenceServices and Workflows
+    of Argo have no group, nor have those of SparkApplications without a batch scheduler: only --pods creates them. Objects of other
+    kinds that create pods are skipped and reported; --pod-template says where their pods are.
 
     Errors, warnings and losses are written to standard error, with file and line of the field; --format json also has them in
     the output. The order of the inputs does not change the output. If an object has a uid, names are those of the
@@ -101,7 +106,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version)
     progress = Progress("compile")
     try:
-        inputs = sources.read_compile_inputs(paths, objects, levels, kubernetes, progress)
+        inputs = sources.read_compile_inputs(paths, objects, levels, dict(pod_template), kubernetes, progress)
         run = compilation.run(inputs, compile_options, progress)
     finally:
         progress.end()

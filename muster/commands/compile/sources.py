@@ -11,7 +11,7 @@ import click
 from muster.commands.progress import Progress
 from validators.lint import files
 from validators.lint.documents import Document, Manifest, Unreadable
-from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.known_objects import DeclaredTemplate, Known
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,11 +27,16 @@ class CompileInputs:
 
 
 def read_compile_inputs(
-    paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str], kubernetes: int, progress: Progress
+    paths: Sequence[str],
+    further: Sequence[str],
+    levels: Mapping[str, str],
+    pod_templates: Mapping[str, Sequence[DeclaredTemplate]],
+    kubernetes: int,
+    progress: Progress,
 ) -> CompileInputs:
     """Return the objects at *paths*, and those at *further* to look up, for Kubernetes 1.*kubernetes*.
 
-    *levels* are labels by the names of levels.
+    *levels* are labels by the names of levels, *pod_templates* those of kinds that have no adapter.
 
     Raises:
         click.UsageError: a path does not exist, or one of *further* cannot be read.
@@ -51,7 +56,7 @@ def read_compile_inputs(
         if isinstance(part, Document):
             looked_up.append(part.content)
     documents = tuple(part for manifest in manifests for part in manifest.parts if isinstance(part, Document))
-    known = Known((each.content for each in documents), looked_up, levels, kubernetes)
+    known = Known((each.content for each in documents), looked_up, levels, kubernetes, pod_templates=pod_templates)
     problems = [line for manifest in manifests for line in _problems(manifest)]
     problems += [f"no {', '.join(files.SUFFIXES)} file in {each}" for each in files.empty_directories(paths)]
     return CompileInputs(documents, known, tuple(problems))

@@ -39,6 +39,7 @@ FORMATS = ("text", "json", "html")
 @click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
 @pod_creation.levels
 @pod_creation.without_pods
+@click_option(pod_creation.POD_TEMPLATE)
 @click.option(
     "--format",
     "form",

@@ -56,6 +56,7 @@ NOTHING_DECIDED = 2
 )
 @pod_creation.levels
 @pod_creation.without_pods
+@click_option(pod_creation.POD_TEMPLATE)
 @click.option(
     "--certificate",
     type=click.Path(dir_okay=False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from expansion.pod_creation import PodCreation
@@ -18,6 +18,7 @@ from scheduler_core.model.placement_options import KUBERNETES, PLUGIN
 from scheduler_core.placement.extension_points import Plugins
 from validators.gates import GateError, Gates
 from validators.options import Option, Value
+from workloadbuilder.adapters.shared.known_objects import DeclaredTemplate
 
 Record = TypeVar("Record")
 
@@ -46,6 +47,8 @@ class SimulationRequest:
     """Attributes of devices that are topology keys."""
     admission_plugins: frozenset[str] = frozenset()
     """Admission plugins that are on besides those that are by default."""
+    pod_templates: Mapping[str, Sequence[DeclaredTemplate]] = dataclasses.field(default_factory=dict)
+    """Pod templates of kinds that are not read."""
     only_own: bool = False
     """Evict victims, and search remedies, only for the roots of the objects at PATH."""
 
@@ -53,7 +56,13 @@ class SimulationRequest:
         """Return *creation* by the controllers of the requested version and feature gates; *of_cluster* is the version of the cluster."""
         behavior = self.behavior or of_cluster
         minor = TODAY if behavior is None else behavior.minor
-        return dataclasses.replace(creation, kubernetes=minor, gates=self.cycle.gates, admission_plugins=self.admission_plugins)
+        return dataclasses.replace(
+            creation,
+            kubernetes=minor,
+            gates=self.cycle.gates,
+            admission_plugins=self.admission_plugins,
+            pod_templates=self.pod_templates,
+        )
 
 
 def with_options(request: SimulationRequest, given: object) -> SimulationRequest:

@@ -12,6 +12,7 @@ from typing import Any
 
 from expansion.pod_creation import ADMISSION_PLUGINS
 from muster.commands.options import near
+from muster.commands.pod_creation import POD_TEMPLATE
 from muster.commands.simulate import node_addition
 from scheduler_core.model import placement_options
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT
@@ -147,6 +148,7 @@ FIELDS: Mapping[Option[Any], tuple[str, ...]] = {
     REMEDIES: ("remedies",),
     IGNORE: ("cycle", "ignore"),
     ADMISSION_PLUGINS_ON: ("admission_plugins",),
+    POD_TEMPLATE: ("pod_templates",),
     FOUR_STATUSES: ("cycle", "placing", "four_statuses"),
     NOMINATED_FIRST: ("cycle", "placing", "nominated_first"),
     PERCENTAGE_OF_PLACEMENTS: ("cycle", "placing", "percentage_of_placements"),

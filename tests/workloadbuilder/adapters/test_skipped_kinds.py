@@ -104,6 +104,19 @@ WITHOUT_PODS = {
         "LLMInferenceServiceConfig",
         {"template": {"containers": [{"name": "main"}]}},
     ),
+    "resource of another cloud": ("storage.azure.com/v1api20230101", "StorageAccount", {"location": "a"}),
+    "provider of a cloud": ("aws.upbound.io/v1beta1", "ProviderConfig", {"credentials": {}}),
+    "machine of another cluster": (
+        "infrastructure.cluster.x-k8s.io/v1beta2",
+        "AWSMachineTemplate",
+        {"template": {"spec": {"replicas": 2}}},
+    ),
+    "control plane of another cluster": ("controlplane.cluster.x-k8s.io/v1beta1", "KubeadmControlPlane", {"replicas": 3}),
+    "composition": ("apiextensions.crossplane.io/v1", "Composition", {"resources": []}),
+    "report of policies": ("wgpolicyk8s.io/v1alpha2", "PolicyReport", {}),
+    "scaling by requests": ("http.keda.sh/v1alpha1", "HTTPScaledObject", {"replicas": {"max": 3}}),
+    "backend of a gateway": ("gateway.k8s.aws/v1beta1", "LoadBalancerConfiguration", {}),
+    "exported service": ("net.gke.io/v1", "ServiceExport", {}),
     "mutation of pods": ("mutations.gatekeeper.sh/v1", "Assign", {"parameters": {"assign": {"value": TEMPLATE["spec"]}}}),
 }
 
@@ -118,6 +131,9 @@ CREATE_PODS = {
     "device plugin of an operator": ("sriovnetwork.openshift.io/v1", "SriovOperatorConfig", {}),
     "database beside its users": ("postgresql.cnpg.io/v1", "Cluster", {"instances": 3}),
     "group that ends like one of a cloud": ("xservices.k8s.aws/v1", "Farm", {}),
+    "control plane in pods": ("controlplane.cluster.x-k8s.io/v1alpha1", "KamajiControlPlane", {"replicas": 3}),
+    "controller in a group of clouds": ("approuting.kubernetes.azure.com/v1alpha1", "NginxIngressController", {}),
+    "provider that is installed": ("pkg.crossplane.io/v1", "Provider", {"package": "a"}),
     "pod template in a group of networks": ("networking.gke.io/v1", "Proxy", {"template": TEMPLATE}),
 }
 

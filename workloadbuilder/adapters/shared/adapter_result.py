@@ -11,7 +11,7 @@ from kubeapi.workloads import MAX_DEPTH
 from validators.field import FieldError
 from validators.model.start_order import Wait
 from workloadbuilder.adapters.shared.named_groups import NamedGroup, named_group
-from workloadbuilder.workload_item import Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, WorkloadItem
+from workloadbuilder.workload_item import WHOLE, Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, WorkloadItem
 
 ALL_POLICIES = frozenset(PolicyKind)
 ALL_MODES = frozenset(DisruptionMode)
@@ -72,6 +72,24 @@ class Link:
     """Position of the group; None if the child is the owner of the group, which has the name that the Job controller gives it."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Dependent:
+    """Object that the controller of another object creates, and that has no namespace yet; its own controller creates its pods.
+
+    *pods* are those that it has if its kind has no adapter.  What is wrong in *manifest* below the path *below* is reported at *path* in the object of the user; what is wrong elsewhere in it,
+    at *path* itself.
+    """
+
+    manifest: dict[str, Json]
+    path: FieldPath
+    below: FieldPath = WHOLE
+    pods: tuple[PodPlan, ...] = ()
+
+    def relocated(self, path: FieldPath) -> FieldPath:
+        """Return the path in the user's object for a *path* in the manifest."""
+        return self.path.join(path.parts[len(self.below.parts) :]) if path.starts_with(self.below) else self.path
+
+
 def _unchanged(error: FieldError) -> FieldError:
     return error
 
@@ -82,7 +100,8 @@ class Reading:
 
     If *root* is None, no Workload is built: *link* is the group to create from another Workload, *skipped* the reason why nothing
     is created, *errors* are the errors in the object.  *pods* without a root and a link are scheduled one by one, without a group;
-    *further* are objects that their controller creates with them.  *origins* has the paths of default blocks in the object, by template.
+    *further* are objects that their controller creates with them.  *dependents* are objects whose own controllers create groups and
+    pods; an object with dependents has no root, link and pods.  *origins* has the paths of default blocks in the object, by template.
     *relocate* maps an error of the tree to its path in the user's object, if that differs.  *waits* are those parts of the pods that are
     created only after others.  *refused* are errors that another controller reports, such as Kueue; the rest of the object can be read.
     """
@@ -93,6 +112,7 @@ class Reading:
     pods: tuple[PodPlan, ...] = ()
     children: tuple[ChildPlan, ...] = ()
     further: tuple[dict[str, Json], ...] = ()
+    dependents: tuple[Dependent, ...] = ()
     link: Link | None = None
     skipped: str = ""
     errors: tuple[FieldError, ...] = ()

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from kubeapi.decode import Json
+from kubeapi.json_path import JsonPath
 from kubeapi.versions.kubernetes_releases import TODAY
 from validators.gates import ALL_ON, Gates
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeclaredTemplate:
+    """Path of the pod templates of a kind, and of the number of pods of each; None: one pod."""
+
+    template: JsonPath
+    replicas: JsonPath | None = None
 
 
 class Known:
@@ -15,10 +26,11 @@ class Known:
 
     *inputs* are the objects that are compiled, *further* other existing objects.  *levels* has the node label of each topology
     level for which another scheduler has its own name.  *kubernetes* is the minor version of Kubernetes whose controllers are modelled
-    and whose API server gets the created objects, with the feature *gates*.  If two objects have the same name, the first one is used.
+    and whose API server gets the created objects, with the feature *gates*.  *pod_templates* are the pod templates of kinds that
+    have no adapter of their own, as ``KIND`` or ``KIND.GROUP``.  If two objects have the same name, the first one is used.
     """
 
-    __slots__ = ("_inputs", "_objects", "gates", "kubernetes", "levels")
+    __slots__ = ("_inputs", "_objects", "gates", "kubernetes", "levels", "pod_templates")
 
     def __init__(
         self,
@@ -27,7 +39,9 @@ class Known:
         levels: Mapping[str, str] | None = None,
         kubernetes: int = TODAY,
         gates: Gates = ALL_ON,
+        pod_templates: Mapping[str, Sequence[DeclaredTemplate]] = MappingProxyType({}),
     ) -> None:
+        self.pod_templates = pod_templates
         self.levels: Mapping[str, str] = dict(levels or {})
         self.kubernetes = kubernetes
         self.gates = gates
@@ -38,7 +52,7 @@ class Known:
 
     def joined_by(self, objects: Iterable[Json]) -> Known:
         """Return a copy with further *objects*, which are used in place of those with the same names."""
-        joined = Known(levels=self.levels, kubernetes=self.kubernetes, gates=self.gates)
+        joined = Known(levels=self.levels, kubernetes=self.kubernetes, gates=self.gates, pod_templates=self.pod_templates)
         joined._inputs = {*self._inputs}
         for each in objects:
             joined._add(each)
@@ -85,6 +99,11 @@ def suggest(name: str, names: Iterable[str]) -> str:
 def similar_name(name: str, names: Sequence[str]) -> str:
     """Return the one of *names*, which are sorted, that is similar to the misspelt *name*; empty if none is."""
     return next(iter(difflib.get_close_matches(name[:_COMPARED], names[:_COMPARED], n=1)), "")
+
+
+def declared_name(group: str, kind: str, declared: Container[str]) -> str:
+    """Return the name in *declared* of a kind, ``KIND.GROUP`` or ``KIND``; empty if there is none."""
+    return next((name for name in (f"{kind}.{group}", kind) if name in declared), "")
 
 
 def group_of(api_version: str) -> str:

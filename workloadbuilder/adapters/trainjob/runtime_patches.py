@@ -13,23 +13,8 @@ from kubeapi.decode import Json
 from validators import field
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import suggest
-from workloadbuilder.blueprint import copied
+from workloadbuilder.adapters.shared.strategic_merge import merged
 
-_KEYS = {
-    "containers": "name",
-    "initContainers": "name",
-    "volumes": "name",
-    "imagePullSecrets": "name",
-    "schedulingGates": "name",
-    "resourceClaims": "name",
-    "env": "name",
-    "volumeMounts": "mountPath",
-    "volumeDevices": "devicePath",
-    "ports": "containerPort",
-    "hostAliases": "ip",
-    "topologySpreadConstraints": "topologyKey",
-}
-"""Key of the entries of the lists of a pod that are merged; other lists are replaced."""
 _CONTAINERS = ("containers", "initContainers")
 _OF_POD = ("targetJobs",)
 
@@ -59,7 +44,7 @@ def apply_patches(jobset: dict[str, Json], train: Fields) -> dict[str, str]:
         template = entries[name].get("template")
         given = template if isinstance(template, dict) else {}
         _check_containers(patch, given)
-        entries[name]["template"] = _merged(given, patch.job)
+        entries[name]["template"] = merged(given, patch.job)
     annotations: dict[str, str] = {}
     for each in train.each_item("runtimePatches"):
         annotations |= each.mapping("trainingRuntimeSpec").mapping("template").mapping("metadata").annotations()
@@ -90,30 +75,3 @@ def _check_containers(patch: _Patch, template: Mapping[str, Json]) -> None:
             if (name := each.text("name")) not in names:
                 detail = f"must be the name of a container of the runtime's job {patch.target.text('name')}{suggest(name, names)}"
                 each.errors.append(field.not_found(each.path / "name", name, detail))
-
-
-def _merged(given: Json, patch: Json, name: str = "") -> Json:
-    """Return a value of the field *name* with a strategic merge patch; null removes a field."""
-    if isinstance(given, Mapping) and isinstance(patch, Mapping):
-        merged = {key: copied(value) for key, value in given.items()}
-        for key, value in patch.items():
-            if value is None:
-                merged.pop(key, None)
-            else:
-                merged[key] = _merged(merged.get(key), value, key)
-        return merged
-    if name in _KEYS and isinstance(given, list) and isinstance(patch, list):
-        return _merged_list(given, patch, _KEYS[name])
-    return copied(patch)
-
-
-def _merged_list(given: list[Json], patch: list[Json], key: str) -> list[Json]:
-    places = {str(each.get(key)): place for place, each in enumerate(given) if isinstance(each, Mapping)}
-    merged = [copied(each) for each in given]
-    for each in patch:
-        place = places.get(str(each.get(key))) if isinstance(each, Mapping) else None
-        if place is None:
-            merged.append(copied(each))
-        else:
-            merged[place] = _merged(merged[place], each)
-    return merged
