@@ -12,12 +12,14 @@ from expansion.admission.admission_plugins import plugins_of_servers
 from expansion.admission.new_objects import Admitted, admit_new_objects
 from expansion.admission.quota_charges import Rest
 from expansion.contents import Content, full_name, namespace_of, parsed
-from expansion.created import Cluster, Expansion, Place
+from expansion.created import Cluster, Expansion, Place, identity
 from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue, queued_pods
 from expansion.notes import PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
+from expansion.rollouts.group_updates import joined_to_groups, surge
 from expansion.rollouts.running import KINDS, Rollout, is_played
+from expansion.rollouts.units import int_or_percent
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather, whole_name, written_name
@@ -115,7 +117,7 @@ def expand(
     result.unread += [*known.problems, *admitted.unread]
     _admit_to_queues(result, created, known, admitted)
     if replaced is not None:
-        result.rollouts = replaced.rollouts()
+        result.rollouts = replaced.rollouts(creation)
     return result
 
 
@@ -188,7 +190,7 @@ class _Replaced:
                 self._running.setdefault(owner.object, []).append(content)
         return True
 
-    def rollouts(self) -> list[Rollout]:
+    def rollouts(self, creation: PodCreation) -> list[Rollout]:
         """Return the updates of objects whose running pods are replaced by other ones."""
         found = []
         for controller, manifest in self._created.given():
@@ -197,8 +199,21 @@ class _Replaced:
             if is_played(controller.kind, old, new):
                 quotas = self._of_namespace("ResourceQuota", controller.namespace)
                 others = self._of_namespace("Pod", controller.namespace, {*map(full_name, old)}) if quotas else []
-                found.append(Rollout(controller.object, manifest, sorted(old, key=full_name), new, quotas, others))
+                old = joined_to_groups(controller.kind, sorted(old, key=full_name), new)
+                further = self._beyond(manifest, creation)
+                found.append(Rollout(controller.object, manifest, old, new, quotas, others, further))
         return found
+
+    def _beyond(self, manifest: Content, creation: PodCreation) -> list[Content]:
+        """Return the groups and pods beyond the number of an object that exist only during its update, as the API server admits them."""
+        spec = section(manifest, "spec")
+        number = int_or_percent(spec.get("replicas"), 0, default=1, up=False)
+        if not (more := surge(manifest, number)):
+            return []
+        larger = {**manifest, "spec": {**spec, "replicas": number + more}}
+        created = controllers.create_objects([larger], self._cluster, creation)
+        admit_new_objects(created, self.rest)
+        return [each for each in created.objects if identity(each) not in self._created.origins]
 
     def _of_namespace(self, kind: str, namespace: str, besides: Collection[tuple[str, str]] = ()) -> list[Content]:
         """Return the objects of a kind in a namespace, by name; those at PATH are used in place of those of the cluster."""

@@ -33,7 +33,7 @@ class Step:
     """Step of an update, which ends when the controller waits and the scheduler has placed what it can.
 
     Attributes:
-        deleted: number of old pods that are deleted.
+        deleted: number of pods that are deleted; a new one only if it was beyond the number.
         created: number of new pods that are created.
         old: number of old pods that are left then.
         new: number of new pods that run then.
@@ -103,8 +103,14 @@ class Update:
             if not actions:
                 break
             for key in actions.delete:
-                deleted.append(self.progress.old.pop(key))
-                self._deleted += deleted[-1].pods
+                if (unit := self.progress.old.pop(key, None)) is not None:
+                    self._deleted += unit.pods
+                elif self._refused.pop(key, None) is not None:
+                    del self.progress.new[key]
+                    continue
+                else:
+                    unit = self.progress.new.pop(key)
+                deleted.append(unit)
             for key in actions.create:
                 # A controller that may not create its pods yet counts them as unavailable, and tries again.
                 self.progress.new[key] = self._refused[key] = dataclasses.replace(self._new[key], ready=False)

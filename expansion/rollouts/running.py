@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
+from expansion.rollouts import group_updates
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
-from expansion.rollouts.units import Key, Unit, int_or_percent
+from expansion.rollouts.units import Key, Unit, created_at, int_or_percent, is_ready, node_of
 from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
 from kubeapi.names import Name
@@ -23,8 +23,9 @@ _COST = "controller.kubernetes.io/pod-deletion-cost"
 _ADDED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Keys of the tolerations that an API server adds to every pod."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-KINDS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
-"""Kinds of ``apps`` whose updates are played."""
+_OF_APPS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
+KINDS = _OF_APPS | group_updates.STRATEGIES.keys()
+"""Kinds whose updates are played."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Rollout:
         new: the pods that replace them.
         quotas: the ResourceQuotas of their namespace.
         others: the other pods of the namespace; none without quotas.
+        further: pods beyond the number that exist only during the update, with their groups.
 
     """
 
@@ -47,19 +49,17 @@ class Rollout:
     new: Sequence[Content]
     quotas: Sequence[Content] = ()
     others: Sequence[Content] = ()
+    further: Sequence[Content] = ()
 
     def units(self) -> tuple[list[Unit], list[Unit]]:
         """Return the old and the new units."""
-        kind = self.origin.kind
-        if kind == "StatefulSet":
-            return [*_by_ordinal(self.old, running=True)], [*_by_ordinal(self.new)]
-        if kind == "DaemonSet":
-            return [*_by_node(self.old, running=True)], [*_by_node(self.new)]
-        return [*_single(self.old, running=True)], [*_single(self.new)]
+        read = _UNITS[self.origin.kind]
+        further = [each for each in self.further if each["kind"] == "Pod"]
+        return [*read(self.old, running=True)], [*read([*self.new, *further])]
 
     def strategy(self) -> Strategy:
         """Return how the controller replaces the units."""
-        wanted = [each.key for each in self.units()[1]]
+        wanted = [each.key for each in _UNITS[self.origin.kind](self.new)]
         return _STRATEGIES[self.origin.kind](self.manifest, wanted)
 
     def allowed(self, created: Sequence[Content], deleted: Sequence[Content]) -> bool:
@@ -74,30 +74,46 @@ class Rollout:
 
 def is_played(kind: str, old: Sequence[Content], new: Sequence[Content]) -> bool:
     """Return whether the pods of an object are replaced: it has some, and new ones are not equal to them."""
-    return kind in KINDS and bool(old and new) and bool({*map(_template, old)} - {_template(new[0])})
+    if kind not in KINDS or not old or not new:
+        return False
+    if kind in _OF_APPS:
+        return bool({*map(_template, old)} - {_template(new[0])})
+    # Their controllers add containers, groups and affinities to the pods.
+    names = {str(each.get("name")) for pod in new for each in items(section(pod, "spec"), "containers")}
+    return bool({_template(each, names) for each in old} - {_template(each, names) for each in new})
 
 
-def _template(pod: Content) -> bytes:
-    """Return what of a pod its template decides, as far as placement reads it; pods of one template are equal."""
+def _template(pod: Content, named: Container[str] | None = None) -> bytes:
+    """Return what of a pod its template decides, as far as placement reads it; pods of one template are equal.
+
+    With *named*, only the containers of these names count, and what controllers do not add.
+    """
     spec = {**section(pod, "spec")}
     spec.pop("nodeName", None)
     try:
         decoded = DECODERS[Pod].decode(encode({"metadata": {"name": "pod"}, "spec": spec})).spec
     except (ValueError, RecursionError):
         return encode(spec)
+    containers = [each for each in decoded.containers or () if named is None or each.name in named]
+    claims = [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()]
+    tolerations = sorted((msgspec.json.encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes)
+    selector = sorted((decoded.node_selector or {}).items())
+    if named is not None:
+        requested = [(each.name, each.image, _requests(each)) for each in containers]
+        return msgspec.json.encode((requested, selector, tolerations, claims, decoded.host_network))
     affinity = decoded.affinity
     pinned = section(spec, "affinity", "nodeAffinity", _REQUIRED)
     if any("matchFields" in each for each in items(pinned, "nodeSelectorTerms")):
         affinity = None
     return msgspec.json.encode(
         (
-            [(each.name, each.image, _requests(each)) for each in (*(decoded.containers or ()), *(decoded.init_containers or ()))],
-            sorted((decoded.node_selector or {}).items()),
+            [(each.name, each.image, _requests(each)) for each in (*containers, *(decoded.init_containers or ()))],
+            selector,
             affinity,
-            sorted((msgspec.json.encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
+            tolerations,
             decoded.topology_spread_constraints,
             decoded.scheduling_group,
-            [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()],
+            claims,
             decoded.host_network,
         )
     )
@@ -108,40 +124,22 @@ def _requests(container: Any) -> list[tuple[str, str]]:
     return sorted((name, str(each)) for name, each in {**(resources.limits or {}), **(resources.requests or {})}.items())
 
 
-def _is_ready(pod: Content) -> bool:
-    status = section(pod, "status")
-    ready = next((each.get("status") for each in items(status, "conditions") if each.get("type") == "Ready"), "True")
-    return bool(section(pod, "spec").get("nodeName")) and status.get("phase", "Running") == "Running" and ready == "True"
-
-
-def _node(pod: Content) -> str:
-    return str(section(pod, "spec").get("nodeName") or "")
-
-
 def _single(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
     """Yield a unit for each pod; old ones in the order of the creation of their ReplicaSets."""
     listed = [*pods]
     ages: dict[str, float] = {}
     for pod in listed if running else ():
         owner = _replica_set(pod)
-        ages[owner] = min(ages.get(owner, _created(pod)), _created(pod))
+        ages[owner] = min(ages.get(owner, created_at(pod)), created_at(pod))
     for pod in listed:
-        rank = (ages[_replica_set(pod)], _replica_set(pod), _cost(pod), -_created(pod)) if running else ()
-        yield Unit("/".join(full_name(pod)), [pod], running and _is_ready(pod), _node(pod), rank)
+        rank = (ages[_replica_set(pod)], _replica_set(pod), _cost(pod), -created_at(pod)) if running else ()
+        yield Unit("/".join(full_name(pod)), [pod], running and is_ready(pod), node_of(pod), rank)
 
 
 def _replica_set(pod: Content) -> str:
     return next(
         (str(each.get("name")) for each in items(section(pod, "metadata"), "ownerReferences") if each.get("controller") is True), ""
     )
-
-
-def _created(pod: Content) -> float:
-    """Return the time of the creation of a pod; a pod without one is the newest."""
-    try:
-        return dt.datetime.fromisoformat(str(section(pod, "metadata").get("creationTimestamp"))).timestamp()
-    except ValueError:
-        return float("inf")
 
 
 def _cost(pod: Content) -> int:
@@ -156,15 +154,15 @@ def _by_ordinal(pods: Iterable[Content], *, running: bool = False) -> Iterator[U
         if number.isascii() and number.isdecimal() and len(number) <= len(str(2**31)):
             found[int(number)] = pod
     for key, pod in sorted(found.items()):
-        yield Unit(key, [pod], running and _is_ready(pod), _node(pod))
+        yield Unit(key, [pod], running and is_ready(pod), node_of(pod))
 
 
 def _by_node(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
     nodes: dict[str, list[Content]] = {}
     for pod in pods:
-        nodes.setdefault(_node(pod) or _target(pod), []).append(pod)
+        nodes.setdefault(node_of(pod) or _target(pod), []).append(pod)
     for node, listed in sorted(nodes.items()):
-        yield Unit(node, listed, running and all(map(_is_ready, listed)), node)
+        yield Unit(node, listed, running and all(map(is_ready, listed)), node)
 
 
 def _target(pod: Content) -> str:
@@ -208,4 +206,5 @@ def _daemon_set(manifest: Content, wanted: Sequence[Key]) -> Strategy:
     return RollingDaemonSet(wanted, surge, unavailable if surge or unavailable else 1)
 
 
-_STRATEGIES = {"Deployment": _deployment, "StatefulSet": _stateful_set, "DaemonSet": _daemon_set}
+_STRATEGIES = {"Deployment": _deployment, "StatefulSet": _stateful_set, "DaemonSet": _daemon_set, **group_updates.STRATEGIES}
+_UNITS = {"Deployment": _single, "StatefulSet": _by_ordinal, "DaemonSet": _by_node, **group_updates.UNITS}

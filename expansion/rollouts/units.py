@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from collections.abc import Sequence
 
-from expansion.contents import Content
+from expansion.contents import Content, items
+from kubeapi.decode import section
 
 Key = str | int
 """Ordinal of a unit, its node, or another name that is unique among the old or the new units of one object."""
@@ -56,6 +58,26 @@ class Actions:
 
 
 NOTHING = Actions()
+
+
+def is_ready(pod: Content) -> bool:
+    """Return whether a pod of the cluster runs and is ready, or nothing is known of it."""
+    status = section(pod, "status")
+    ready = next((each.get("status") for each in items(status, "conditions") if each.get("type") == "Ready"), "True")
+    return bool(node_of(pod)) and status.get("phase", "Running") == "Running" and ready == "True"
+
+
+def node_of(pod: Content) -> str:
+    """Return the node of a pod; empty if it has none."""
+    return str(section(pod, "spec").get("nodeName") or "")
+
+
+def created_at(pod: Content) -> float:
+    """Return the time of the creation of a pod; a pod without one is the newest."""
+    try:
+        return dt.datetime.fromisoformat(str(section(pod, "metadata").get("creationTimestamp"))).timestamp()
+    except ValueError:
+        return float("inf")
 
 
 def int_or_percent(written: object, of: int, *, default: int | str, up: bool) -> int:

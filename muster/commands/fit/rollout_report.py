@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from expansion.rollouts.group_strategies import NewCluster, RollingCliques, RollingGroups
 from expansion.rollouts.play import Outcome, Step
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy
 from muster.commands.fit.rollout_trial import Change, JudgedRollout
@@ -47,22 +48,33 @@ def _help(rollout: JudgedRollout) -> str:
 
 def change_words(change: Change) -> str:
     """Return a change as a person makes it."""
-    return f"1 more node like {change.like}" if change.like else f"spec.{change.field}: {change.value}"
+    return f"{counted(change.number, 'more node')} like {change.like}" if change.like else f"spec.{change.field}: {change.value}"
 
 
 def limits_words(strategy: Strategy) -> str:
     """Return what a strategy allows, in words."""
+    partition = getattr(strategy, "partition", 0)
+    first = f", from ordinal {partition} on" if partition else ""
     match strategy:
         case RollingDeployment():
-            return f"at most {counted(strategy.surge, 'more pod')}, at most {strategy.unavailable} unavailable"
+            words = f"at most {counted(strategy.surge, 'more pod')}, at most {strategy.unavailable} unavailable"
         case Recreate():
-            return "all old pods first"
+            words = "all old pods first"
         case RollingStatefulSet():
-            partition = f", from ordinal {strategy.partition} on" if strategy.partition else ""
-            return f"{counted(strategy.unavailable, 'pod')} at a time, the highest ordinal first{partition}"
+            words = f"{counted(strategy.unavailable, 'pod')} at a time, the highest ordinal first"
         case RollingDaemonSet():
-            return f"{strategy.surge} nodes with both" if strategy.surge else f"{counted(strategy.unavailable, 'node')} at a time"
-    return "nothing by itself"
+            words = f"{strategy.surge} nodes with both" if strategy.surge else f"{counted(strategy.unavailable, 'node')} at a time"
+        case RollingGroups():
+            words = (
+                f"at most {counted(strategy.surge, 'more group')}, at most {strategy.unavailable} unavailable, the highest ordinal first"
+            )
+        case NewCluster():
+            words = "the old cluster ends when the new one runs"
+        case RollingCliques():
+            words = "one replica at a time, one pod of each clique at a time"
+        case _:
+            words = "nothing by itself"
+    return words + first
 
 
 def text_lines(rollout: JudgedRollout) -> Iterator[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
 from expansion.contents import Content, full_name
+from expansion.rollouts.group_strategies import RollingGroups
 from expansion.rollouts.play import Outcome, Played, PodName, Update
 from expansion.rollouts.running import Rollout
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, Strategy
-from expansion.rollouts.units import Unit
+from expansion.rollouts.units import node_of
+from kubeapi.decode import section
 from kubeapi.gathered import Given
 from muster.commands.simulate import own_objects, simulation, what_if
 from muster.commands.simulate.node_addition import Addition
@@ -26,6 +29,8 @@ from scheduler_core.whatif.edits.raw_objects import Book
 _MOST_STEPS = 200
 _EXAMINED = 4_000_000
 """Limit of the nodes and pods that all steps of an update examine."""
+_MOST_NODES = 8
+"""Limit of the nodes that are added as a trial; no more than run old pods."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,15 +38,17 @@ class Change:
     """Change with which an update is finished; it was tried.
 
     Attributes:
-        field: field of the object's ``spec``, with its value; empty if it is a node that is added.
+        field: field of the object's ``spec``, with its value; empty if nodes are added.
         value: the value.
-        like: node of which one more helps.
+        like: node of which further ones help.
+        number: how many of them; fewer do not help.
 
     """
 
     field: str = ""
     value: str = ""
     like: str = ""
+    number: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,17 +112,16 @@ class RolloutTrials:
         cluster = Book(objects).cluster(snapshot)
         for each in rollout.new:
             cluster.remove("Pod", *full_name(each))
-        cluster.apply(*rollout.old)
+        groups = [each for each in rollout.further if each["kind"] != "Pod"]
+        cluster.apply(*rollout.old, *groups)
         return cluster.snapshot()
 
     def _played(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> JudgedRollout:
         old, new = rollout.units()
-        names = frozenset(Name("Pod", *full_name(each)) for each in rollout.new)
-        groups = frozenset(
-            Name("PodGroup", pod.namespace, pod.group)
-            for pod in self._snapshot.pods
-            if pod.group and Name("Pod", pod.namespace, pod.name) in names
-        )
+        created = [pod for each in new for pod in each.pods]
+        names = frozenset(Name("Pod", *full_name(each)) for each in created)
+        named = ((full_name(each)[0], section(each, "spec", "schedulingGroup").get("podGroupName")) for each in created)
+        groups = frozenset(Name("PodGroup", namespace, str(group)) for namespace, group in named if group)
         own = Own(names | groups, names | groups)
         scheduler = _Scheduler(before, dataclasses.replace(self._request.cycle, progress=None), own)
         played = Update(strategy, old, new).play(scheduler.place, rollout.allowed, most=self._most_steps(before))
@@ -130,16 +136,17 @@ class RolloutTrials:
         for change, other in _alternatives(strategy):
             if self._helps(rollout, other, before):
                 yield change
-        if like := next((each.node for each in self._old_units(rollout) if each.node), ""):
-            profiles = self._request.configuration.profiles if self._request.configuration is not None else None
-            objects, _ = what_if.suppose(self._objects, (), [Addition(1, like)])
-            snapshot = load(objects, profiles, self._request.device_topology, self._snapshot.behavior)
-            if self._helps(rollout, strategy, self._before(rollout, objects, snapshot)):
-                yield Change(like=like)
+        nodes = [*dict.fromkeys(node for pod in rollout.old if (node := node_of(pod)))]
+        tried = range(1, min(len(nodes), _MOST_NODES) + 1)
+        lacking = bisect.bisect_left(tried, 1, key=lambda each: int(self._helps_with_nodes(rollout, strategy, each, nodes[0])))
+        if lacking < len(tried):
+            yield Change(like=nodes[0], number=tried[lacking])
 
-    @staticmethod
-    def _old_units(rollout: Rollout) -> list[Unit]:
-        return rollout.units()[0]
+    def _helps_with_nodes(self, rollout: Rollout, strategy: Strategy, number: int, like: str) -> bool:
+        profiles = self._request.configuration.profiles if self._request.configuration is not None else None
+        objects, _ = what_if.suppose(self._objects, (), [Addition(number, like)])
+        snapshot = load(objects, profiles, self._request.device_topology, self._snapshot.behavior)
+        return self._helps(rollout, strategy, self._before(rollout, objects, snapshot))
 
     def _helps(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> bool:
         judged = self._played(rollout, strategy, before)
@@ -159,6 +166,12 @@ def _alternatives(strategy: Strategy) -> list[tuple[Change, Strategy]]:
             change = Change(f"{rolling}", f"{{maxSurge: 0, maxUnavailable: {some}}}")
             found.append((change, RollingDeployment(strategy.wanted, 0, some)))
         return [*found, (Change("strategy", "{type: Recreate}"), Recreate(strategy.wanted))]
+    if isinstance(strategy, RollingGroups):
+        rolling, number = "rolloutStrategy.rollingUpdateConfiguration", len(strategy.wanted)
+        some = max(1, strategy.unavailable)
+        fewer = (Change(rolling, f"{{maxSurge: 0, maxUnavailable: {some}}}"), dataclasses.replace(strategy, surge=0, unavailable=some))
+        whole = (Change(rolling, "{maxSurge: 0, maxUnavailable: 100%}"), dataclasses.replace(strategy, surge=0, unavailable=number))
+        return [*([fewer] if strategy.surge else []), *([whole] if some < number else [])]
     if isinstance(strategy, RollingDaemonSet) and strategy.surge:
         change = Change("updateStrategy.rollingUpdate", "{maxSurge: 0, maxUnavailable: 1}")
         return [(change, RollingDaemonSet(strategy.wanted))]
