@@ -19,7 +19,7 @@ from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
 from expansion.rollouts.group_updates import joined_to_groups, surge
 from expansion.rollouts.running import KINDS, Rollout, is_played
-from expansion.rollouts.units import int_or_percent
+from kubeapi.content import int_or_percent
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather, whole_name, written_name

@@ -8,7 +8,8 @@ from typing import Any
 from expansion.contents import Content, items
 from expansion.rollouts.group_strategies import NewCluster, RollingCliques, RollingGroups, clique_key
 from expansion.rollouts.strategies import Strategy, Unchanged
-from expansion.rollouts.units import Key, Unit, created_at, int_or_percent, is_ready, node_of
+from expansion.rollouts.units import Key, Unit, created_at, is_ready, node_of
+from kubeapi.content import int_or_percent
 from kubeapi.decode import section
 
 _GROUP_INDEX = "leaderworkerset.sigs.k8s.io/group-index"

@@ -12,7 +12,8 @@ from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
 from expansion.rollouts import group_updates
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
-from expansion.rollouts.units import Key, Unit, created_at, int_or_percent, is_ready, node_of
+from expansion.rollouts.units import Key, Unit, created_at, is_ready, node_of
+from kubeapi.content import int_or_percent
 from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
 from kubeapi.names import Name

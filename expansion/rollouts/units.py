@@ -78,14 +78,3 @@ def created_at(pod: Content) -> float:
         return dt.datetime.fromisoformat(str(section(pod, "metadata").get("creationTimestamp"))).timestamp()
     except ValueError:
         return float("inf")
-
-
-def int_or_percent(written: object, of: int, *, default: int | str, up: bool) -> int:
-    """Return a number that can be a percentage of a number, rounded *up* or down; the default if it is neither."""
-    for each in (written, default):
-        if isinstance(each, int) and not isinstance(each, bool):
-            return max(0, each)
-        if isinstance(each, str) and each.endswith("%") and each[:-1].isascii() and each[:-1].isdecimal() and len(each) <= len("100%") + 1:
-            product = int(each[:-1]) * of
-            return -(-product // 100) if up else product // 100
-    return 0

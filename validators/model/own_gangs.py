@@ -1,7 +1,7 @@
 """Gangs that controllers make of all pods of one object: the minimum, and the pods that are created only after others.
 
 The pods do not name the group in the object: the controller writes its name into them.  Sources: Trainer 2.3 (``coscheduling.go``,
-``volcano.go``), MPI Operator 0.8 (``podgroup.go``), Volcano 1.15 (``job_controller_actions.go``).
+``volcano.go``), MPI Operator 0.8 (``podgroup.go``), Volcano 1.15 (``job_controller_actions.go``, ``pg_controller_handler.go``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kubeapi.decode import section
+from kubeapi.field_path import Key, Part
 from kubeapi.meta import Struct
-from validators.model.start_order import LEADER, WORKER, Wait, items, start_order, task_name
+from validators.model.rolling_updates import VOLCANO_MINIMUM, new_before_ready, volcano_minimum
+from validators.model.start_order import FIRST, LEADER, OTHERS, WORKER, Wait, items, start_order, task_name
 
 TRAINER_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 """Label of the replicated jobs of a runtime; that of the training nodes has the value ``trainer``."""
@@ -40,24 +42,32 @@ class OwnGang(Struct, frozen=True, gc=False):
         minimum: number of the pods that it needs.
         pods: the pods by part.
         schedulers: the schedulers for which a group is created, if the object names some.
+        renewed: the largest number of pods of a new group that an update creates before one of them is ready; None if an update makes
+            no new group, or the number is unknown.
 
     """
 
-    path: tuple[str, ...]
+    path: tuple[Part, ...]
     minimum: int
     pods: tuple[OwnPods, ...]
     schedulers: tuple[str, ...] = ()
+    renewed: int | None = None
 
     @property
     def can_fail(self) -> bool:
-        """True if rules have something to check: an order of creation, or several schedulers."""
-        return len(self.schedulers) > 1 or any(each.wait is not None for each in self.pods)
+        """True if rules have something to check: an order of creation, several schedulers, or too few pods of an update."""
+        return len(self.schedulers) > 1 or any(each.wait is not None for each in self.pods) or self.hangs_when_updated
+
+    @property
+    def hangs_when_updated(self) -> bool:
+        """True if a rolling update waits for the new gang, and this for pods that come later."""
+        return self.renewed is not None and self.renewed < self.minimum <= sum(each.count for each in self.pods)
 
 
 def own_gang(group: str, kind: str, content: Mapping[str, Any]) -> OwnGang | None:
     """Return the gang that the controller of an object makes of its pods; None if it makes none, or none that can fail."""
     read = _READERS.get((group, kind))
-    gang = None if read is None else read(section(content, "spec"))
+    gang = None if read is None else read(content)
     return gang if gang is not None and gang.can_fail else None
 
 
@@ -66,7 +76,8 @@ def _number(fields: Mapping[str, Any], name: str, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
 
 
-def _training_runtime(spec: Mapping[str, Any]) -> OwnGang | None:
+def _training_runtime(content: Mapping[str, Any]) -> OwnGang | None:
+    spec = section(content, "spec")
     policy, jobs = section(spec, "podGroupPolicy"), section(spec, "template", "spec")
     named = [each for each in GANG_SCHEDULERS if policy.get(each) is not None]
     if not named:
@@ -84,7 +95,8 @@ def _training_runtime(spec: Mapping[str, Any]) -> OwnGang | None:
     return OwnGang(("spec", "podGroupPolicy", named[0]), minimum, tuple(pods), tuple(named))
 
 
-def _mpi_job(spec: Mapping[str, Any]) -> OwnGang | None:
+def _mpi_job(content: Mapping[str, Any]) -> OwnGang | None:
+    spec = section(content, "spec")
     policy = section(spec, "runPolicy").get("schedulingPolicy")
     if not isinstance(policy, Mapping):
         return None
@@ -96,7 +108,8 @@ def _mpi_job(spec: Mapping[str, Any]) -> OwnGang | None:
     return OwnGang(("spec", "runPolicy", "schedulingPolicy", *(["minAvailable"] if given else [])), given or workers + 1, pods)
 
 
-def _volcano_job(spec: Mapping[str, Any]) -> OwnGang | None:
+def _volcano_job(content: Mapping[str, Any]) -> OwnGang | None:
+    spec = section(content, "spec")
     waits = start_order("batch.volcano.sh", "Job", spec)
     pods, minimums = [], 0
     for index, task in enumerate(items(spec, "tasks")):
@@ -107,7 +120,8 @@ def _volcano_job(spec: Mapping[str, Any]) -> OwnGang | None:
     return OwnGang(("spec", "minAvailable" if given else "tasks"), given or minimums, tuple(pods))
 
 
-def _leader_worker_set(spec: Mapping[str, Any]) -> OwnGang | None:
+def _leader_worker_set(content: Mapping[str, Any]) -> OwnGang | None:
+    spec = section(content, "spec")
     policy = section(spec, "scheduling", "schedulingPolicy")
     gang, size = policy.get("gang"), _number(section(spec, "leaderWorkerTemplate"), "size", 1)
     if not isinstance(gang, Mapping):
@@ -118,7 +132,20 @@ def _leader_worker_set(spec: Mapping[str, Any]) -> OwnGang | None:
     return OwnGang(path, _number(gang, "minGroupCount", len(groups)), tuple(OwnPods(each, 1, waits.get(each)) for each in groups))
 
 
+def _owner_for_volcano(content: Mapping[str, Any]) -> OwnGang | None:
+    """Return the gang that Volcano makes of the pods of a ReplicaSet, a StatefulSet or a DaemonSet."""
+    kind, spec = str(content.get("kind")), section(content, "spec")
+    minimum = volcano_minimum(kind, section(content, "metadata", "annotations"), section(spec, "template"))
+    path = ("metadata", "annotations", Key(VOLCANO_MINIMUM))
+    number = _number(spec, "replicas", 1)
+    waits = start_order("apps", "StatefulSet", spec) if kind == "StatefulSet" else {}
+    pods = (OwnPods(FIRST, min(number, 1)), OwnPods(OTHERS, max(number - 1, 0), waits.get(OTHERS)))
+    # The others keep their group when they are updated.
+    return OwnGang(path, minimum, pods, renewed=new_before_ready(kind, spec) if kind == "Deployment" else None)
+
+
 _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], OwnGang | None]] = {
+    **{("apps", kind): _owner_for_volcano for kind in ("Deployment", "StatefulSet")},
     ("trainer.kubeflow.org", "TrainingRuntime"): _training_runtime,
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _training_runtime,
     ("kubeflow.org", "MPIJob"): _mpi_job,
