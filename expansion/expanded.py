@@ -17,7 +17,7 @@ from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue, queued_p
 from expansion.notes import PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
-from expansion.rollouts.group_updates import joined_to_groups, surge
+from expansion.rollouts.group_updates import has_gang_of_volcano, joined_to_groups, surge
 from expansion.rollouts.running import KINDS, Rollout, is_played
 from kubeapi.content import int_or_percent
 from kubeapi.decode import section
@@ -196,10 +196,10 @@ class _Replaced:
         for controller, manifest in self._created.given():
             old, sets = self._running.get(controller.object, []), self._created.pod_sets.get(controller.object)
             new = [*sets.pods] if sets is not None else []
-            if is_played(controller.kind, old, new):
+            if is_played(controller.kind, old, new, grouped=has_gang_of_volcano(manifest)):
                 quotas = self._of_namespace("ResourceQuota", controller.namespace)
                 others = self._of_namespace("Pod", controller.namespace, {*map(full_name, old)}) if quotas else []
-                old = joined_to_groups(controller.kind, sorted(old, key=full_name), new)
+                old = joined_to_groups(manifest, sorted(old, key=full_name), new)
                 further = self._beyond(manifest, creation)
                 found.append(Rollout(controller.object, manifest, old, new, quotas, others, further))
         return found

@@ -11,6 +11,7 @@ from expansion.rollouts.strategies import Strategy, Unchanged
 from expansion.rollouts.units import Key, Unit, created_at, is_ready, node_of
 from kubeapi.content import int_or_percent
 from kubeapi.decode import section
+from validators.model.rolling_updates import volcano_minimum
 
 _GROUP_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 _REPLICA, _CLIQUE, _POD_INDEX = "grove.io/podcliqueset-replica-index", "grove.io/podclique", "grove.io/podclique-pod-index"
@@ -112,12 +113,28 @@ def _index(pod: Content, label: str) -> int | None:
     return int(written) if isinstance(written, str) and is_number else None
 
 
-def joined_to_groups(kind: str, old: Sequence[Content], new: Sequence[Content]) -> list[Content]:
-    """Return the *old* pods as members of the groups of the *new* ones where both are of one group, as those of a PodCliqueSet are."""
-    if kind != "PodCliqueSet":
+def has_gang_of_volcano(manifest: Content) -> bool:
+    """Return whether Volcano makes a gang of the pods of an object, into which it writes the name of the group."""
+    annotations, template = section(manifest, "metadata", "annotations"), section(manifest, "spec", "template")
+    return volcano_minimum(str(manifest.get("kind")), annotations, template) > 1
+
+
+def joined_to_groups(manifest: Content, old: Sequence[Content], new: Sequence[Content]) -> list[Content]:
+    """Return the *old* pods as members of the groups of the *new* ones, if an update keeps the groups.
+
+    Those of a PodCliqueSet stay, and those that Volcano makes for a StatefulSet or a DaemonSet.  A Deployment has one for each revision.
+    """
+    kind, label = manifest.get("kind"), _CLIQUE
+    if kind in {"StatefulSet", "DaemonSet"} and has_gang_of_volcano(manifest):
+        label = ""
+    elif kind != "PodCliqueSet":
         return [*old]
-    groups = {section(section(each, "metadata"), "labels").get(_CLIQUE): section(each, "spec").get("schedulingGroup") for each in new}
-    return [_with_group(each, groups.get(section(section(each, "metadata"), "labels").get(_CLIQUE))) for each in old]
+    groups = {_label(each, label): section(each, "spec").get("schedulingGroup") for each in new}
+    return [_with_group(each, groups.get(_label(each, label))) for each in old]
+
+
+def _label(pod: Content, label: str) -> object:
+    return section(pod, "metadata", "labels").get(label)
 
 
 def _with_group(pod: Content, group: object) -> Content:

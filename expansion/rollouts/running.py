@@ -73,15 +73,23 @@ class Rollout:
         return not any(True for _ in shortages(self.quotas, charges))
 
 
-def is_played(kind: str, old: Sequence[Content], new: Sequence[Content]) -> bool:
-    """Return whether the pods of an object are replaced: it has some, and new ones are not equal to them."""
+def is_played(kind: str, old: Sequence[Content], new: Sequence[Content], *, grouped: bool = False) -> bool:
+    """Return whether the pods of an object are replaced: it has some, and new ones are not equal to them.
+
+    With *grouped*, a controller writes the group into the pods: it is no part of their template.
+    """
     if kind not in KINDS or not old or not new:
         return False
     if kind in _OF_APPS:
-        return bool({*map(_template, old)} - {_template(new[0])})
+        kept = [_without_group(each) if grouped else each for each in (*old, new[0])]
+        return bool({*map(_template, kept[:-1])} - {_template(kept[-1])})
     # Their controllers add containers, groups and affinities to the pods.
     names = {str(each.get("name")) for pod in new for each in items(section(pod, "spec"), "containers")}
     return bool({_template(each, names) for each in old} - {_template(each, names) for each in new})
+
+
+def _without_group(pod: Content) -> Content:
+    return {**pod, "spec": {key: value for key, value in section(pod, "spec").items() if key != "schedulingGroup"}}
 
 
 def _template(pod: Content, named: Container[str] | None = None) -> bytes:

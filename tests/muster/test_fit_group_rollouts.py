@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.muster.test_fit_rollouts import GPU, Json, _folder, fit, node, spec  # noqa: F401 - a fixture
+from tests.muster.test_fit_rollouts import Json, _folder, fit, node, running, spec, workload  # noqa: F401 - a fixture
 
 LWS = "leaderworkerset.sigs.k8s.io/"
 
@@ -158,3 +158,24 @@ def test_a_clique_that_needs_the_place_of_another_one_hangs():
     leading[0]["spec"]["nodeName"] = "n1"
     status, answer = fit(mine, *cluster, *leading, *working)
     assert (1, "hangs", 1) == (status, answer["rollout"]["outcome"], answer["rollout"]["pods"]["old"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "change"),
+    [
+        ("StatefulSet", {"podManagementPolicy": "Parallel"}, "spec.updateStrategy.rollingUpdate.maxUnavailable: 100%"),
+        ("DaemonSet", {}, "spec.updateStrategy.rollingUpdate: {maxSurge: 0, maxUnavailable: 100%}"),
+    ],
+)
+def test_a_new_gang_needs_all_places_at_once(kind, fields, change):
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "v2", "namespace": "team"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+    }
+    mine = workload(kind, 2, **fields)
+    mine["spec"]["template"]["spec"]["schedulingGroup"] = {"podGroupName": "v2"}
+    old = [running(f"llm-{number}", f"n{number}", owner=(kind, "llm")) for number in range(2)]
+    status, answer = fit(mine, group, node("n0"), node("n1"), *old)
+    assert (1, "hangs", change) == (status, answer["rollout"]["outcome"], answer["rollout"]["change"])

@@ -8,7 +8,8 @@ from typing import Any
 from expansion.rollouts.group_strategies import NewCluster, RollingCliques, RollingGroups
 from expansion.rollouts.play import Outcome, Step
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy
-from muster.commands.fit.rollout_trial import Change, JudgedRollout
+from muster.commands.fit.rollout_changes import Change
+from muster.commands.fit.rollout_trial import JudgedRollout
 from scheduler_core.wording.titles import titled
 from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted

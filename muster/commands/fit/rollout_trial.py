@@ -7,13 +7,13 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
 from expansion.contents import Content, full_name
-from expansion.rollouts.group_strategies import RollingGroups
 from expansion.rollouts.play import Outcome, Played, PodName, Update
 from expansion.rollouts.running import Rollout
-from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, Strategy
+from expansion.rollouts.strategies import Strategy
 from expansion.rollouts.units import node_of
 from kubeapi.decode import section
 from kubeapi.gathered import Given
+from muster.commands.fit.rollout_changes import Change, alternatives
 from muster.commands.simulate import own_objects, simulation, what_if
 from muster.commands.simulate.node_addition import Addition
 from muster.commands.simulate.own_objects import Own
@@ -31,24 +31,6 @@ _EXAMINED = 4_000_000
 """Limit of the nodes and pods that all steps of an update examine."""
 _MOST_NODES = 8
 """Limit of the nodes that are added as a trial; no more than run old pods."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Change:
-    """Change with which an update is finished; it was tried.
-
-    Attributes:
-        field: field of the object's ``spec``, with its value; empty if nodes are added.
-        value: the value.
-        like: node of which further ones help.
-        number: how many of them; fewer do not help.
-
-    """
-
-    field: str = ""
-    value: str = ""
-    like: str = ""
-    number: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,7 +115,7 @@ class RolloutTrials:
 
     def _changes(self, rollout: Rollout, strategy: Strategy) -> Iterable[Change]:
         before = self._before(rollout, self._objects, self._snapshot)
-        for change, other in _alternatives(strategy):
+        for change, other in alternatives(strategy):
             if self._helps(rollout, other, before):
                 yield change
         nodes = [*dict.fromkeys(node for pod in rollout.old if (node := node_of(pod)))]
@@ -151,28 +133,3 @@ class RolloutTrials:
     def _helps(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> bool:
         judged = self._played(rollout, strategy, before)
         return judged.played.outcome in {Outcome.AT_ONCE, Outcome.DURING} and not judged.victims
-
-
-def _alternatives(strategy: Strategy) -> list[tuple[Change, Strategy]]:
-    """Return other values of the fields of a strategy, the least disruptive ones first."""
-    if isinstance(strategy, RollingDeployment):
-        number = len(strategy.wanted)
-        rolling = "strategy.rollingUpdate"
-        found: list[tuple[Change, Strategy]] = []
-        if strategy.surge < number:
-            found.append((Change(f"{rolling}.maxSurge", "100%"), dataclasses.replace(strategy, surge=number)))
-        if strategy.surge:
-            some = max(1, strategy.unavailable)
-            change = Change(f"{rolling}", f"{{maxSurge: 0, maxUnavailable: {some}}}")
-            found.append((change, RollingDeployment(strategy.wanted, 0, some)))
-        return [*found, (Change("strategy", "{type: Recreate}"), Recreate(strategy.wanted))]
-    if isinstance(strategy, RollingGroups):
-        rolling, number = "rolloutStrategy.rollingUpdateConfiguration", len(strategy.wanted)
-        some = max(1, strategy.unavailable)
-        fewer = (Change(rolling, f"{{maxSurge: 0, maxUnavailable: {some}}}"), dataclasses.replace(strategy, surge=0, unavailable=some))
-        whole = (Change(rolling, "{maxSurge: 0, maxUnavailable: 100%}"), dataclasses.replace(strategy, surge=0, unavailable=number))
-        return [*([fewer] if strategy.surge else []), *([whole] if some < number else [])]
-    if isinstance(strategy, RollingDaemonSet) and strategy.surge:
-        change = Change("updateStrategy.rollingUpdate", "{maxSurge: 0, maxUnavailable: 1}")
-        return [(change, RollingDaemonSet(strategy.wanted))]
-    return []

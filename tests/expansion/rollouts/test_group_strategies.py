@@ -157,9 +157,9 @@ def test_a_pod_clique_set_hangs_in_the_replica_whose_minimum_does_not_run():
 
 def test_running_pods_of_a_pod_clique_set_are_members_of_the_groups_of_the_new_ones():
     of = pod_clique_set(1)
-    groups = [each["spec"]["schedulingGroup"]["podGroupName"] for each in joined_to_groups("PodCliqueSet", of.old, of.new)]
+    groups = [each["spec"]["schedulingGroup"]["podGroupName"] for each in joined_to_groups(of.manifest, of.old, of.new)]
     assert ["p-0-a", "p-0-a", "p-0-b", "p-0-b", "p-0-g-0-c", "p-0-g-1-c"] == groups
-    assert of.old == joined_to_groups("LeaderWorkerSet", of.old, of.new)
+    assert of.old == joined_to_groups({"kind": "LeaderWorkerSet"}, of.old, of.new)
 
 
 def test_what_controllers_add_to_pods_is_no_update():
