@@ -18,6 +18,7 @@ from expansion.notes import PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
 from expansion.rollouts.group_updates import has_gang_of_volcano, joined_to_groups, surge
+from expansion.rollouts.later import later_update
 from expansion.rollouts.running import KINDS, Rollout, is_played
 from kubeapi.content import int_or_percent
 from kubeapi.decode import section
@@ -48,6 +49,7 @@ class Expanded:
         invalid: given objects with a value that no API server accepts, which are left out.
         unread: objects of the cluster that cannot be read, or not in full.
         rollouts: updates of running objects of the cluster.
+        later: the next updates of objects that do not run yet, of which some can hang; only of a strict expansion.
 
     """
 
@@ -62,6 +64,7 @@ class Expanded:
     invalid: list[Problem] = dataclasses.field(default_factory=list)
     unread: list[Problem] = dataclasses.field(default_factory=list)
     rollouts: list[Rollout] = dataclasses.field(default_factory=list)
+    later: list[Rollout] = dataclasses.field(default_factory=list)
 
     def manifests(self) -> Iterator[dict[str, Any]]:
         """Yield ``objects`` as parsed JSON, by kind."""
@@ -118,6 +121,7 @@ def expand(
     _admit_to_queues(result, created, known, admitted)
     if replaced is not None:
         result.rollouts = replaced.rollouts(creation)
+        result.later = [*replaced.later(creation)] if strict else []
     return result
 
 
@@ -197,12 +201,30 @@ class _Replaced:
             old, sets = self._running.get(controller.object, []), self._created.pod_sets.get(controller.object)
             new = [*sets.pods] if sets is not None else []
             if is_played(controller.kind, old, new, grouped=has_gang_of_volcano(manifest)):
-                quotas = self._of_namespace("ResourceQuota", controller.namespace)
-                others = self._of_namespace("Pod", controller.namespace, {*map(full_name, old)}) if quotas else []
                 old = joined_to_groups(manifest, sorted(old, key=full_name), new)
-                further = self._beyond(manifest, creation)
-                found.append(Rollout(controller.object, manifest, old, new, quotas, others, further))
+                update = Rollout(controller.object, manifest, old, new, further=self._beyond(manifest, creation))
+                found.append(self._with_quotas(update))
         return found
+
+    def later(self, creation: PodCreation) -> Iterator[Rollout]:
+        """Yield the next updates of objects that have no running pods, if they can hang."""
+        groups: dict[Name, list[Content]] = {}
+        for each in self._created.objects:
+            if each["kind"] != "Pod" and (origin := self._created.origins.get(identity(each))) is not None:
+                groups.setdefault(origin, []).append(each)
+        for controller, manifest in self._created.given():
+            sets = self._created.pod_sets.get(controller.object)
+            if sets is not None and controller.object not in self._running:
+                beyond = self._beyond(manifest, creation)
+                update = later_update(controller.object, manifest, sets.pods, groups.get(controller.object, ()), beyond)
+                if update is not None:
+                    yield self._with_quotas(update)
+
+    def _with_quotas(self, update: Rollout) -> Rollout:
+        namespace = update.origin.namespace
+        quotas = self._of_namespace("ResourceQuota", namespace)
+        others = self._of_namespace("Pod", namespace, {*map(full_name, update.old)}) if quotas else []
+        return dataclasses.replace(update, quotas=quotas, others=others)
 
     def _beyond(self, manifest: Content, creation: PodCreation) -> list[Content]:
         """Return the groups and pods beyond the number of an object that exist only during its update, as the API server admits them."""

@@ -202,6 +202,31 @@ class NeverCreated:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class LaterUpdateHangs:
+    """New object that fits, but whose next update to the same resources would hang; it was played.
+
+    Attributes:
+        old: number of old pods that run on.
+        waiting: number of new pods that wait for a node.
+        refused: number of new pods that a quota refuses.
+        changed: field of the object with whose value *becomes* the update is finished; empty if none helps, or none was tried.
+        becomes: the value.
+        like: node of which *more* further ones help, if no field does; empty if none is known.
+        more: how many of them.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.LATER_UPDATE_HANGS
+    old: int
+    waiting: int
+    refused: int = 0
+    changed: str = ""
+    becomes: str = ""
+    like: str = ""
+    more: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class JudgedAsGang:
     """Pods without a group that are judged as one gang."""
 
@@ -423,6 +448,7 @@ Note = (
     | NotExpressed
     | ConversionWarning
     | NeverCreated
+    | LaterUpdateHangs
     | JudgedAsGang
     | GangsKept
     | NotOneGang

@@ -2,6 +2,7 @@
 
 group_strategies  what the controllers of LeaderWorkerSets, PodCliqueSets and RayServices delete and create next
 group_updates     their pods as units, and the strategy that an object declares
+later             the next update of an object that does not run yet
 play              the steps of an update, with what a scheduler places, until it is finished or hangs
 running           the objects at PATH that replace running ones, with their old and new pods
 strategies        what the controllers of Deployments, StatefulSets and DaemonSets delete and creates next

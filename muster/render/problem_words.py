@@ -87,6 +87,8 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             return f"{fact.field}: {fact.detail}"
         case notes.NeverCreated():
             return _order_words(fact)
+        case notes.LaterUpdateHangs():
+            return _later_words(fact)
         case notes.JudgedAsGang():
             return "without a group: --gang judges the pods at PATH as one gang"
         case notes.GangsKept():
@@ -121,6 +123,15 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
     if isinstance(fact, QueueNote):
         return queue_words(fact)
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
+
+
+def _later_words(fact: notes.LaterUpdateHangs) -> str:
+    left = f"{counted(fact.old, 'old pod')} {'runs' if fact.old == 1 else 'run'} on" if fact.old else "no old pod is left"
+    waiting = f"{counted(fact.waiting, 'new pod')} {'waits' if fact.waiting == 1 else 'wait'}"
+    waiting = f"a quota refuses {counted(fact.refused, 'new pod')}" if fact.refused else waiting
+    nodes = f"{counted(fact.more, 'more node')} like {fact.like}" if fact.like else ""
+    helps = f"{fact.changed}: {fact.becomes}" if fact.changed else nodes
+    return f"a later update would hang: {left}, and {waiting}{f'; it is finished with {helps}' if helps else ''}"
 
 
 def _plugin_words(fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.FitsWithPlugin) -> str:

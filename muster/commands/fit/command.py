@@ -16,12 +16,14 @@ from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
+    from kubeapi.problem import Problem
     from muster.commands.fit.rollout_trial import JudgedRollout
     from muster.commands.fit.verdict import Verdict
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.request import SimulationRequest
+    from muster.render.answer import Answer
     from scheduler_core.model.snapshot import ClusterSnapshot
     from validators.gates import Gates
 
@@ -167,6 +169,9 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
         judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins), change.remedy.change)
     judged, rollouts = _with_rollouts(judged, inputs, request, snapshot, progress)
+    if judged.kind is Kind.FITS and inputs.later:
+        later = _later_updates(own, inputs, request, snapshot, progress)
+        answer, own = (dataclasses.replace(each, notes=(*each.notes, *later)) for each in (answer, own))
     remedy = None if change is None else change.remedy
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)
 
@@ -188,6 +193,24 @@ def _with_rollouts(
     rollouts = tuple(trials.judged(each, search=search) for each in inputs.rollouts)
     progress.end()
     return verdict.with_rollouts(judged, rollouts), rollouts
+
+
+def _later_updates(
+    own: Answer, inputs: ClusterInput, request: SimulationRequest, snapshot: ClusterSnapshot, progress: Progress
+) -> list[Problem]:
+    """Return a note for each new object at PATH whose next update would hang."""
+    from kubeapi.problem import Problem
+    from muster.commands.fit.rollout_trial import RolloutTrials
+    from scheduler_core.whatif.remedies.for_decisions import remedy_limit
+
+    progress.show("playing later updates")
+    trials = RolloutTrials(inputs.objects, snapshot, request)
+    nodes = {pod: node for each in own.decisions for pod, node in each.assignments.items()}
+    search = bool(remedy_limit(request.cycle, request.remedies))
+    played = ((each.origin, trials.later(each, nodes, search=search)) for each in inputs.later)
+    found = [Problem.about(origin, fact) for origin, fact in played if fact is not None]
+    progress.end()
+    return found
 
 
 def _inputs(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from expansion.contents import Content, full_name
+from expansion.notes import LaterUpdateHangs
 from expansion.rollouts.play import Outcome, Played, PodName, Update
 from expansion.rollouts.running import Rollout
 from expansion.rollouts.strategies import Strategy
@@ -80,6 +81,8 @@ class RolloutTrials:
 
     def __init__(self, objects: Iterable[Given], snapshot: ClusterSnapshot, request: SimulationRequest) -> None:
         self._objects, self._snapshot, self._request = [*objects], snapshot, request
+        self._placed: list[Content] = []
+        """Pods that have nodes before an update, besides those of the cluster."""
 
     def judged(self, rollout: Rollout, *, search: bool) -> JudgedRollout:
         """Return how an update ends; with *search*, also the changes with which it is finished if it hangs."""
@@ -89,13 +92,31 @@ class RolloutTrials:
             return dataclasses.replace(judged, changes=tuple(self._changes(rollout, strategy)))
         return judged
 
+    def later(self, rollout: Rollout, nodes: Mapping[str, str], *, search: bool) -> LaterUpdateHangs | None:
+        """Return how the next update of a new object hangs, after all pods have their *nodes*, with the first change that helps, if *search*.
+
+        The result is None if it is finished, or was not played to its end.
+        """
+        book = Book(self._objects)
+        named = ((book.get("Pod", *key.split("/", 1)), node) for key, node in nodes.items())
+        self._placed = [{**pod, "spec": {**section(pod, "spec"), "nodeName": node}} for pod, node in named if pod is not None]
+        mine = {full_name(each) for each in rollout.old}
+        old = [each for each in self._placed if full_name(each) in mine]
+        update = dataclasses.replace(rollout, old=sorted(old, key=full_name))
+        played = self._played(update, update.strategy(), self._before(update, self._objects, self._snapshot)).played
+        if len(old) < len(mine) or played.outcome is not Outcome.HANGS:
+            return None
+        change = next(self._changes(update, update.strategy()), Change()) if search else Change()
+        last, field = played.last, f"spec.{change.field}" if change.field else ""
+        return LaterUpdateHangs(last.old, last.waiting, last.refused, field, change.value, change.like, change.number)
+
     def _before(self, rollout: Rollout, objects: Sequence[Given], snapshot: ClusterSnapshot) -> ClusterSnapshot:
         """Return the cluster before the update: with the old pods of the object, without the new ones."""
         cluster = Book(objects).cluster(snapshot)
         for each in rollout.new:
             cluster.remove("Pod", *full_name(each))
         groups = [each for each in rollout.further if each["kind"] != "Pod"]
-        cluster.apply(*rollout.old, *groups)
+        cluster.apply(*self._placed, *rollout.old, *groups)
         return cluster.snapshot()
 
     def _played(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> JudgedRollout:
@@ -113,7 +134,7 @@ class RolloutTrials:
     def _most_steps(self, snapshot: ClusterSnapshot) -> int:
         return max(8, min(_MOST_STEPS, _EXAMINED // max(1, len(snapshot.nodes) + len(snapshot.pods))))
 
-    def _changes(self, rollout: Rollout, strategy: Strategy) -> Iterable[Change]:
+    def _changes(self, rollout: Rollout, strategy: Strategy) -> Iterator[Change]:
         before = self._before(rollout, self._objects, self._snapshot)
         for change, other in alternatives(strategy):
             if self._helps(rollout, other, before):
