@@ -205,9 +205,9 @@ def _later_updates(
 
     progress.show("playing later updates")
     trials = RolloutTrials(inputs.objects, snapshot, request)
-    nodes = {pod: node for each in own.decisions for pod, node in each.assignments.items()}
+    trials.settle({pod: node for each in own.decisions for pod, node in each.assignments.items()})
     search = bool(remedy_limit(request.cycle, request.remedies))
-    played = ((each.origin, trials.later(each, nodes, search=search)) for each in inputs.later)
+    played = ((each.origin, trials.later(each, search=search)) for each in inputs.later[: trials.most_later])
     found = [Problem.about(origin, fact) for origin, fact in played if fact is not None]
     progress.end()
     return found

@@ -83,6 +83,8 @@ class RolloutTrials:
         self._objects, self._snapshot, self._request = [*objects], snapshot, request
         self._placed: list[Content] = []
         """Pods that have nodes before an update, besides those of the cluster."""
+        self._settled = snapshot
+        """The cluster with them."""
 
     def judged(self, rollout: Rollout, *, search: bool) -> JudgedRollout:
         """Return how an update ends; with *search*, also the changes with which it is finished if it hangs."""
@@ -92,18 +94,31 @@ class RolloutTrials:
             return dataclasses.replace(judged, changes=tuple(self._changes(rollout, strategy)))
         return judged
 
-    def later(self, rollout: Rollout, nodes: Mapping[str, str], *, search: bool) -> LaterUpdateHangs | None:
-        """Return how the next update of a new object hangs, after all pods have their *nodes*, with the first change that helps, if *search*.
+    @property
+    def most_later(self) -> int:
+        """The limit of the later updates that are played."""
+        return max(4, _EXAMINED // 8 // max(1, len(self._snapshot.nodes) + len(self._snapshot.pods)))
 
-        The result is None if it is finished, or was not played to its end.
-        """
+    def settle(self, nodes: Mapping[str, str]) -> None:
+        """Let pods run on *nodes*, by their names ``namespace/name``, before ``later`` is called."""
         book = Book(self._objects)
         named = ((book.get("Pod", *key.split("/", 1)), node) for key, node in nodes.items())
         self._placed = [{**pod, "spec": {**section(pod, "spec"), "nodeName": node}} for pod, node in named if pod is not None]
+        cluster = book.cluster(self._snapshot)
+        cluster.apply(*self._placed)
+        self._settled = cluster.snapshot()
+
+    def later(self, rollout: Rollout, *, search: bool) -> LaterUpdateHangs | None:
+        """Return how the next update of a new object hangs, and with *search*, the first change that helps.
+
+        The result is None if it is finished, or was not played to its end.
+        """
         mine = {full_name(each) for each in rollout.old}
         old = [each for each in self._placed if full_name(each) in mine]
         update = dataclasses.replace(rollout, old=sorted(old, key=full_name))
-        played = self._played(update, update.strategy(), self._before(update, self._objects, self._snapshot)).played
+        cluster = Cluster(self._settled)
+        cluster.apply(*_groups(update))
+        played = self._played(update, update.strategy(), cluster.snapshot()).played
         if len(old) < len(mine) or played.outcome is not Outcome.HANGS:
             return None
         change = next(self._changes(update, update.strategy()), Change()) if search else Change()
@@ -115,8 +130,7 @@ class RolloutTrials:
         cluster = Book(objects).cluster(snapshot)
         for each in rollout.new:
             cluster.remove("Pod", *full_name(each))
-        groups = [each for each in rollout.further if each["kind"] != "Pod"]
-        cluster.apply(*self._placed, *rollout.old, *groups)
+        cluster.apply(*self._placed, *rollout.old, *_groups(rollout))
         return cluster.snapshot()
 
     def _played(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> JudgedRollout:
@@ -154,3 +168,7 @@ class RolloutTrials:
     def _helps(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> bool:
         judged = self._played(rollout, strategy, before)
         return judged.played.outcome in {Outcome.AT_ONCE, Outcome.DURING} and not judged.victims
+
+
+def _groups(rollout: Rollout) -> list[Content]:
+    return [each for each in rollout.further if each["kind"] != "Pod"]
