@@ -300,7 +300,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"device_rows", "free_capacity", "placed_pods", "sentences", "topology_areas"}),
         frozenset({"failure_figure", "heat_map", "page_data"}),
         frozenset({"root_index", "svg"}),
-        frozenset({"failure_text", "map_parts"}),
+        frozenset({"failure_text", "map_parts", "update_steps"}),
         frozenset({"cluster_map", "root_cards"}),
         frozenset({"unplaced_roots"}),
         frozenset({"page_content"}),

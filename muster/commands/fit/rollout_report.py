@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from expansion.rollouts.group_strategies import NewCluster, RollingCliques, RollingGroups
 from expansion.rollouts.play import Outcome, Step
@@ -13,6 +13,9 @@ from muster.commands.fit.rollout_trial import JudgedRollout
 from scheduler_core.wording.titles import titled
 from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted
+
+if TYPE_CHECKING:
+    from muster.html.update_steps import DrawnUpdate
 
 _SHOWN = 8
 """Maximum number of steps that are shown; of more, the first and the last ones."""
@@ -91,13 +94,26 @@ def text_lines(rollout: JudgedRollout) -> Iterator[str]:
         yield f"  {number}. {_step_words(step)}"
 
 
-def _step_words(step: Step) -> str:
+def _done(step: Step) -> str:
     did = [f"{step.deleted} deleted"] if step.deleted else []
     did += [f"{step.created} created"] if step.created else []
+    return ", ".join(did) or "nothing"
+
+
+def _step_words(step: Step) -> str:
     left = [f"{step.old} old", f"{step.new} new"]
     left += [f"{step.waiting} waiting"] if step.waiting else []
     left += [f"{step.refused} refused by a quota"] if step.refused else []
-    return f"{', '.join(did) or 'nothing'}: {', '.join(left)}"
+    return f"{_done(step)}: {', '.join(left)}"
+
+
+def drawn(rollout: JudgedRollout) -> DrawnUpdate:
+    """Return an update for a page."""
+    from muster.html.update_steps import UpdateStep, drawn_update
+
+    numbered = enumerate(rollout.played.steps, 1)
+    steps = [UpdateStep(number, _done(each), (each.old, each.new, each.waiting, each.refused)) for number, each in numbered]
+    return drawn_update(f"{titled(rollout.origin)} ({limits_words(rollout.strategy)})", _ENDS[rollout.played.outcome], steps)
 
 
 def as_json(rollout: JudgedRollout) -> dict[str, Any]:

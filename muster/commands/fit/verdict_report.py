@@ -49,7 +49,8 @@ class Judged:
         if form == "html":
             from muster.html import page
 
-            return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin)
+            updates = [rollout_report.drawn(each) for each in self.rollouts]
+            return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin, updates)
         return as_text(self.verdict, self.answer if everything else self.own, self.kinship, self.rollouts, colour=colour, every=every)
 
 
