@@ -17,12 +17,16 @@ expanded              objects with what arises from them, and the rest of the cl
 gangs                 gangs on request: all pods of an object that has no gang, in one domain of a topology key if one is given
 generated_names       names for objects that have only ``metadata.generateName``
 groups_named_by_pods  groups that pods name and that are not created for them: those of other schedulers in the cluster, and missing ones
-kueue                admission of jobs by Kueue: quotas, flavors, preemption
+kueue                 admission of jobs by Kueue: quotas, flavors, preemption
 kueue_pod_groups      pod groups of Kueue of which pods are missing
+managed_clusters      presets of managed clusters: admission plugins that are on, with the sources
 not_judged            reasons why an object that an adapter reads is not expanded
 notes                 what is said about given objects
 pod_creation          what a caller can change about the creation of pods
 pod_owners            pods and groups of a cluster that belong to given controllers
+queue_notes           what is said about jobs that Kueue queues
+rollouts              updates of running objects, in steps
+scaling               numbers by which objects are scaled
 """
 
 from __future__ import annotations

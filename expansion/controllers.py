@@ -70,6 +70,7 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
         skipped=problems,
         others=others,
         kubernetes=creation.kubernetes,
+        gates=creation.gates,
         admission_plugins=creation.admission_plugins,
     )
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
@@ -341,6 +342,7 @@ def _add(
     result.pod_sets[controller.object] = PodSets(pods, compiled.pod_sets, dict(zip(compiled.pod_sets, compiled.parts, strict=True)))
     if compiled.waits and (gang is None or gangs.has_gang(objects)):
         result.ordered.append(OrderedPods(controller.object, [*zip(compiled.parts, pods, strict=True)], compiled.waits))
+    result.add_minimums(objects, compiled.minimums)
     objects, critical = gangs.without_groups_of_critical_pods(objects)
     result.notes += [about(ObjectNote.CRITICAL_PODS)] if critical else []
     if gang is not None:

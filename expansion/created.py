@@ -9,12 +9,14 @@ from typing import Any
 
 from expansion.contents import Content
 from expansion.pod_owners import Controller
+from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather
 from kubeapi.gathered import Given, ObjectList
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from kubeapi.versions.kubernetes_releases import TODAY
+from validators.gates import ALL_ON, Gates
 from validators.model.start_order import Wait
 
 Place = Callable[[Mapping[str, Any], FieldPath], str]
@@ -71,9 +73,11 @@ class Expansion:
         ordered: those of the created pods whose controllers create some only after others.
         pod_sets: the created pods of each object.
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
+        gates: feature gates of both.
         admission_plugins: those of the API server that are on besides its defaults.
         refused: objects that Kueue refuses, with the reason.
         joined: groups of other schedulers in the cluster that pods of *objects* name, with their members there, which they replace.
+        minimums: the field of the given object with the minimum of a created group, unless that is in scheduling blocks; None if no field has it.
 
     """
 
@@ -88,9 +92,19 @@ class Expansion:
     ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
     pod_sets: dict[Name, PodSets] = dataclasses.field(default_factory=dict)
     kubernetes: int = TODAY
+    gates: Gates = ALL_ON
     admission_plugins: frozenset[str] = frozenset()
     refused: list[Problem] = dataclasses.field(default_factory=list)
     joined: list[Content] = dataclasses.field(default_factory=list)
+    minimums: dict[Name, str | None] = dataclasses.field(default_factory=dict)
+
+    def add_minimums(self, groups: Iterable[Content], minimums: Mapping[str, FieldPath | None]) -> None:
+        """Record the fields *minimums*, by template, of created *groups*."""
+        for each in groups:
+            template = str(section(section(each, "spec"), "workloadRef").get("templateName"))
+            if template in minimums:
+                path = minimums[template]
+                self.minimums[identity(each)] = None if path is None else str(path)
 
     def given(self) -> Iterator[tuple[Controller, Content]]:
         """Yield the given objects that were read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from expansion.contents import Content
 from expansion.created import Expansion, identity
@@ -38,15 +38,15 @@ def leave_out_never_created(groups: Iterable[Content], others: Iterable[Content]
             left_out |= {id(pod) for pod in pods}
             for pod in pods:
                 result.origins.pop(identity(pod), None)
-    result.notes += _notes(batches, made)
+    result.notes += _notes(batches, made, levels)
     result.objects = [each for each in result.objects if id(each) not in left_out]
 
 
-def _notes(batches: Sequence[PodBatch], made: frozenset[int]) -> Iterator[Problem]:
+def _notes(batches: Sequence[PodBatch], made: frozenset[int], levels: Mapping[Hashable, Level]) -> Iterator[Problem]:
     for index, batch in enumerate(batches):
         if index in made or batch.wait is None or not isinstance(batch.owner, Name):
             continue
-        gang = awaited_group(batch, batches, made)
+        gang = awaited_group(batch, batches, made, levels)
         yield Problem.about(
             batch.owner, NeverCreated(batch.count, batch.wait.event, batch.wait.parts, gang if isinstance(gang, Name) else None)
         )

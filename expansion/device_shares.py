@@ -1,11 +1,4 @@
-"""Shares of devices that other schedulers give to pods, outside DRA: by annotations, or by resources whose sum over a node says nothing.
-
-A pod with a share can be on a node only if one of its devices has enough left, which only the scheduler that divides the devices knows.
-Resources of MIG devices (``nvidia.com/mig-1g.5gb``) and of time slicing are ordinary extended resources, and are no such shares.
-
-Sources: KAI Scheduler 0.13, ``pkg/common/constants`` and ``docs/gpu-sharing``; HAMi 2.10, ``charts/hami`` (the configuration of devices) and
-``pkg/device``; Volcano 1.15, ``pkg/scheduler/api/devices``; GPU Share of Alibaba Cloud, and Koordinator 1.7, by their documentation.
-"""
+"""Pods with shares of devices outside DRA (``kubeapi.device_shares``), and the nodes on which others have shares of whole devices."""
 
 from __future__ import annotations
 
@@ -16,47 +9,13 @@ from typing import Any
 from expansion.contents import Content, items, namespace_of, parsed
 from expansion.notes import ShareNotJudged, SharesUncounted
 from kubeapi.decode import section
+from kubeapi.device_shares import ANNOTATIONS, HAMI, KAI, PARTS, VOLCANO, first_share, share_fields
 from kubeapi.gather import gather
 from kubeapi.gathered import GatheredObjects, Given, NameSearch, ObjectList
 from workloadbuilder.adapters.shared.named_groups import NamedGroup, named_group
 
-_KAI, _HAMI, _VOLCANO = "KAI Scheduler", "HAMi", "Volcano"
-ANNOTATIONS = {
-    **dict.fromkeys(("gpu-fraction", "gpu-fraction-num-devices", "gpu-memory"), _KAI),
-    **dict.fromkeys(
-        (f"nvidia.com/{key}" for key in ("nouse-gputype", "nouse-gpuuuid", "use-gputype", "use-gpuuuid", "vgpu-mode")),
-        _HAMI,
-    ),
-}
-"""Annotations of pods, with the scheduler that obeys them."""
-_ASCEND = ("Ascend310P", "Ascend910A", "Ascend910B2", "Ascend910B3", "Ascend910B4", "Ascend910B4-1", "Ascend910C")
-_ILUVATAR = ("BI-V100", "BI-V150", "MR-V100", "MR-V50")
-_PARTS = {
-    **dict.fromkeys(
-        (
-            *(f"nvidia.com/{part}" for part in ("gpucores", "gpumem", "gpumem-percentage")),
-            *(f"amd.com/{part}" for part in ("gpucores", "gpumem")),
-            *(f"cambricon.com/mlu.smlu.{part}" for part in ("vcore", "vmemory")),
-            *(f"enflame.com/{part}" for part in ("gcu-core", "gcu-memory")),
-            *(f"huawei.com/{chip}-{part}" for chip in _ASCEND for part in ("core", "memory")),
-            *(f"hygon.com/{part}" for part in ("dcucores", "dcumem")),
-            *(f"iluvatar.ai/{chip}.{part}" for chip in _ILUVATAR for part in ("vCore", "vMem")),
-            "kunlunxin.com/vxpu-memory",
-            *(f"metax-tech.com/{part}" for part in ("vcore", "vmemory")),
-            *(f"mthreads.com/{part}" for part in ("sgpu-core", "sgpu-memory")),
-        ),
-        _HAMI,
-    ),
-    **dict.fromkeys(
-        (f"volcano.sh/{part}" for part in ("gpu-memory", "vgpu-cores", "vgpu-memory", "vgpu-memory-percentage", "vgpu-number")),
-        _VOLCANO,
-    ),
-    "aliyun.com/gpu-mem": "GPU Share of Alibaba Cloud",
-    **dict.fromkeys((f"koordinator.sh/{part}" for part in ("gpu-core", "gpu-memory", "gpu-memory-ratio")), "Koordinator"),
-}
-"""Resources that are parts of one device each, with the scheduler that divides the devices."""
-_KEYS = NameSearch((*ANNOTATIONS, *_PARTS))
-REGISTERED = {"hami.io/node-nvidia-register": _HAMI, "volcano.sh/node-vgpu-register": _VOLCANO}
+_KEYS = NameSearch((*ANNOTATIONS, *PARTS))
+REGISTERED = {"hami.io/node-nvidia-register": HAMI, "volcano.sh/node-vgpu-register": VOLCANO}
 """Annotations of nodes whose GPUs are divided; with HAMi, the node has a multiple of them as allocatable ``nvidia.com/gpu``."""
 WHOLE = frozenset({"amd.com/gpu", "nvidia.com/gpu"})
 """Resources of whole devices, of which others have shares."""
@@ -69,20 +28,11 @@ _ENDED = frozenset({"Failed", "Succeeded"})
 
 def share_of(pod: Mapping[str, Any]) -> ShareNotJudged | None:
     """Return the share of a device that a pod requests; None if it requests none."""
-    annotations = section(section(pod, "metadata"), "annotations")
-    if (key := next((each for each in ANNOTATIONS if each in annotations), None)) is not None:
-        return ShareNotJudged(ANNOTATIONS[key], key, annotation=True)
-    requested = _requested(pod)
-    if (key := next((each for each in _PARTS if each in requested), None)) is not None:
-        return ShareNotJudged(_PARTS[key], key, annotation=False)
-    return None
-
-
-def _requested(pod: Mapping[str, Any]) -> set[str]:
-    spec = section(pod, "spec")
+    spec, annotations = section(pod, "spec"), section(section(pod, "metadata"), "annotations")
     holders = [spec, *items(spec, "containers"), *items(spec, "initContainers")]
     amounts = (section(section(holder, "resources"), part) for holder in holders for part in ("limits", "requests"))
-    return {name for listed in amounts for name, amount in listed.items() if str(amount) != "0"}
+    share = first_share(share_fields(annotations, amounts))
+    return None if share is None else ShareNotJudged(share.scheduler, share.key, annotation=share.annotation)
 
 
 def without_shares(pods: ObjectList) -> tuple[ObjectList, list[tuple[Content, ShareNotJudged]]]:
@@ -142,7 +92,7 @@ def uncounted_shares(objects: Iterable[Given], nodes: Collection[str]) -> Iterat
     for pod in _running(kinds["Pod"], _KEYS, nodes):
         share, node_name = share_of(pod), pod["spec"]["nodeName"]
         groups = {*_gpu_groups(pod)}
-        if share is not None and not (share.scheduler == _KAI and groups and groups <= reserved):
+        if share is not None and not (share.scheduler == KAI and groups and groups <= reserved):
             yield node_name, SharesUncounted(node_name, share.scheduler, share.key)
 
 

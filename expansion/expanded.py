@@ -14,7 +14,8 @@ from expansion.admission.quota_charges import Rest
 from expansion.contents import Content, full_name, namespace_of, parsed
 from expansion.created import Cluster, Expansion, Place, identity
 from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue, queued_pods
-from expansion.notes import PluginsOn
+from expansion.managed_clusters import MANAGED_CLUSTERS
+from expansion.notes import PlatformNotAssumed, PluginsAssumed, PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
 from expansion.rollouts.group_updates import has_gang_of_volcano, joined_to_groups, surge
@@ -46,6 +47,7 @@ class Expanded:
         remaining: the objects of the cluster that these do not replace.
         names: names of the given and the created objects, before the admission; empty if nothing is known of a cluster.
         refused: given objects that the API server refuses, or whose pods it refuses, with the reason.
+        minimums: the field of the given object with the minimum of a created group, unless that is in scheduling blocks; None if no field has it.
         invalid: given objects with a value that no API server accepts, which are left out.
         unread: objects of the cluster that cannot be read, or not in full.
         rollouts: updates of running objects of the cluster.
@@ -61,6 +63,7 @@ class Expanded:
     remaining: list[Given] = dataclasses.field(default_factory=list)
     names: frozenset[Name] = frozenset()
     refused: list[Problem] = dataclasses.field(default_factory=list)
+    minimums: Mapping[Name, str | None] = dataclasses.field(default_factory=dict)
     invalid: list[Problem] = dataclasses.field(default_factory=list)
     unread: list[Problem] = dataclasses.field(default_factory=list)
     rollouts: list[Rollout] = dataclasses.field(default_factory=list)
@@ -97,12 +100,13 @@ def expand(
     """
     known = Cluster.from_sources(cluster or ())
     place_if_strict = place if strict else None
-    if seen := plugins_of_servers(known.kinds["Pod"]):
-        creation = dataclasses.replace(creation, admission_plugins=creation.admission_plugins | seen)
+    plugins, plugin_notes = _plugins(known, creation)
+    creation = dataclasses.replace(creation, admission_plugins=plugins)
     created = controllers.create_objects(generated_names.named(objects), known, creation, place_if_strict)
     # Sorted once: a cluster has a great many objects.
     own = _with_created((each for listed in created.kinds.values() for each in listed.given()), created.objects)
     result, rest = Expanded(own, [*created.others], created.origins, created.skipped, created.notes), Rest()
+    result.minimums = created.minimums
     replaced = _Replaced(own, created, known) if cluster is not None else None
     if replaced is not None:
         result.remaining, rest = (
@@ -110,10 +114,9 @@ def expand(
             replaced.rest,
         )
         result.names = frozenset(_names(own))
-    if seen:
-        result.notes.append(Problem(PluginsOn(tuple(sorted(seen))), place="kube-apiserver"))
+    result.notes += plugin_notes
     if not strict:
-        result.objects = [*new_values.without_invalid(own, result.invalid)]
+        result.objects = [*new_values.without_invalid(own, result.invalid, creation.kubernetes)]
     admitted = admit_new_objects(created, rest, place_if_strict)
     result.refused += [*admitted.refused, *created.refused]
     result.notes += admitted.notes
@@ -123,6 +126,19 @@ def expand(
         result.rollouts = replaced.rollouts(creation)
         result.later = [*replaced.later(creation)] if strict else []
     return result
+
+
+def _plugins(known: Cluster, creation: PodCreation) -> tuple[frozenset[str], list[Problem]]:
+    """Return the admission plugins that are on, and notes about those that the caller did not name."""
+    seen, on = plugins_of_servers(known.kinds["Pod"]), creation.admission_plugins
+    notes = [Problem(PluginsOn(tuple(sorted(seen))), place="kube-apiserver")] if seen else []
+    if not creation.platform:
+        return on | (seen or frozenset()), notes
+    platform = MANAGED_CLUSTERS[creation.platform]
+    if seen is not None:
+        return on | seen, [*notes, Problem(PlatformNotAssumed(), place=platform.title)]
+    assumed = PluginsAssumed(tuple(sorted(platform.plugins)), platform.source, platform.as_of)
+    return on | platform.plugins, [Problem(assumed, place=platform.title)]
 
 
 def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted) -> None:

@@ -1,7 +1,7 @@
 """Groups that pods name and that are not created for them: those of other schedulers in the cluster, and missing ones.
 
-A pod template can name a PodGroup, of Kubernetes or of another scheduler.  Its pods are members of that group, wherever the group is,
-and wait for it if it is nowhere.
+A pod, or a pod template, can name a PodGroup, of Kubernetes or of another scheduler.  The pods are members of that group, wherever
+the group is, and wait for it if it is nowhere.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ class GroupsNamedByPods:
     def join(self, why_skipped: Callable[[Compiled], WhyNotSimulated | None]) -> None:
         """Make pods members of the groups that they name and that are not among the given objects, which are compiled by now.
 
-        *why_skipped* returns the reason why the objects of a group are not used; None if they are.  Given pods whose group is nowhere stay
-        as they are.
+        *why_skipped* returns the reason why the objects of a group are not used; None if they are.
         """
         known: Known | None = None
         for (namespace, named), pods in self._wanted().items():
@@ -91,13 +90,18 @@ class GroupsNamedByPods:
         return wanted
 
     def _wait(self, group: Name, api_group: str, pods: Iterable[Content]) -> None:
-        """Let the created of *pods* wait for a group of another scheduler, which does not exist."""
+        """Let those of *pods* that have no node wait for a group of another scheduler, which does not exist."""
         # A group of Kubernetes that has the name is another one.
         name = f"{group.name}.{api_group}" if (group.namespace, group.name) in self._names_of_groups() else group.name
         for pod in pods:
+            if section(pod, "spec").get("nodeName"):
+                continue
+            self._tell(pod, GroupMissing(group, api_group=api_group))
+            spec = {**section(pod, "spec"), "schedulingGroup": {"podGroupName": name}}
             if identity(pod) in self.created:
-                self._tell(pod, GroupMissing(group, api_group=api_group))
-                pod["spec"] = {**section(pod, "spec"), "schedulingGroup": {"podGroupName": name}}
+                pod["spec"] = spec
+            else:
+                self._result.objects.append({**pod, "spec": spec})
 
     def _compiled(self, content: Content, known: Known) -> Compiled | None:
         options = CompileOptions(groups=True, pods=True)
@@ -108,6 +112,7 @@ class GroupsNamedByPods:
 
     def _add_members(self, compiled: Compiled, group: Name) -> None:
         """Add a group of the cluster that is *compiled*, with its members."""
+        self._result.add_minimums(compiled.objects, compiled.minimums)
         for each in compiled.objects:
             name = identity(each)
             if name.kind != "Pod":

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from typing import ClassVar
 
-from expansion.kueue.queue_notes import QueueNote
+from expansion.queue_notes import QueueNote
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 from kubeapi.resource_names import Quantity, unit_of_quota
@@ -125,6 +125,21 @@ class SharesUncounted:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class SharesAhead:
+    """Pending pods of the cluster with shares of devices, which come before those at PATH: what they take is not known.
+
+    Attributes:
+        scheduler: the project that divides the devices for the first of them.
+        key: the annotation or the resource by which it requests its share.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
+    scheduler: str
+    key: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NameMissing:
     """Object without a name and without a prefix for a generated one."""
 
@@ -140,6 +155,7 @@ WhyNotSimulated = (
     | PodOfTwoGroups
     | TaskGroups
     | ShareNotJudged
+    | SharesAhead
     | SharesUncounted
     | TemplateWithoutContainers
     | NameMissing
@@ -190,7 +206,7 @@ class NeverCreated:
         pods: number of the pods.
         event: what their controller waits for.
         awaited: the parts of the object that must run before.
-        gang: the PodGroup of the pods that would have to run first; None if others are waited for, which never run either.
+        gang: the group, of the pods that would have to run first, that waits; None if others are waited for, which never run either.
 
     """
 
@@ -199,31 +215,6 @@ class NeverCreated:
     event: Event
     awaited: tuple[str, ...]
     gang: Name | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class LaterUpdateHangs:
-    """New object that fits, but whose next update to the same resources would hang; it was played.
-
-    Attributes:
-        old: number of old pods that run on.
-        waiting: number of new pods that wait for a node.
-        refused: number of new pods that a quota refuses.
-        changed: field of the object with whose value *becomes* the update is finished; empty if none helps, or none was tried.
-        becomes: the value.
-        like: node of which *more* further ones help, if no field does; empty if none is known.
-        more: how many of them.
-
-    """
-
-    problem_kind: ClassVar = ProblemKind.LATER_UPDATE_HANGS
-    old: int
-    waiting: int
-    refused: int = 0
-    changed: str = ""
-    becomes: str = ""
-    like: str = ""
-    more: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -352,11 +343,42 @@ class PluginsOn:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PluginsAssumed:
+    """Admission plugins, off by default, that are on by the documentation of a platform: new pods are admitted with them.
+
+    Attributes:
+        plugins: the plugins.
+        source: address of the documentation.
+        as_of: its date.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.PLUGINS_ASSUMED
+    plugins: tuple[str, ...]
+    source: str
+    as_of: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlatformNotAssumed:
+    """Preset of a platform that is not used, because the cluster shows the options of its API server."""
+
+    problem_kind: ClassVar = ProblemKind.PLUGINS_ASSUMED
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class FitsWithPlugin:
-    """New objects without a node, whose pods all get one if the admission plugin *plugin* is on; a trial has verified that."""
+    """Objects without a node, whose pods all get one if an admission plugin is on when they are created; a trial has verified that.
+
+    Attributes:
+        plugin: the plugin.
+        stored: whether the pods are stored already, so that they must be created again.
+
+    """
 
     problem_kind: ClassVar = ProblemKind.FITS_WITH_PLUGIN
     plugin: str
+    stored: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -448,7 +470,6 @@ Note = (
     | NotExpressed
     | ConversionWarning
     | NeverCreated
-    | LaterUpdateHangs
     | JudgedAsGang
     | GangsKept
     | NotOneGang
@@ -460,6 +481,8 @@ Note = (
     | FieldsUnreadable
     | AnnotationsUnknown
     | PluginsOn
+    | PluginsAssumed
+    | PlatformNotAssumed
     | FitsWithPlugin
     | KueueQuotas
     | QueueNote

@@ -47,6 +47,7 @@ class PodCreation:
         kubernetes: minor version of Kubernetes whose controllers create them.
         gates: feature gates of the controllers.
         admission_plugins: those of ``ADMISSION_PLUGINS`` that are on.
+        platform: key of ``MANAGED_CLUSTERS``, whose plugins are on too unless the cluster shows its API server; empty for none.
 
     """
 
@@ -57,6 +58,7 @@ class PodCreation:
     kubernetes: int = TODAY
     gates: Gates = ALL_ON
     admission_plugins: frozenset[str] = frozenset()
+    platform: str = ""
 
     def creates_none(self, group: str, kind: str) -> bool:
         """Return whether objects of a kind are said to create no pods."""

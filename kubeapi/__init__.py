@@ -8,6 +8,7 @@ content          formats of names, labels, condition reasons and numbers in text
 controllers      Services and controllers of pods, with their selectors
 decode           JSON text, parsed JSON, and structs
 decoders         decoders of objects without the fields that only rules of the API read
+device_shares    shares of devices that other schedulers give to pods, outside DRA
 devices          published devices, their classes and taints
 disruption       disruption budgets of pods
 field_path       paths of fields in wire names

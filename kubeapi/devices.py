@@ -88,7 +88,7 @@ class DeviceContent(Struct, frozen=True, gc=False):
     consumes_counters: tuple[DeviceCounterConsumption, ...] | None = None
     node_name: Name | None = None
     node_selector: NodeSelector | None = None
-    all_nodes: bool = False
+    all_nodes: bool | None = None
     taints: tuple[DeviceTaint, ...] | None = None
     binds_to_node: bool = False
     binding_conditions: tuple[str, ...] | None = None
@@ -133,11 +133,11 @@ class ResourceSliceSpec(Struct, frozen=True, gc=False):
 
     driver: str
     pool: ResourcePool
-    node_name: Name = ""
+    node_name: Name | None = None
     node_selector: NodeSelector | None = None
-    all_nodes: bool = False
+    all_nodes: bool | None = None
     devices: tuple[Device, ...] | None = None
-    per_device_node_selection: bool = False
+    per_device_node_selection: bool | None = None
     shared_counters: tuple[CounterSet, ...] | None = None
 
     def attribute_names(self) -> Iterator[str]:

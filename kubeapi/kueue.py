@@ -6,6 +6,7 @@ The structs have the fields that decide whether a job is admitted.  Of fields th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from kubeapi.meta import Condition, DatedName, Int32, NamespacedName, Struct
@@ -248,7 +249,7 @@ class WorkloadOwner(Struct, frozen=True, gc=False):
     name: Name = ""
 
 
-class WorkloadSpec(Struct, frozen=True, gc=False):
+class KueueWorkloadSpec(Struct, frozen=True, gc=False):
     """``spec`` of a Workload."""
 
     queue_name: Name = ""
@@ -271,11 +272,11 @@ class WorkloadCondition(Condition, frozen=True, gc=False):
     last_transition_time: str | None = None
 
 
-class Workload(Struct, frozen=True, gc=False):
+class KueueWorkload(Struct, frozen=True, gc=False):
     """Job as Kueue queues and admits it; not to be confused with the Workload of ``scheduling.k8s.io``."""
 
     metadata: WorkloadMeta = WorkloadMeta()
-    spec: WorkloadSpec = WorkloadSpec()
+    spec: KueueWorkloadSpec = KueueWorkloadSpec()
     status: WorkloadStatus = WorkloadStatus()
 
     def has(self, condition: str) -> bool:
@@ -310,8 +311,14 @@ class AdmissionCheck(Struct, frozen=True, gc=False):
     status: AdmissionCheckStatus = AdmissionCheckStatus()
 
 
-KINDS: tuple[type[Struct], ...] = (
-    *(ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Topology),
-    *(Workload, WorkloadPriorityClass, AdmissionCheck),
-)
+KINDS: Mapping[str, type[Struct]] = {
+    "ClusterQueue": ClusterQueue,
+    "Cohort": Cohort,
+    "LocalQueue": LocalQueue,
+    "ResourceFlavor": ResourceFlavor,
+    "Topology": Topology,
+    "Workload": KueueWorkload,
+    "WorkloadPriorityClass": WorkloadPriorityClass,
+    "AdmissionCheck": AdmissionCheck,
+}
 """The kinds that are read."""

@@ -36,6 +36,8 @@ class PodRequests:
     """Sorted by name; amounts above 0 only, and ``pods``, which is 1."""
     scored: tuple[int, int]
     """CPU and memory as scores count them."""
+    containers_scored: tuple[int, int] | None = None
+    """The same without pod-level requests; None if there are none."""
 
 
 def demand(pod: Pod) -> PodRequests:
@@ -53,7 +55,9 @@ def demand(pod: Pod) -> PodRequests:
     scored = _total(spec, status, own, unrequested) if unrequested else total
     requests = {name: whole for name, milli in total.items() if name != "pods" and counted(name) and (whole := _whole(name, milli))}
     return PodRequests(
-        tuple(sorted((requests | {"pods": 1}).items())), (_whole("cpu", scored.get("cpu", 0)), _whole("memory", scored.get("memory", 0)))
+        tuple(sorted((requests | {"pods": 1}).items())),
+        _cpu_and_memory(scored),
+        _cpu_and_memory(_total(spec, status, {}, _UNREQUESTED)) if own else None,
     )
 
 
@@ -73,6 +77,10 @@ def counted(name: str) -> bool:
     if name in BUILT_IN or name.startswith(("hugepages-", "attachable-volumes-")):
         return True
     return is_extended(name) or "kubernetes.io/" in name
+
+
+def _cpu_and_memory(millis: _Millis) -> tuple[int, int]:
+    return _whole("cpu", millis.get("cpu", 0)), _whole("memory", millis.get("memory", 0))
 
 
 def _whole(name: str, milli: int) -> int:

@@ -96,6 +96,8 @@ class ProblemKind(enum.StrEnum):
     """A quota may refuse objects: it is not known how many of them it counts already, or how many are created."""
     PLUGINS_ON = "plugins-on"
     """The API server of the cluster turns on admission plugins that are off by default."""
+    PLUGINS_ASSUMED = "plugins-assumed"
+    """The plugins that are on are those of a platform's documentation, or would be if the cluster did not show them."""
     FITS_WITH_PLUGIN = "fits-with-plugin"
     """Pods without a node would get one if an admission plugin was on."""
     NOT_ADMITTED = "not-admitted"
@@ -106,6 +108,9 @@ class ProblemKind(enum.StrEnum):
     """Kueue admits pods together that are placed one by one here."""
     VOLUME_PLACE_UNKNOWN = "volume-place-unknown"
     """A volume is provided before its pod has a node: it is taken for granted that the nodes can use it."""
+
+    DRAIN = "drain"
+    """What the eviction of the pods of drained nodes meets."""
 
     # The answer.
     REMEDIES_LIMITED = "remedies-limited"

@@ -117,6 +117,8 @@ class WorkloadItem:
     priority_class_name: str = ""
     priority: int | None = None
     name_path: FieldPath | None = None
+    minimum_path: FieldPath | None = WHOLE
+    """Field of the user's object with the minimum of a gang: WHOLE if it is in the scheduling blocks, None if no field has it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ admit          all plugins for pods, in the order of the API server (Kubernetes 
 amounts        amounts in the objects that admission reads, and their errors
 limit_ranges   LimitRanger: defaults and limits of containers, pods and claims
 new_claims     new PersistentVolumeClaims: default class, volumes, and LimitRanges
+static_volumes  existing volumes that new claims are bound to before their pods are scheduled
 storage_classes  default StorageClass of new claims, and the volumes of classes that bind at once
 admission_plugins  plugins that are off by default, and that an option turns on
 pod_defaults   default PriorityClass, and overhead and scheduling of a RuntimeClass

@@ -124,11 +124,13 @@ class AdmissionPlugins:
         return entries
 
 
-def plugins_of_servers(pods: Iterable[GatheredObjects]) -> frozenset[str]:
-    """Return the plugins that all API servers among *pods* of a cluster turn on: those that run as static pods, as kubeadm makes them."""
+def plugins_of_servers(pods: Iterable[GatheredObjects]) -> frozenset[str] | None:
+    """Return the plugins that all API servers among *pods* of a cluster turn on; None if there are no servers.
+
+    Servers are those that run as static pods, as kubeadm makes them.
+    """
     servers = [content for each in pods if _SERVER.encode() in bytes(each.text) and _is_server(content := parsed(each) or {})]
-    plugins = frozenset(ADMISSION_PLUGINS if servers else ())
-    return plugins.intersection(*map(_turned_on, servers))
+    return frozenset(ADMISSION_PLUGINS).intersection(*map(_turned_on, servers)) if servers else None
 
 
 def _turned_on(server: Content) -> set[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from expansion.admission.created_objects import ephemeral_claims
 from expansion.admission.limit_ranges import LimitRanges
 from expansion.admission.quota_charges import Rest, is_new, origin_of
+from expansion.admission.static_volumes import StaticVolumes
 from expansion.admission.storage_classes import StorageClasses
 from expansion.contents import Content, full_name, items, namespace_of, parsed
 from expansion.created import Expansion
@@ -27,6 +28,7 @@ class NewClaims:
         self._existing = {whole_name(each) for each in rest.kinds[CLAIM]}
         stored = (*expansion.kinds["StorageClass"], *rest.kinds["StorageClass"])
         self._classes = StorageClasses.from_objects(content for each in stored if (content := parsed(each)) is not None)
+        self._volumes = [*expansion.kinds["PersistentVolume"], *rest.kinds["PersistentVolume"]]
         self._pods = pods
         self._created = [each for each in expansion.objects if each["kind"] == CLAIM]
         self._own = [content for each in expansion.kinds[CLAIM] if is_new(each) and _has_spec(content := parsed(each)) and content]
@@ -35,10 +37,14 @@ class NewClaims:
                 self._classes.set_default(each)
 
     def changed(self) -> Iterator[Content]:
-        """Bind the claims of classes that bind at once; yield the volumes, the given claims, and those of ephemeral volumes."""
-        if self._classes.by_name:
-            yield from (bound for each in (*self._created, *self._own) if (bound := self._classes.volume(each)) is not None)
+        """Bind the claims that do not wait for a pod; yield the volumes, the given claims, and those of ephemeral volumes."""
+        claims = [*self._created, *self._own]
+        existing = StaticVolumes((each for each in map(parsed, self._volumes if claims else ()) if each is not None), self._classes.delayed)
+        bound_to_existing = [each for each in claims if existing.bind(each)]
+        if self._classes.by_name or bound_to_existing:
+            yield from (bound for each in claims if (bound := self._classes.volume(each)) is not None)
             yield from self._own
+        if self._classes.by_name:
             for claim, _ in self._ephemeral():
                 if (bound := self._classes.volume(claim)) is not None:
                     yield from (claim, bound)

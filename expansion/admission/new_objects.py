@@ -24,7 +24,7 @@ from kubeapi.problem import Problem, ProblemKind
 from workloadbuilder.adapters.shared.known_objects import group_of, similar_name
 
 _GROUPS = ("PodGroup", "CompositePodGroup")
-_DEVICES = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+_DEVICES = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice", "DeviceTaintRule")
 _CLASS = "PriorityClass"
 _TEMPLATE = "ResourceClaimTemplate"
 _WITHOUT_ACCOUNTS = frozenset({"", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io"})
@@ -140,7 +140,7 @@ def _shortages(rules: Rules, expansion: Expansion, rest: Rest, pods: Sequence[Co
 def _of_manifests(expansion: Expansion, place: Place) -> Iterator[Problem]:
     """Yield the errors of the given objects of controllers, with their positions."""
     for controller, manifest in expansion.given():
-        for error in validation.errors_of_controller(manifest, expansion.kubernetes):
+        for error in validation.errors_of_controller(manifest, expansion.kubernetes, expansion.gates):
             at = place(manifest, error.path)
             yield _refused(controller.object, validation.described(error), at)
 
@@ -153,7 +153,11 @@ def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, place: Pla
     for kind in (*_GROUPS, "Workload", *_DEVICES, _CLASS, CLAIM):
         new = [content for each in expansion.kinds[kind] if is_new(each) and (content := parsed(each)) is not None]
         for each in sorted(new, key=full_name):
-            found = validation.errors_of_claim(each) if kind == CLAIM else validation.errors_of_object(each, defaults.other_than(each))
+            found = (
+                validation.errors_of_claim(each)
+                if kind == CLAIM
+                else validation.errors_of_object(each, defaults.other_than(each), expansion.kubernetes)
+            )
             if kind == _CLASS:
                 # Of several given defaults, the first one is created.
                 defaults.add(each)

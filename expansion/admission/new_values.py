@@ -17,6 +17,7 @@ from kubeapi.gather import left_out, written_name
 from kubeapi.gathered import GatheredObjects, Given, ObjectList, StoredObjects, Unusable, content_of
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.problem import Problem
+from kubeapi.versions.kubernetes_releases import TODAY
 from validators.field import ErrorType, FieldError
 
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup", "Workload", "PriorityClass"})
@@ -27,27 +28,27 @@ _MARKS = (*(f'"{each}"'.encode() for each in _OF_PODS), b'"hostPort"')
 _CACHED = 1024
 
 
-def without_invalid(objects: Iterable[Given], problems: list[Problem]) -> Iterator[Given]:
-    """Yield *objects* without new groups and pods that have an invalid value, which are added to *problems*."""
+def without_invalid(objects: Iterable[Given], problems: list[Problem], kubernetes: int = TODAY) -> Iterator[Given]:
+    """Yield *objects* without new groups and pods that have an invalid value in Kubernetes 1.*kubernetes*, which are added to *problems*."""
     for each in objects:
         if isinstance(each, GatheredObjects):
-            if not _is_invalid(each, problems):
+            if not _is_invalid(each, problems, kubernetes):
                 yield each
         elif isinstance(each, StoredObjects) and each.kind in _GROUPS:
             listed = ObjectList()
             listed.extend(each)
-            yield from listed.given(lambda stored: _is_invalid(stored, problems))
+            yield from listed.given(lambda stored: _is_invalid(stored, problems, kubernetes))
         else:
             # Created objects are valid, and the pods of a large file are those of a cluster.
             yield each
 
 
-def _is_invalid(gathered: GatheredObjects, problems: list[Problem]) -> bool:
+def _is_invalid(gathered: GatheredObjects, problems: list[Problem], kubernetes: int) -> bool:
     """Return whether a new object has an invalid value, which is added to *problems*."""
     if (gathered.kind not in _GROUPS and gathered.kind != "Pod") or not is_new(gathered):
         return False
     try:
-        errors = _errors_of_pod(gathered.text) if gathered.kind == "Pod" else _errors_of_group(gathered)
+        errors = _errors_of_pod(gathered.text) if gathered.kind == "Pod" else _errors_of_group(gathered, kubernetes)
     except Unusable:
         # Its reader reports the problem.
         return False
@@ -59,16 +60,16 @@ def _is_invalid(gathered: GatheredObjects, problems: list[Problem]) -> bool:
     return bool(errors)
 
 
-def _errors_of_group(gathered: GatheredObjects) -> tuple[FieldError, ...]:
+def _errors_of_group(gathered: GatheredObjects, kubernetes: int) -> tuple[FieldError, ...]:
     content = gathered.content()
     # Most groups differ only in their names.
-    return _errors_of_content(decode.ENCODER.encode({**content, "metadata": {"name": "group"}}))
+    return _errors_of_content(decode.ENCODER.encode({**content, "metadata": {"name": "group"}}), kubernetes)
 
 
 @functools.lru_cache(maxsize=_CACHED)
-def _errors_of_content(text: bytes) -> tuple[FieldError, ...]:
+def _errors_of_content(text: bytes, kubernetes: int) -> tuple[FieldError, ...]:
     content = content_of(text)
-    return tuple(each for each in validation.errors_of_object(content) if _is_of_value(each, content))
+    return tuple(each for each in validation.errors_of_object(content, kubernetes=kubernetes) if _is_of_value(each, content))
 
 
 def _errors_of_pod(text: decode.Text) -> tuple[FieldError, ...]:

@@ -183,4 +183,7 @@ def is_new(gathered: GatheredObjects) -> bool:
 def is_stored(content: Content) -> bool:
     """Return whether the API server has created an object, or a scheduler has placed it."""
     metadata = section(content, "metadata")
-    return bool(metadata.get("uid") or metadata.get("creationTimestamp") or section(content, "spec").get("nodeName"))
+    if metadata.get("uid") or metadata.get("creationTimestamp"):
+        return True
+    # The spec of a ResourceSlice has a node from the beginning.
+    return bool(section(content, "spec").get("nodeName")) and content.get("kind") != "ResourceSlice"

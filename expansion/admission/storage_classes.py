@@ -9,12 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
+from expansion.admission.static_volumes import BOUND, CLASS
 from expansion.contents import Content, items
 from kubeapi.decode import section
 
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
-_CLASS = "volume.beta.kubernetes.io/storage-class"
-_BOUND = "pv.kubernetes.io/bind-completed"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _DELAYED = "WaitForFirstConsumer"
 
@@ -34,10 +33,15 @@ class StorageClasses:
         created = {each: str(section(by_name[each], "metadata").get("creationTimestamp") or "") for each in defaults}
         return cls(by_name, max(defaults, key=created.__getitem__, default=""))
 
+    @property
+    def delayed(self) -> frozenset[str]:
+        """Return the classes whose claims wait for a pod."""
+        return frozenset(name for name, each in self.by_name.items() if each.get("volumeBindingMode") == _DELAYED)
+
     def set_default(self, claim: Content) -> bool:
         """Set the default class in a claim, or the template of one, that names none; return whether it is changed."""
         spec = section(claim, "spec")
-        if not self.default or spec.get("storageClassName") is not None or _CLASS in section(section(claim, "metadata"), "annotations"):
+        if not self.default or spec.get("storageClassName") is not None or CLASS in section(section(claim, "metadata"), "annotations"):
             return False
         claim["spec"] = {**spec, "storageClassName": self.default}
         return True
@@ -53,7 +57,7 @@ class StorageClasses:
         namespace, name = metadata.get("namespace") or "default", str(metadata.get("name"))
         volume_name = f"pvc-{namespace}-{name}"
         claim["spec"] = {**spec, "volumeName": volume_name}
-        claim["metadata"] = {**metadata, "annotations": {**section(metadata, "annotations"), _BOUND: "yes"}}
+        claim["metadata"] = {**metadata, "annotations": {**section(metadata, "annotations"), BOUND: "yes"}}
         claim["status"] = {"phase": "Bound"}
         terms = [*_terms(provider)]
         return {

@@ -15,6 +15,8 @@ from kubeapi.versions.kubernetes_releases import TODAY
 from validators import object_lookup, pipeline
 from validators.built_in import names, security, shapes, volumes, whole_objects
 from validators.field import ErrorType, FieldError
+from validators.gates import ALL_ON, WITH_JOB, Gates
+from validators.rules import job_template_name
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters.shared.known_objects import group_of
 
@@ -26,12 +28,20 @@ _CACHED = 256
 _BUILT_IN = frozenset({"", "apps", "batch"})
 
 
-def errors_of_controller(manifest: Content, kubernetes: int = TODAY) -> list[FieldError]:
-    """Return the errors of a controller's object in Kubernetes 1.*kubernetes*; the versions of a kind that nobody serves are one."""
+def errors_of_controller(manifest: Content, kubernetes: int = TODAY, gates: Gates = ALL_ON) -> list[FieldError]:
+    """Return the errors of a controller's object in Kubernetes 1.*kubernetes*; the versions of a kind that nobody serves are one.
+
+    Those of the Workload of a Job, which is created before its pods, are errors of the Job.
+    """
     if (unserved := version_error(manifest)) is not None:
         return [unserved]
     found = whole_objects.errors(manifest)
-    return found or (errors_of_object(manifest, kubernetes=kubernetes) if manifest.get("kind") in _WITH_RULES else [])
+    if found or manifest.get("kind") not in _WITH_RULES:
+        return found
+    found = errors_of_object(manifest, kubernetes=kubernetes)
+    if found or not gates.enabled(WITH_JOB):
+        return found
+    return [*job_template_name.errors(pipeline.decode_for_lookup(manifest), kubernetes)]
 
 
 def version_error(manifest: Mapping[str, Any]) -> FieldError | None:

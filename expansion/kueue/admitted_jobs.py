@@ -12,16 +12,16 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from expansion import queue_notes
 from expansion.admission.quota_charges import is_new
 from expansion.contents import Content, items, namespace_of, parsed
 from expansion.created import Expansion, identity
-from expansion.kueue import queue_notes
-from expansion.kueue.assign_flavors import NotCovered, Shortage, tolerations_of
+from expansion.kueue.assign_flavors import FlavorShortage, NotCovered, tolerations_of
 from expansion.kueue.nominate import Nomination, nominate, reserve
 from expansion.kueue.pending import PendingJob, PodSet
-from expansion.kueue.queue_notes import QueueNote
 from expansion.kueue.queues import Queue, Queues, checks_of
 from expansion.notes import KueueQuotas, NotExpressed
+from expansion.queue_notes import QueueNote
 from kubeapi import kueue
 from kubeapi.decode import ENCODER, encode, section
 from kubeapi.decoders import DECODERS
@@ -355,7 +355,7 @@ def _reasons(queue: Queue, nomination: Nomination) -> Iterator[QueueNote]:
     """Yield why a job is not admitted: of each resource of a flavor the largest shortage first, then what else is against it."""
     name = _cluster_queue(queue.node.name)
     failed = [part for part in nomination.assignment.parts if part.reasons]
-    shortages = {reason.resource: reason for part in failed for reason in part.reasons if isinstance(reason, Shortage)}
+    shortages = {reason.resource: reason for part in failed for reason in part.reasons if isinstance(reason, FlavorShortage)}
     preempted = tuple(Name("Workload", *each.name) for each in nomination.preempted)
     chosen = nomination.assignment.short
     for resource, shortage in sorted(shortages.items(), key=lambda each: -each[1].mode):
@@ -364,11 +364,11 @@ def _reasons(queue: Queue, nomination: Nomination) -> Iterator[QueueNote]:
     for pod_set, reason in others:
         if isinstance(reason, NotCovered):
             yield queue_notes.ResourceNotCovered(name, reason.resource)
-        elif not isinstance(reason, Shortage):
+        elif not isinstance(reason, FlavorShortage):
             yield queue_notes.FlavorUnsuitable(name, reason.flavor, pod_set, reason.mismatch)
 
 
-def _exceeded(queue: Queue, shortage: Shortage, preempted: tuple[Name, ...]) -> queue_notes.QueueQuotaExceeded:
+def _exceeded(queue: Queue, shortage: FlavorShortage, preempted: tuple[Name, ...]) -> queue_notes.QueueQuotaExceeded:
     node, of = queue.node, shortage.resource
     free, nominal, used = max(0, node.available(of)), node.quota(of).nominal, node.usage[of]
     return queue_notes.QueueQuotaExceeded(

@@ -12,12 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from expansion.kueue.pending import PendingJob, PodSet
-from expansion.kueue.queue_notes import Mismatch
 from expansion.kueue.queues import Queue, Queues
 from expansion.kueue.quota_tree import FlavorResource
+from expansion.queue_notes import Mismatch
 from kubeapi.decode import section
 from kubeapi.kueue import ResourceFlavorSpec
 from workloadbuilder.adapters.shared import node_matching
@@ -50,7 +48,7 @@ Trial = Callable[[FlavorResource, int], Possibility]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Shortage:
+class FlavorShortage:
     """Resource of which a flavor has too little now; of which *needed* is what the job needs of it up to this part."""
 
     resource: FlavorResource
@@ -73,7 +71,7 @@ class NotCovered:
     resource: str
 
 
-Reason = Shortage | Unsuitable | NotCovered
+Reason = FlavorShortage | Unsuitable | NotCovered
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -218,7 +216,7 @@ class FlavorAssigner:
             needed = usage[wanted] + requests[resource]
             mode, borrowing = self._possibility(wanted, needed)
             if mode is not Mode.FITS:
-                reasons.append(Shortage(wanted, needed, mode))
+                reasons.append(FlavorShortage(wanted, needed, mode))
             if self._is_better(worst, _Rank(mode, borrowing)):
                 worst = _Rank(mode, borrowing)
             if worst.mode is Mode.NO_FIT:
@@ -290,9 +288,17 @@ def borrows_by_preemption(queue: Queue) -> bool:
 
 def tolerations_of(flavor: ResourceFlavorSpec) -> list[dict[str, Any]]:
     """Return the tolerations that the pods of a flavor get, as in a manifest."""
-    return [
-        {name: value for name, value in msgspec.to_builtins(each).items() if value not in {"", None}} for each in flavor.tolerations or ()
-    ]
+    fields = (
+        {
+            "key": each.key,
+            "operator": each.operator,
+            "value": each.value,
+            "effect": each.effect,
+            "tolerationSeconds": each.toleration_seconds,
+        }
+        for each in flavor.tolerations or ()
+    )
+    return [{name: value for name, value in each.items() if value not in {"", None}} for each in fields]
 
 
 def _selecting(spec: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:

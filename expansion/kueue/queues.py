@@ -16,7 +16,7 @@ from kubeapi.decode import NotJson, WrongShapeError, decode, shape_error
 from kubeapi.decoders import DECODERS
 from kubeapi.gather import by_name, left_out
 from kubeapi.gathered import DEEP, GatheredObjects
-from kubeapi.kueue import ClusterQueue, ResourceFlavor, ResourceGroup, Workload
+from kubeapi.kueue import ClusterQueue, KueueWorkload, ResourceFlavor, ResourceGroup
 from kubeapi.meta import Struct
 from kubeapi.problem import Problem
 
@@ -146,7 +146,7 @@ class Queues:
         for name, above in parents.items():
             if above and name not in in_cycle:
                 result._link(result.cohorts[name], result._cohort(above), "cohorts")
-        result._add_usage([*kinds.read(Workload)], statuses, replaced)
+        result._add_usage([*kinds.read(KueueWorkload)], statuses, replaced)
         for queue in result.queues.values():
             cohort = queue.spec.cohort_name or queue.spec.cohort
             queue.in_cycle = cohort in in_cycle
@@ -217,7 +217,7 @@ class Queues:
 
     def _add_usage(
         self,
-        workloads: Sequence[tuple[ObjectName, Workload]],
+        workloads: Sequence[tuple[ObjectName, KueueWorkload]],
         statuses: Mapping[str, ClusterQueue],
         replaced: frozenset[tuple[str, str, str]],
     ) -> None:
@@ -238,7 +238,7 @@ class Queues:
             if stated is not None:
                 queue.node.usage.subtract(gone[queue_name])
 
-    def _reserved(self, name: ObjectName, workload: Workload) -> Reserved | None:
+    def _reserved(self, name: ObjectName, workload: KueueWorkload) -> Reserved | None:
         """Return what a Workload has reserved; None if it has reserved nothing of a known queue."""
         admission = workload.status.admission
         queue = self.queues.get(admission.cluster_queue) if admission is not None else None
@@ -320,7 +320,7 @@ class _Kinds:
 
     def read(self, model: type[S]) -> Iterator[tuple[ObjectName, S]]:
         """Yield the objects of a kind with their names, in the order of these."""
-        kind = model.__name__
+        kind = next(name for name, each in kueue.KINDS.items() if each is model)
         for name, gathered in sorted(by_name(self._listed[kind], self.problems).items(), key=lambda each: each[0]):
             try:
                 yield name, decode(gathered.text, DECODERS[model])

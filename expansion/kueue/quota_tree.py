@@ -73,9 +73,9 @@ class QuotaNode:
         for child in self.children():
             child.settle()
             for each, amount in child.subtree.items():
-                self.subtree[each] += amount - child.kept(each)
+                self.subtree[each] += amount - child.never_lent(each)
             for each, amount in child.usage.items():
-                self.usage[each] += max(0, amount - child.kept(each))
+                self.usage[each] += max(0, amount - child.never_lent(each))
 
     def children(self) -> list[QuotaNode]:
         """Return what is directly below a Cohort."""
@@ -88,14 +88,14 @@ class QuotaNode:
             yield above
             above = above.parent
 
-    def kept(self, of: FlavorResource) -> int:
+    def never_lent(self, of: FlavorResource) -> int:
         """Return the amount that is never lent to the Cohort above."""
         limit = self.quota(of).lending_limit
         return 0 if limit is None else max(0, self.subtree[of] - limit)
 
     def kept_and_free(self, of: FlavorResource) -> int:
         """Return how much of the amount that is never lent is not used."""
-        return max(0, self.kept(of) - self.usage[of])
+        return max(0, self.never_lent(of) - self.usage[of])
 
     def available(self, of: FlavorResource) -> int:
         """Return the amount that can be used now, with what can be borrowed; negative if more is used than there is."""
@@ -103,7 +103,7 @@ class QuotaNode:
             return self.subtree[of] - self.usage[of]
         above = self.parent.available(of)
         if (limit := self.quota(of).borrowing_limit) is not None:
-            kept = self.kept(of)
+            kept = self.never_lent(of)
             above = min(above, self.subtree[of] - kept - max(0, self.usage[of] - kept) + limit)
         return self.kept_and_free(of) + above
 
@@ -111,7 +111,7 @@ class QuotaNode:
         """Return the amount that could be used if nothing else was."""
         if self.parent is None:
             return self.subtree[of]
-        amount = self.kept(of) + self.parent.most(of)
+        amount = self.never_lent(of) + self.parent.most(of)
         limit = self.quota(of).borrowing_limit
         return amount if limit is None else min(amount, self.subtree[of] + limit)
 
@@ -132,7 +132,7 @@ class QuotaNode:
         for each, amount in amounts.items():
             node, left = self, amount
             while True:
-                above = node.usage[each] - node.kept(each)
+                above = node.usage[each] - node.never_lent(each)
                 node.usage[each] -= left
                 if above <= 0 or node.parent is None:
                     break

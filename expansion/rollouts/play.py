@@ -7,7 +7,7 @@ import enum
 from collections.abc import Callable, Collection, Sequence
 
 from expansion.contents import Content, full_name
-from expansion.rollouts.strategies import Strategy
+from expansion.rollouts.strategies import Recreate, RollingDeployment, Strategy, deletion_order
 from expansion.rollouts.units import Key, Progress, Unit
 
 PodName = tuple[str, str]
@@ -70,11 +70,15 @@ Admit = Callable[[Sequence[Content], Sequence[Content]], bool]
 
 
 class Update:
-    """Update of one object by its *strategy*, from *old* units to *new* ones."""
+    """Update of one object by its *strategy*, from *old* units to *new* ones.
 
-    def __init__(self, strategy: Strategy, old: Sequence[Unit], new: Sequence[Unit]) -> None:
+    If their number changes too, a Deployment scales its old pods before it replaces them: *added* old units are created first.
+    """
+
+    def __init__(self, strategy: Strategy, old: Sequence[Unit], new: Sequence[Unit], added: Sequence[Unit] = ()) -> None:
         self._strategy, self._new = strategy, {each.key: each for each in new}
         self.progress = Progress({each.key: each for each in old})
+        self._added = {each.key: each for each in added}
         self._deleted: list[Content] = []
         self._refused: dict[Key, Unit] = {}
         """New units that quotas do not allow yet."""
@@ -82,6 +86,13 @@ class Update:
     def play(self, place: Place, admit: Admit | None = None, *, most: int) -> Played:
         """Return how the update ends, after at most *most* steps."""
         outcome, steps = Outcome.AT_ONCE, list[Step]()
+        if surplus := self._surplus():
+            self._deleted += [pod for unit in surplus for pod in unit.pods]
+        if surplus or self._added:
+            gone, added = [pod for unit in surplus for pod in unit.pods], [pod for unit in self._added.values() for pod in unit.pods]
+            self.progress.old |= self._added
+            self._mark(place(gone, added))
+            steps.append(self._step(len(gone), len(added)))
         for _ in range(most):
             deleted, created = self._act(admit)
             gone, added = [pod for unit in deleted for pod in unit.pods], [pod for unit in created for pod in unit.pods]
@@ -94,6 +105,11 @@ class Update:
             if any(not each.ready for each in self.progress.new.values()):
                 outcome = Outcome.DURING
         return Played(Outcome.TOO_LONG, tuple(steps))
+
+    def _surplus(self) -> list[Unit]:
+        """Remove the old units that a Deployment deletes before it replaces the others, because it is to have fewer; return them."""
+        number = len(self.progress.old) - len(self._new) if isinstance(self._strategy, RollingDeployment | Recreate) else 0
+        return [self.progress.old.pop(each.key) for each in deletion_order(self.progress)[: max(0, number)]]
 
     def _act(self, admit: Admit | None) -> tuple[list[Unit], list[Unit]]:
         """Let the controller act until it waits; return what it deletes and creates."""
@@ -125,6 +141,8 @@ class Update:
         before = self.progress.ready
         for each in self.progress.new.values():
             each.ready = each.key not in self._refused and all(full_name(pod) in placed for pod in each.pods)
+        for key in self._added.keys() & self.progress.old.keys():
+            self.progress.old[key].ready = all(full_name(pod) in placed for pod in self.progress.old[key].pods)
         return self.progress.ready > before
 
     def _step(self, deleted: int, created: int) -> Step:

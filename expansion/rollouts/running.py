@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
 from expansion.rollouts import group_updates
@@ -58,6 +56,26 @@ class Rollout:
         further = [each for each in self.further if each["kind"] == "Pod"]
         return [*read(self.old, running=True)], [*read([*self.new, *further])]
 
+    def added(self) -> list[Unit]:
+        """Return the old units that a Deployment creates before it replaces them, because it is to have more."""
+        missing = len(self.new) - len(self.old)
+        if self.origin.kind != "Deployment" or missing <= 0:
+            return []
+        found = []
+        for number in range(missing):
+            like = self.old[0]
+            spec = {key: each for key, each in section(like, "spec").items() if key != "nodeName"}
+            metadata = {key: each for key, each in section(like, "metadata").items() if key not in {"uid", "creationTimestamp"}}
+            pod = {
+                **like,
+                "metadata": {**metadata, "name": f"{metadata.get('name')}-added-{number}"},
+                "spec": spec,
+                "status": {"phase": "Pending"},
+            }
+            rank = (created_at(like), _replica_set(like), _cost(like), -created_at(pod))
+            found.append(Unit("/".join(full_name(pod)), [pod], rank=rank))
+        return found
+
     def strategy(self) -> Strategy:
         """Return how the controller replaces the units."""
         wanted = [each.key for each in _UNITS[self.origin.kind](self.new)]
@@ -105,16 +123,16 @@ def _template(pod: Content, named: Container[str] | None = None) -> bytes:
         return encode(spec)
     containers = [each for each in decoded.containers or () if named is None or each.name in named]
     claims = [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()]
-    tolerations = sorted((msgspec.json.encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes)
+    tolerations = sorted((encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes)
     selector = sorted((decoded.node_selector or {}).items())
     if named is not None:
         requested = [(each.name, each.image, _requests(each)) for each in containers]
-        return msgspec.json.encode((requested, selector, tolerations, claims, decoded.host_network))
+        return encode((requested, selector, tolerations, claims, decoded.host_network))
     affinity = decoded.affinity
     pinned = section(spec, "affinity", "nodeAffinity", _REQUIRED)
     if any("matchFields" in each for each in items(pinned, "nodeSelectorTerms")):
         affinity = None
-    return msgspec.json.encode(
+    return encode(
         (
             [(each.name, each.image, _requests(each)) for each in (*containers, *(decoded.init_containers or ()))],
             selector,

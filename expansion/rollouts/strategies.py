@@ -68,7 +68,7 @@ class RollingDeployment:
         broken = [each for each in progress.old.values() if not each.ready][:allowed]
         available = sum(each.ready for each in progress.old.values()) + progress.ready
         healthy = max(0, min(available - least, len(progress.old) - len(broken)))
-        return Actions(delete=[each.key for each in _in_deletion_order(progress)[: len(broken) + healthy]])
+        return Actions(delete=[each.key for each in deletion_order(progress)[: len(broken) + healthy]])
 
     def is_finished(self, progress: Progress) -> bool:
         """Return whether all new units run, and no old one is left."""
@@ -79,7 +79,7 @@ _BEFORE_NODE = 3
 """What ReplicaSets compare before the number of pods on a node: the age and name of the ReplicaSet, the cost of the deletion."""
 
 
-def _in_deletion_order(progress: Progress) -> list[Unit]:
+def deletion_order(progress: Progress) -> list[Unit]:
     """Return the old pods in the order in which their ReplicaSets delete them: those that are not ready, those with others on their node."""
     together = Counter(each.node for each in (*progress.old.values(), *progress.new.values()) if each.ready)
     return sorted(

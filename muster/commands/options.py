@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -228,6 +228,16 @@ def report_empty_directories(command: str, paths: Iterable[str]) -> bool:
     if empty:
         standard_output.report(f"muster {command}: no {', '.join(files.SUFFIXES)} file in {', '.join(empty)}")
     return bool(empty)
+
+
+def report_skipped(command: str, skipped: Mapping[str, int], hint: str) -> None:
+    """Report the number of *skipped* files of each other tool; *hint* says how they can be read."""
+    from validators.reports.counts import counted
+
+    if skipped:
+        tools = ", ".join(f"{tool} {number:,}" for tool, number in sorted(skipped.items()))
+        number = counted(sum(skipped.values()), "file")
+        standard_output.report(f"{command}: {number} of other tools skipped ({tools}); {hint}")
 
 
 def refuse_unknown_rule(name: str, option: str = "--rule") -> None:

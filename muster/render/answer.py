@@ -57,6 +57,7 @@ class Answer:
         unread: inputs and objects of the rest of the cluster that were not used; they are among *problems*.
         refused: objects at PATH whose pods the API server would refuse, with the reason; they are among *notes*.
         notes: what the groups and pods of controllers' objects cannot express, and objects that create no pods.
+        awaited: pods that are being deleted already, and must be gone before the decisions are made.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
         path_roots: roots of the objects at PATH; None if the whole answer is about PATH.
         heading: the heading of a page; None: derived from the decisions.
@@ -72,6 +73,7 @@ class Answer:
     unread: tuple[Problem, ...] = ()
     refused: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
+    awaited: tuple[Name, ...] = ()
     own: Share | None = None
     path_roots: frozenset[Name] | None = None
     heading: Heading | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from expansion.notes import ShareNotJudged, SharesAhead, SharesUncounted
 from kubeapi.problem import Problem
 from muster.render.answer import Answer
 from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
@@ -74,6 +75,12 @@ def _more(left_out: Sequence[Decision], page: Page) -> Iterator[str]:
         head = f"… and {counted(len(alike), 'more root')} {what}: "
         yield page.paint.paint_status(status, head) + fitting(names, max(WIDTH - len(head), 30))
         yield ""
+
+
+def share_clause(answer: Answer) -> str:
+    """Return the clause about the first share of a device that makes *answer* uncertain; empty if there is none."""
+    shares = (each for each in answer.skipped if isinstance(each.fact, ShareNotJudged | SharesUncounted | SharesAhead))
+    return next((f"; but {problem_words(each)}" for each in shares), "")
 
 
 def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:

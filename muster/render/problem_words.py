@@ -6,23 +6,30 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from expansion import notes
-from expansion.kueue.queue_notes import QueueNote
 from expansion.notes import Note, ObjectNote
+from expansion.queue_notes import QueueNote
+from kubeapi.device_shares import Share
 from kubeapi.kueue import POD_GROUP_TOTAL, QUEUE
 from kubeapi.names import Name
 from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
 from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
 from muster.render import file_notes as files
+from muster.render.drain_facts import DrainedPods, DrainFact, EvictionsRefused, LaterUpdateHangs
 from muster.render.file_notes import FileNote, RefusedRequest
 from muster.render.queue_words import queue_words
+from scheduler_core.causes.changes import EnabledPlugin
 from scheduler_core.causes.input_problems import KindNotServed, NodeUnknown
 from scheduler_core.wording import problem_words as of_objects
+from scheduler_core.wording.changes import plugin_question
+from scheduler_core.wording.filter_words import share_words
 from scheduler_core.wording.titles import label
 from validators.model.start_order import event_words
 from validators.reports.counts import counted
 
 _NAMES_KIND = ObjectLeftOut | KindNotServed | NodeUnknown | notes.FieldsUnreadable
 """Facts with a message that names the kind of their object."""
+_NAMED = 3
+"""Maximum number of pods that are named."""
 _REQUESTS = {
     RefusedRequest.LIST: "cannot be listed",
     RefusedRequest.READ: "cannot be read",
@@ -54,6 +61,8 @@ def reason_words(problem: Problem) -> str:
     fact = problem.fact
     if isinstance(fact, FileNote):
         return _file_words(fact)
+    if isinstance(fact, DrainFact | LaterUpdateHangs):
+        return _later_words(fact) if isinstance(fact, LaterUpdateHangs) else _drain_words(fact)
     return _note_words(fact, problem.names) if isinstance(fact, Note) else of_objects.problem_words(problem)
 
 
@@ -87,8 +96,6 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             return f"{fact.field}: {fact.detail}"
         case notes.NeverCreated():
             return _order_words(fact)
-        case notes.LaterUpdateHangs():
-            return _later_words(fact)
         case notes.JudgedAsGang():
             return "without a group: --gang judges the pods at PATH as one gang"
         case notes.GangsKept():
@@ -104,19 +111,12 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
             of_group = f" of {fact.api_group}" if fact.api_group else ""
             hint = f"; did you mean {fact.similar!r}?" if fact.similar else ""
             return f"there is no {label(fact.group)}{of_group}, for which its pods wait{hint}"
-        case notes.KueueGroupIncomplete():
-            return (
-                f"{fact.existing} of {counted(fact.total, 'pod')} of Kueue's pod group {fact.group_name} exist, so Kueue admits none of them: "
-                f"create {'the missing pod' if fact.total - fact.existing == 1 else f'the {fact.total - fact.existing} missing pods'}, "
-                f"or lower {POD_GROUP_TOTAL} to {fact.existing}"
-            )
+        case notes.KueueGroupIncomplete() | notes.KueueQuotas():
+            return _kueue_words(fact)
         case notes.FieldsUnreadable():
             return _unreadable_words(fact, names)
-        case notes.AnnotationsUnknown() | notes.PluginsOn() | notes.FitsWithPlugin():
+        case notes.AnnotationsUnknown() | notes.PluginsOn() | notes.PluginsAssumed() | notes.PlatformNotAssumed() | notes.FitsWithPlugin():
             return _plugin_words(fact)
-        case notes.KueueQuotas():
-            queues = counted(fact.queues, "ClusterQueue")
-            return f"nothing at PATH has the label {QUEUE}, so quotas of Kueue are not considered (the cluster has {queues})"
         case notes.PlaceUnknown():
             of_pods = "the claims of its ephemeral volumes: " if fact.ephemeral else ""
             return f"{of_pods}its class provides the volume at once: that it can be used on the nodes of the pods is taken for granted"
@@ -125,21 +125,57 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
 
 
-def _later_words(fact: notes.LaterUpdateHangs) -> str:
+def _later_words(fact: LaterUpdateHangs) -> str:
     left = f"{counted(fact.old, 'old pod')} {'runs' if fact.old == 1 else 'run'} on" if fact.old else "no old pod is left"
     waiting = f"{counted(fact.waiting, 'new pod')} {'waits' if fact.waiting == 1 else 'wait'}"
     waiting = f"a quota refuses {counted(fact.refused, 'new pod')}" if fact.refused else waiting
     nodes = f"{counted(fact.more, 'more node')} like {fact.like}" if fact.like else ""
-    helps = f"{fact.changed}: {fact.becomes}" if fact.changed else nodes
+    helps = f"{fact.field}: {fact.value}" if fact.field else nodes
     return f"a later update would hang: {left}, and {waiting}{f'; it is finished with {helps}' if helps else ''}"
 
 
-def _plugin_words(fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.FitsWithPlugin) -> str:
+def _drain_words(fact: DrainFact) -> str:
+    if isinstance(fact, DrainedPods):
+        rest = fact.evicted - fact.placed
+        words = f"{fact.placed:,} of {counted(fact.evicted, 'evicted pod')} {'gets' if fact.placed == 1 else 'get'} another node"
+        words += f"; {rest:,} {'waits' if rest == 1 else 'wait'}" if rest else ""
+        bare = ", ".join(f"{each.namespace}/{each.name}" for each in fact.bare[:_NAMED])
+        more = f" and {len(fact.bare) - _NAMED:,} more" if len(fact.bare) > _NAMED else ""
+        return f"{words}; nobody creates {bare}{more} again: without a controller, kubectl drain refuses it" if fact.bare else words
+    if isinstance(fact, EvictionsRefused):
+        return (
+            f"it lets {fact.at_once:,} of {counted(fact.evicted, 'evicted pod')} go at once; the others wait until replacements are ready"
+        )
+    mode = "its disruption mode is All"
+    return f"{mode}: with {counted(fact.evicted, 'evicted pod')}, {counted(fact.others, 'pod')} on other nodes {'is' if fact.others == 1 else 'are'} disrupted too"
+
+
+def _kueue_words(fact: notes.KueueGroupIncomplete | notes.KueueQuotas) -> str:
+    if isinstance(fact, notes.KueueQuotas):
+        queues = counted(fact.queues, "ClusterQueue")
+        return f"nothing at PATH has the label {QUEUE}, so quotas of Kueue are not considered (the cluster has {queues})"
+    return (
+        f"{fact.existing} of {counted(fact.total, 'pod')} of Kueue's pod group {fact.group_name} exist, so Kueue admits none of them: "
+        f"create {'the missing pod' if fact.total - fact.existing == 1 else f'the {fact.total - fact.existing} missing pods'}, "
+        f"or lower {POD_GROUP_TOTAL} to {fact.existing}"
+    )
+
+
+def _plugin_words(
+    fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.PluginsAssumed | notes.PlatformNotAssumed | notes.FitsWithPlugin,
+) -> str:
     match fact:
         case notes.AnnotationsUnknown():
             return "its annotations, which an admission plugin reads, are not known and are taken to be empty: add the Namespace to the objects"
         case notes.PluginsOn():
             return f"new pods are admitted as its option --enable-admission-plugins says: {', '.join(fact.plugins)}"
+        case notes.PluginsAssumed():
+            return (
+                f"--platform assumes that new pods are admitted as its documentation says: {', '.join(fact.plugins)} ({fact.source}, {fact.as_of}); "
+                "what webhooks of the cluster change is not considered"
+            )
+        case notes.PlatformNotAssumed():
+            return "--platform has no effect: the cluster shows the options of its API server, and these are used"
         case notes.FitsWithPlugin():
             return f"{plugin_clause(fact)}; it is off by default, and on in some managed clusters"
     assert_never(fact)
@@ -147,7 +183,8 @@ def _plugin_words(fact: notes.AnnotationsUnknown | notes.PluginsOn | notes.FitsW
 
 def plugin_clause(fact: notes.FitsWithPlugin) -> str:
     """Return the clause that objects fit with an admission plugin, and by which option that is judged."""
-    return f"with the admission plugin {fact.plugin} it fits (judge with --admission-plugins {fact.plugin})"
+    again = ", if its pods are created again" if fact.stored else ""
+    return f"with the admission plugin {fact.plugin} it fits{again} ({plugin_question(EnabledPlugin(fact.plugin, fact.stored))})"
 
 
 def _order_words(fact: notes.NeverCreated) -> str:
@@ -187,7 +224,7 @@ def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
 def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
     if isinstance(fact, notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups):
         return _other_group_words(fact)
-    if isinstance(fact, notes.ShareNotJudged | notes.SharesUncounted):
+    if isinstance(fact, notes.ShareNotJudged | notes.SharesUncounted | notes.SharesAhead):
         return _share_words(fact)
     advice = ""
     match fact:
@@ -224,14 +261,15 @@ def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.T
     )
 
 
-def _share_words(fact: notes.ShareNotJudged | notes.SharesUncounted) -> str:
+def _share_words(fact: notes.ShareNotJudged | notes.SharesUncounted | notes.SharesAhead) -> str:
     if isinstance(fact, notes.SharesUncounted):
         return (
             f"{fact.scheduler} divides devices of node {fact.node}, by {fact.key}, and shares are not counted: "
             "whether the node has the whole devices of its pods is not known"
         )
-    requested = f"{'the annotation' if fact.annotation else 'the resource'} {fact.key} requests a share of a device of {fact.scheduler}"
-    return f"{requested}, which is not modelled; its pods are not simulated"
+    if isinstance(fact, notes.SharesAhead):
+        return f"pending pods get shares of devices from {fact.scheduler}, by {fact.key}: what they take before is not known"
+    return f"{share_words(Share(fact.scheduler, fact.key, fact.annotation))}; its pods are not simulated"
 
 
 def _gang_words(fact: notes.GangsKept) -> Iterable[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from expansion.kueue import queue_notes as notes
-from expansion.kueue.queue_notes import Mismatch, QueueNote
+from expansion import queue_notes as notes
+from expansion.queue_notes import Mismatch, QueueNote
 from kubeapi.names import Name
 from kubeapi.resource_names import size
 from scheduler_core.wording.titles import label

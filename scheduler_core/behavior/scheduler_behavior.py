@@ -27,14 +27,17 @@ class SchedulerBehavior:
         combines_generators: several plugins of placementGenerate can be enabled; else one.
         reserves_for_preemption: DefaultPreemption has the extension point reserve.
         defaults_all_arguments: plugins that are enabled only at podGroupPostFilter have default arguments; else none.
+        scores_pod_requests: NodeResourcesFit rates a node for a pod by its pod-level requests; else by those of its containers.
         counts_by_empty_selector: a topology spread constraint with the ``labelSelector`` ``{}`` counts all pods; else none.
         compares_exact_capacity: a CSIStorageCapacity is compared as a quantity; else in whole bytes, rounded up.
+        qualifies_capacities: names of capacities without a domain have that of the driver, in claims and devices; else names must be equal.
         skips_incomplete_pools: a request for all devices of an incomplete or invalid pool excludes the nodes that reach the pool; else
             it ends the attempt of the pod with an error.
         ranks_by_root: pods of a group have the priority of the root of their tree when they are victims; else their own.
         ranks_members_as_groups: a member that can be evicted alone ranks as a PodGroup; else as a Pod.
         breaks_ties_by_uid: of equally important victims, the one whose first pod has the lower UID is more important; else it is undefined.
-        protects_by_empty_selector: a PodDisruptionBudget with the selector ``{}`` protects all pods of its namespace; else none.
+        protects_by_empty_selector: a PodDisruptionBudget with the selector ``{}`` protects all pods of its namespace, and one can protect
+            pods without labels; else neither.
         chooses_cheap_nodes: without its potential victims a group is placed on nodes that cost the least victims; else by score alone.
         spares_failed_groups: victims are evicted only for the groups of a tree that succeeded; else for every pod that got a node.
         looks_for_victims_first: a group with preemptionPolicy Never waits for victims of an earlier preemption; else it is refused first.
@@ -48,6 +51,8 @@ class SchedulerBehavior:
         entity_label: name of the label of queue metrics by kind of entity.
         counts_composites_apart: metrics of groups and of their preemptions have a label with the kind of the root, CompositePodGroup apart
             from PodGroup.
+        tries_placements: a group is tried on placements, of which one without a topology constraint has one.  Without the feature gate
+            TopologyAwareWorkloadScheduling it is not, in any version.
 
     """
 
@@ -61,8 +66,10 @@ class SchedulerBehavior:
     combines_generators: bool
     reserves_for_preemption: bool
     defaults_all_arguments: bool
+    scores_pod_requests: bool
     counts_by_empty_selector: bool
     compares_exact_capacity: bool
+    qualifies_capacities: bool
     skips_incomplete_pools: bool
     ranks_by_root: bool
     ranks_members_as_groups: bool
@@ -80,11 +87,16 @@ class SchedulerBehavior:
     invalid_composite: str
     entity_label: str
     counts_composites_apart: bool
+    tries_placements: bool = True
 
     @property
     def version(self) -> str:
         """Return the version as users write it: ``1.38``."""
         return kubernetes_releases.name(self.minor)
+
+    def without_placements(self) -> SchedulerBehavior:
+        """Return the behavior without the feature gate TopologyAwareWorkloadScheduling."""
+        return dataclasses.replace(self, tries_placements=False)
 
     def invalid_reason(self, kind: str) -> str:
         """Return the reason of the condition of a group of *kind* in an invalid tree."""
@@ -102,8 +114,10 @@ KUBERNETES_1_37 = SchedulerBehavior(
     combines_generators=False,
     reserves_for_preemption=False,
     defaults_all_arguments=False,
+    scores_pod_requests=False,
     counts_by_empty_selector=False,
     compares_exact_capacity=False,
+    qualifies_capacities=False,
     skips_incomplete_pools=False,
     ranks_by_root=True,
     ranks_members_as_groups=True,
@@ -133,8 +147,10 @@ KUBERNETES_1_38 = SchedulerBehavior(
     combines_generators=True,
     reserves_for_preemption=True,
     defaults_all_arguments=True,
+    scores_pod_requests=True,
     counts_by_empty_selector=True,
     compares_exact_capacity=True,
+    qualifies_capacities=True,
     skips_incomplete_pools=True,
     ranks_by_root=False,
     ranks_members_as_groups=False,

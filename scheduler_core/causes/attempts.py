@@ -190,6 +190,11 @@ AttemptReason = (
     | PluginFailed
     | PlacementsUnavailable
 )
+NOTHING_NEW: tuple[AttemptReason, ...] = (
+    AttemptResult.NOTHING_NEW,
+    PlacementsUnavailable(1, AttemptResult.NONE_PENDING_PLACED),
+)
+"""Results of a group that has its minimum and no node for another pod, as kube-scheduler states them: the second one with a nominated pod."""
 """Why an attempt to place a group fails."""
 
 

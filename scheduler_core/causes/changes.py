@@ -20,11 +20,13 @@ class LoweredMinimum:
     group: Name
     before: int
     minimum: int
+    path: str = ""
+    """Field of the object of a person that sets it; empty if that is the field of the group's policy."""
 
     @property
     def field(self) -> str:
-        """Return the field of the group's policy that has the minimum."""
-        return "minCount" if self.group.kind == "PodGroup" else "minGroupCount"
+        """Return the field that has the minimum: that of the group's policy, unless *path* names another one."""
+        return self.path or ("minCount" if self.group.kind == "PodGroup" else "minGroupCount")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -144,6 +146,14 @@ class RemovedGates:
     """The pods of *owner* have no scheduling gates."""
 
     owner: Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EnabledPlugin:
+    """An admission plugin of the API server is on when the pods are created; *stored* pods must be created again."""
+
+    plugin: str
+    stored: bool = False
 
 
 Relaxation = ToleratedTaint | DroppedSelectors | DroppedPodRules | RemovedGates
@@ -343,7 +353,7 @@ StorageChange = (
     | RemovedSelectedNodes
 )
 DeviceChange = AddedDevices | ToleratedDeviceTaint | DroppedDeviceSelectors | ChangedDeviceClass | DroppedDeviceConstraint
-Change = PodChange | GroupChange | Relaxation | NodeChange | StorageChange | DeviceChange | DeletedBudgets | Successive
+Change = PodChange | GroupChange | Relaxation | NodeChange | StorageChange | DeviceChange | DeletedBudgets | EnabledPlugin | Successive
 """Change of a cluster."""
 
 

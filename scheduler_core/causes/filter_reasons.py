@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 
+from kubeapi.device_shares import Share, first_share
+
 
 class DeviceAdvice(enum.StrEnum):
     """Change that prevents an error about devices."""
@@ -31,6 +33,11 @@ class UnmodelledField:
     def key(self) -> str:
         """Return the text by which the filter is known."""
         return ",".join(self.fields)
+
+    @property
+    def share(self) -> Share | None:
+        """Return the share of a device that one of the fields requests; None if none does, and the fields can be ignored."""
+        return first_share(self.fields)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

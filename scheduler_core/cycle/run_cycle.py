@@ -35,7 +35,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.queueing import scheduling_queue
 from scheduler_core.queueing.scheduling_queue import Forest
-from validators.gates import Gates
+from validators.gates import TOPOLOGY, Gates
 
 MOST_CYCLES = 6
 """Limit of consecutive cycles."""
@@ -142,6 +142,8 @@ def _run_cycles(
     all_decisions: list[Decision] = []
     for number in range(most):
         snapshot, cycle, decisions, released = _with_unreserved_claims(snapshot, options)
+        if not options.gates.enabled(TOPOLOGY):
+            decisions = tuple(dataclasses.replace(each, behavior=each.behavior.without_placements()) for each in decisions)
         all_decisions += decisions
         changed = functools.partial(_changed, snapshot, cycle, released)
         if number + 1 == most or not (again(decisions) or (options.evict and released)):

@@ -119,8 +119,8 @@ def _filters(state: PlacementState, refusals: NodeRefusals) -> Iterator[tuple[Re
         if causes := state_causes(refusals, refusal, state.nodes):
             yield from ((each, each.nodes.count) for each in causes)
         else:
-            is_unmodelled = unmodelled is not None and refusal == (UnmodelledFields.name, unmodelled.key)
-            yield unmodelled if is_unmodelled else None, int(mask.sum())
+            ignorable = unmodelled is not None and unmodelled.share is None and refusal == (UnmodelledFields.name, unmodelled.key)
+            yield unmodelled if ignorable else None, int(mask.sum())
     for refusal, mask in refusals.others.items():
         if refusal in _BETWEEN_PODS:
             yield _BETWEEN_PODS[refusal], int(mask.sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.causes.attempts import AttemptResult
+from scheduler_core.causes.attempts import NOTHING_NEW, AttemptResult
 from scheduler_core.causes.groups import (
     AttemptError,
     GroupCause,
@@ -60,7 +60,7 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
         return dataclasses.replace(same, limits=limits_of_greedy(greedy, request))
     tree = TreeCause(greedy)
     limits: tuple[GreedyLimit, ...] = ()
-    if outcome.success or outcome.reason is AttemptResult.NOTHING_NEW:
+    if outcome.success or outcome.reason in NOTHING_NEW:
         with rewound(greedy.state):
             if outcome.placed:
                 greedy.assume(request, outcome)

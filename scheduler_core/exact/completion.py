@@ -57,7 +57,6 @@ class Completion:
             children=children,
             loads=tuple(load for outcome in good for load in outcome.loads),
             placed=sum(outcome.placed for outcome in good),
-            scored=(sum(outcome.scored[0] for outcome in good), sum(outcome.scored[1] for outcome in good)),
         )
 
     def _leaf_completed(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:

@@ -76,6 +76,7 @@ def shape_of(form: ParsedPodSpec, images: Images, serial: int, nodes: NodeTable,
         counts_devices=counts_devices(devices, nodes),
         unchecked=tuple(sorted(unchecked.items())),
         profile=profile,
+        containers_scored=None if nodes.behavior.scores_pod_requests else form.demand.containers_scored,
     )
 
 

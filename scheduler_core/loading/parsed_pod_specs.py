@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 
 from kubeapi import decode, pod_requests
 from kubeapi.affinity import Affinity
+from kubeapi.device_shares import share_fields
 from kubeapi.pods import Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume, has_tag
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.extended_requests import Containers, extended_requests
@@ -113,7 +114,7 @@ class ParsedPodSpecs:
 
         """
         spec = pod.spec
-        unmodelled = tuple(_unmodelled(spec))
+        unmodelled = tuple(_unmodelled(pod))
         volumes = tuple(each.image.reference for each in spec.volumes or () if each.image is not None)
         apart = self._declared.distinguishing(pod)
         key = decode.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes, apart))
@@ -199,7 +200,11 @@ def _images(spec: PodSpec, volumes: Iterable[str]) -> Images:
     return tuple(sorted(name if has_tag(name) else f"{name}:latest" for name in (*containers, *volumes)))
 
 
-def _unmodelled(spec: PodSpec) -> Iterator[str]:
+def _unmodelled(pod: Pod) -> Iterator[str]:
+    spec = pod.spec
+    containers = (*(spec.containers or ()), *(spec.init_containers or ()))
+    resources = [each for each in (spec.resources, *(each.resources for each in containers)) if each is not None]
+    yield from share_fields(pod.metadata.annotations, (amounts for each in resources for amounts in (each.requests, each.limits)))
     for index, volume in enumerate(spec.volumes or ()):
         yield from (f"spec.volumes[{index}].{name}" for name in _constraining_sources(volume))
     for index in range(len(spec.resource_claims or ())):

@@ -134,7 +134,7 @@ class DevicePools:
         content = device.content
         if not device.published.by_device:
             return True
-        return self._matches(content.node_name or "", content.node_selector, node, everywhere=content.all_nodes)
+        return self._matches(content.node_name or "", content.node_selector, node, everywhere=bool(content.all_nodes))
 
     def _pools_of_node(self, node: int) -> list[NodePool]:
         numbers: dict[PoolName, list[int]] = {}
@@ -154,7 +154,7 @@ class DevicePools:
         if not each.by_device:
             return False
         contents = (device.content for device in each.devices)
-        return any(self._matches(one.node_name or "", one.node_selector, node, everywhere=one.all_nodes) for one in contents)
+        return any(self._matches(one.node_name or "", one.node_selector, node, everywhere=bool(one.all_nodes)) for one in contents)
 
     def _matches(self, name: str, selector: NodeSelector | None, node: int, *, everywhere: bool) -> bool:
         if name:

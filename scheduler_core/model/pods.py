@@ -70,8 +70,15 @@ class PodShape:
     """Requests that count on a node but that no filter checks, as ``requests``."""
     profile: SchedulerProfile = DEFAULT_PROFILE
     """Profile that schedules the pod."""
+    containers_scored: tuple[int, int] | None = None
+    """What NodeResourcesFit counts for the pod that it rates a node for, if this is not ``scored``: without pod-level requests."""
     variant_of: PodShape | None = None
     """The shape of the pods for which a search uses this one, which differs in its number alone: filters by node agree."""
+
+    @property
+    def rated(self) -> tuple[int, int]:
+        """Return the millicores and bytes that NodeResourcesFit counts for the pod itself."""
+        return self.containers_scored or self.scored
 
     @property
     def charges(self) -> tuple[tuple[int, int], ...]:

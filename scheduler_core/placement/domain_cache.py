@@ -129,7 +129,7 @@ class DomainCache:
         if not outcome.success:
             return
         if self.score.weights is None:
-            self._record_tightness(row, outcome.scored)
+            self._record_tightness(row, outcome)
         else:
             proposed = proposed_amounts(outcome.loads, self._state.nodes.scored)
             self.tight[row] = self.score.tightness_at(self.division.domains[row].nodes, proposed, self._state.ledger)
@@ -137,10 +137,13 @@ class DomainCache:
         if self.holds is not None:
             self.holds[row] = outcome.holds
 
-    def _record_tightness(self, row: int, proposed: tuple[int, int]) -> None:
-        """Record the use of cpu and memory; *proposed* are millicores and bytes, as scores count them."""
-        taken = self._state.ledger.scored.take(self.division.domains[row].nodes, axis=1).sum(axis=1).tolist()
-        self.tight[row] = placement_score.tightness_of(self.division.capacity(row), (taken[0] + proposed[0], taken[1] + proposed[1]))
+    def _record_tightness(self, row: int, outcome: PlacementOutcome) -> None:
+        """Record the use of cpu and memory with the pods of *outcome*."""
+        cpu, memory = self._state.ledger.scored.take(self.division.domains[row].nodes, axis=1).sum(axis=1).tolist()
+        for load in outcome.loads:
+            cpu += load.shape.rated[0] * len(load.nodes)
+            memory += load.shape.rated[1] * len(load.nodes)
+        self.tight[row] = placement_score.tightness_of(self.division.capacity(row), (cpu, memory))
 
     def _is_simple(self, request: PlacementRequest) -> bool:
         """Return whether the group has equal pods whose scores need no normalisation."""
@@ -184,7 +187,10 @@ class DomainCache:
             and ledger.version_after(serial, int(self._seen[row]), outcome.cause) == ledger.versions[serial]
         ):
             fitting = int(self._fitting[row]) - outcome.placed
-            cpu, memory = (int(taken) + more for taken, more in zip(self._taken[:, row], outcome.scored, strict=True))
+            cpu, memory = self._taken[:, row].tolist()
+            for load in outcome.loads:
+                cpu += load.shape.scored[0] * len(load.nodes)
+                memory += load.shape.scored[1] * len(load.nodes)
         else:
             nodes = self.division.domains[row].nodes
             fitting = equal_pods_by_domain.count_in_domain(self._state.profile.compile(run.shape), nodes, ledger)
@@ -192,7 +198,7 @@ class DomainCache:
         self._fitting[row], self._taken[:, row] = fitting, (cpu, memory)
         placed = min(fitting, run.count)
         self._record_number(request, row, placed)
-        taken = cpu + placed * run.shape.scored[0], memory + placed * run.shape.scored[1]
+        taken = cpu + placed * run.shape.rated[0], memory + placed * run.shape.rated[1]
         self.tight[row] = placement_score.tightness_of(self.division.capacity(row), taken)
 
     def _record_number(self, request: PlacementRequest, at: Ints | int, placed: Ints | int) -> None:

@@ -58,7 +58,10 @@ class Greedy:
         self._root = request
         outcome = self.evaluate(request, self.state.topology.root)
         if outcome.success and not outcome.placed:
-            outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, reason=AttemptResult.NOTHING_NEW)
+            # A group without a topology constraint has one placement.
+            nominated = self._nominated_first and not request.entity.key and self._nominated_row(request, (self.state.topology.root,)) == 0
+            reason = PlacementsUnavailable(1, AttemptResult.NONE_PENDING_PLACED) if nominated else AttemptResult.NOTHING_NEW
+            outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, reason=reason)
         self.search = Search.placed("greedy", leaf=request.leaf) if outcome.success else Search("greedy", "not-searched")
         return outcome
 
@@ -328,7 +331,6 @@ class Greedy:
             children=tuple(outcomes),
             loads=tuple(load for outcome in good for load in outcome.loads),
             placed=sum(outcome.placed for outcome in good),
-            scored=(sum(outcome.scored[0] for outcome in good), sum(outcome.scored[1] for outcome in good)),
         )
 
 

@@ -30,7 +30,6 @@ class PlacementOutcome:
         loads: pods to assume, of all groups below; empty unless Success.
         cause: identifies ``loads`` in the ledger.
         placed: number of placed pods, of all groups below; 0 unless Success.
-        scored: millicores and bytes of the placed pods, as scores count them.
         volumes: volumes that a search has chosen for claims, by namespace and name: index in ``Storage.volumes``, -1 to provision one.
         devices: devices that a search has chosen for claims, by key of the claim.
 
@@ -44,7 +43,6 @@ class PlacementOutcome:
     children: tuple[PlacementOutcome | None, ...] = ()
     loads: tuple[PodLoad, ...] = ()
     placed: int = 0
-    scored: tuple[int, int] = (0, 0)
     volumes: Mapping[ClaimName, int] = dataclasses.field(default_factory=dict)
     devices: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
     holds: bool = False

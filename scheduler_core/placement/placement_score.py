@@ -78,11 +78,11 @@ _DEFAULT = PlacementScore()
 
 
 def amounts_of_pod(shape: PodShape, scored: ScoredRows) -> Ints:
-    """Return what one pod takes of the resources that scores count, as scores count them; shape (resources,)."""
+    """Return what the score of a placement counts for one pod of the resources that scores count; shape (resources,)."""
     if isinstance(scored.rows, slice):
-        return np.array(shape.scored, dtype=np.int64)
+        return np.array(shape.rated, dtype=np.int64)
     amounts = dict(shape.charges)
-    return np.array((*shape.scored, *(amounts.get(row, 0) for row in scored.rows[2:].tolist())), dtype=np.int64)
+    return np.array((*shape.rated, *(amounts.get(row, 0) for row in scored.rows[2:].tolist())), dtype=np.int64)
 
 
 def proposed_amounts(loads: Iterable[PodLoad], scored: ScoredRows) -> Ints:

@@ -40,7 +40,7 @@ def try_leaf(request: PlacementRequest, placement: Placement, state: PlacementSt
 def succeeded(request: PlacementRequest, placement: Placement, nodes: Nodes, state: PlacementState) -> PlacementOutcome:
     """Return the result of a leaf whose minimum is met; *nodes* are those of its pods, -1 for none."""
     loads, start = [], 0
-    placed = cpu = memory = 0
+    placed = 0
     for run in request.runs:
         found = nodes[start : start + run.count]
         found = found[found >= 0]
@@ -48,13 +48,9 @@ def succeeded(request: PlacementRequest, placement: Placement, nodes: Nodes, sta
         if len(found):
             loads.append(PodLoad(run.shape, found))
             placed += len(found)
-            cpu += run.shape.scored[0] * len(found)
-            memory += run.shape.scored[1] * len(found)
     holds = bool(request.entity.desired) and _holds(request, loads, placement, state)
     cause = state.ledger.fresh()
-    return PlacementOutcome(
-        Status.SUCCESS, placement, cause, nodes=nodes, loads=tuple(loads), placed=placed, scored=(cpu, memory), holds=holds
-    )
+    return PlacementOutcome(Status.SUCCESS, placement, cause, nodes=nodes, loads=tuple(loads), placed=placed, holds=holds)
 
 
 def _run_by_run(request: PlacementRequest, placement: Placement, state: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:

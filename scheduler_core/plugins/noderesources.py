@@ -49,8 +49,8 @@ class NodeResources(NodeLocalPlugin):
             return name in position and (name in _EVERY_POD or bool(self._asked[position[name]]))
 
         fit = [(position[name], weight) for name, weight in profile.strategy.resources if counts(name)]
-        amounts = [shape.scored[at] if at in CPU_AND_MEMORY else self._asked[at] for at, _ in fit]
-        self._fit = AllocationScore(profile.strategy, [at for at, _ in fit], [weight for _, weight in fit], amounts)
+        amounts, rated = ([each[at] if at in CPU_AND_MEMORY else self._asked[at] for at, _ in fit] for each in (shape.scored, shape.rated))
+        self._fit = AllocationScore(profile.strategy, [at for at, _ in fit], [weight for _, weight in fit], amounts, rated)
         balanced = [position[name] for name in profile.balanced if counts(name)]
         self._balance = BalanceScore(balanced, [self._asked[at] for at in balanced])
         self._weights = profile.weight(_FIT, 1), profile.weight(_BALANCED, 1)

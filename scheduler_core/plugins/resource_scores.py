@@ -28,17 +28,18 @@ CPU_AND_MEMORY = (0, 1)
 
 
 class _Steps:
-    """Amounts that the first pods of a shape add together, by their number; the last result is kept."""
+    """Amounts that the first pods of a shape add together, by their number, and *more* once; the last result is kept."""
 
-    def __init__(self, amounts: Sequence[int], first: int) -> None:
+    def __init__(self, amounts: Sequence[int], first: int, more: Sequence[int] = ()) -> None:
         self._amounts: Floats = np.array(amounts, dtype=np.float64)[:, None]
+        self._more: Floats | float = np.array(more, dtype=np.float64)[:, None] if any(more) else 0.0
         self._first = first
         self._last = 0, self._amounts
 
     def up_to(self, depth: int) -> Floats:
         """Return an array of shape (resources, steps, 1); the steps are *first* to *depth*."""
         if self._last[0] != depth:
-            self._last = depth, (self._amounts * np.arange(self._first, depth + 1))[:, :, None]
+            self._last = depth, (self._amounts * np.arange(self._first, depth + 1) + self._more)[:, :, None]
         return self._last[1]
 
 
@@ -49,14 +50,22 @@ class AllocationScore:
         positions: counted resources, as positions in the given arrays.
         weights: weight of each.
         amounts: what a pod of the shape adds to each.
+        rated: what counts of each for the pod that is placed; *amounts* by default.
 
     """
 
-    def __init__(self, strategy: ScoringStrategy, positions: Sequence[int], weights: Sequence[int], amounts: Sequence[int]) -> None:
+    def __init__(
+        self,
+        strategy: ScoringStrategy,
+        positions: Sequence[int],
+        weights: Sequence[int],
+        amounts: Sequence[int],
+        rated: Sequence[int] | None = None,
+    ) -> None:
         self._positions = tuple(positions)
         self._weights = tuple(weights)
-        self._amounts = tuple(amounts)
-        self._steps = _Steps(amounts, 1)
+        self._rated = tuple(amounts if rated is None else rated)
+        self._steps = _Steps(amounts, 1, [here - each for here, each in zip(self._rated, amounts, strict=True)])
         self._curve = curve(strategy.points) if strategy.kind == CAPACITY_RATIO else None
         self._curve_values: Floats = np.array(self._curve or (), dtype=np.float64)
         self._least = strategy.kind == LEAST_ALLOCATED
@@ -92,7 +101,7 @@ class AllocationScore:
     def of_node(self, capacity: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
         """Return the score of one node for one pod."""
         total = counted = 0
-        for at, weight, amount in zip(self._positions, self._weights, self._amounts, strict=True):
+        for at, weight, amount in zip(self._positions, self._weights, self._rated, strict=True):
             if not (size := capacity[at]):
                 continue
             taken = min((scored[at] if at in CPU_AND_MEMORY else used[at]) + amount, size)

@@ -56,6 +56,8 @@ def change_text(change: Change, shown: Shown = titled) -> str:  # noqa: PLR0911 
         case changes.DeletedBudgets(budgets, disruptions):
             instead = f", or changed to allow {counted(disruptions, 'disruption')}" if disruptions else ""
             return f"{' and '.join(map(shown, budgets))} deleted{instead}; the victims are then evicted"
+        case changes.EnabledPlugin(plugin):
+            return f"admission plugin {plugin} on{' when the pods are created again' if change.stored else ''} ({plugin_question(change)})"
         case changes.Successive():
             return ", and ".join(_successive([*_single_changes(change)], shown))
     if isinstance(change, changes.PodChange):
@@ -72,6 +74,11 @@ def change_text(change: Change, shown: Shown = titled) -> str:  # noqa: PLR0911 
     if isinstance(change, changes.DeviceChange):
         return _device_change(change, shown)
     assert_never(change)
+
+
+def plugin_question(change: changes.EnabledPlugin) -> str:
+    """Return how to judge pods with an admission plugin; the manifest of *stored* pods is what a new API server would get."""
+    return f"judge {'their manifest with muster fit' if change.stored else 'with'} --admission-plugins {change.plugin}"
 
 
 def _pod_change(change: changes.PodChange, shown: Shown) -> str:

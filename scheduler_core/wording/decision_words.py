@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, get_args
 
-from scheduler_core.causes.attempts import AttemptResult, FitError
+from scheduler_core.causes.attempts import NOTHING_NEW, AttemptResult, FitError
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.claims import ClaimCause, PodsAwaitDevices, PodsLeftOut, ReservationRefused, SelectorsNotEvaluated
 from scheduler_core.causes.groups import GroupCause, GroupUnschedulable, PartlyPlaced
@@ -122,7 +122,7 @@ def group_message(group: GroupDecision) -> str:
 
 def own_causes(group: GroupDecision) -> tuple[Cause, ...]:
     """Return the causes of a group; none if they say only that the group is unschedulable."""
-    return () if group.causes == (AttemptResult.NOTHING_NEW,) else group.causes
+    return tuple(cause for cause in group.causes if cause not in NOTHING_NEW)
 
 
 def sentences(causes: Iterable[Cause]) -> Iterator[Sentence]:

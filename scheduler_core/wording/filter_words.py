@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from kubeapi.device_shares import Share
 from scheduler_core.causes.filter_reasons import (
     DeviceAdvice,
     DeviceError,
@@ -45,9 +46,7 @@ def filter_words(reason: FilterReason) -> str:
         case str():
             return reason
         case UnmodelledField():
-            ignored = without_indices(reason.fields[0])
-            fields = " and ".join(reason.fields)
-            return f"{fields} can exclude nodes and is not modelled (muster simulate --ignore {ignored} places it anyway)"
+            return _unmodelled_words(reason)
         case DeviceError():
             return f"{reason.error} ({ADVICE[reason.advice]})"
         case SearchUnfinished(tried=None):
@@ -57,6 +56,19 @@ def filter_words(reason: FilterReason) -> str:
         case RelationsUnmet():
             return "node(s) didn't satisfy the pod's relations to other pods"
     assert_never(reason)
+
+
+def _unmodelled_words(reason: UnmodelledField) -> str:
+    if reason.share is not None:
+        return share_words(reason.share)
+    ignored = without_indices(reason.fields[0])
+    return f"{' and '.join(reason.fields)} can exclude nodes and is not modelled (muster simulate --ignore {ignored} places it anyway)"
+
+
+def share_words(share: Share) -> str:
+    """Return how a pod requests a share of a device."""
+    requests = f"the {'annotation' if share.annotation else 'resource'} {share.key} requests a share of a device of {share.scheduler}"
+    return f"{requests}, which is not modelled"
 
 
 def failure_words(failure: PluginFailure) -> str:

@@ -165,7 +165,12 @@ def _key(name: Name | None) -> str:
 
 def unschedulable(reason: AttemptReason | None, behavior: SchedulerBehavior = KUBERNETES_1_37) -> str:
     """Return the message of a group with reason Unschedulable."""
-    if isinstance(reason, Feasibility):
+    if not behavior.tries_placements:
+        if isinstance(reason, Feasibility):
+            return attempt_words(reason, behavior)
+        if isinstance(reason, PlacementsUnavailable):
+            reason = AttemptResult.NOTHING_NEW
+    elif isinstance(reason, Feasibility):
         # A group without a topology constraint has one placement.
         reason = PlacementsUnavailable(1, reason)
     if not behavior.prefixes_messages:

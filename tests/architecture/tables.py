@@ -123,7 +123,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "wording": ("scheduler_core.behavior.", "scheduler_core.model.", "scheduler_core.causes.", "kubeapi."),
 }
 """Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts and packages that it may import."""
-FACTS = ("scheduler_core.causes.*", "expansion.notes", "muster.render.file_notes")
+FACTS = ("scheduler_core.causes.*", "expansion.notes", "expansion.queue_notes", "muster.render.drain_facts", "muster.render.file_notes")
 """Modules of facts: values that say what is wrong, or why."""
 WORDED_BY = frozenset({"wording", "facade", "sidecar"})
 """Parts of ``scheduler_core`` that may import ``wording``, in addition to ``muster``."""

@@ -1,6 +1,7 @@
-"""Cases of the validation of claims to devices (``tests/cases/claim-validation.json``): each is answered by a real API server.
+"""Cases of the validation of claims to devices, and of slices, each answered by a real API server.
 
-``python -m tests.cluster.claim_validation`` records the answers anew: those of the version of the programs.
+They are in ``tests/cases/claim-validation.json`` and ``slice-validation.json``.  ``python -m tests.cluster.claim_validation`` records the
+answers anew: those of the version of the programs.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from tests.cluster.api import Api, ApiError
 from tests.cluster.conftest import new_namespace
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.options import Options
+from tests.cluster.resources import RESOURCES
 
-CASES = Path(__file__).parent.parent / "cases" / "claim-validation.json"
+CASES, SLICES = (Path(__file__).parent.parent / "cases" / f"{name}-validation.json" for name in ("claim", "slice"))
 INVALID = 422
 
 
-def read() -> list[dict[str, Any]]:
-    """Return the cases: a name, ``devices`` of a claim, and the errors of API servers; see ``recorded``."""
-    cases: list[dict[str, Any]] = json.loads(CASES.read_text(encoding="utf-8"))
+def read(path: Path = CASES) -> list[dict[str, Any]]:
+    """Return the cases: a name, ``devices`` of a claim or ``spec`` of a slice, and the errors of API servers; see ``recorded``."""
+    cases: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return cases
 
 
@@ -43,13 +45,19 @@ def claim(devices: Any, kind: str = "ResourceClaim", namespace: str = "default")
     return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": "c", "namespace": namespace}, "spec": whole}
 
 
-def errors(api: Api, namespace: str, devices: Any, kind: str = "ResourceClaim") -> list[list[str]]:
-    """Return the errors of the API server, in order of field."""
+def slice_of(spec: Any) -> dict[str, Any]:
+    """Return a ResourceSlice with *spec*."""
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
+
+
+def errors(api: Api, whole: dict[str, Any]) -> list[list[str]]:
+    """Return the errors of the API server about an object, in order of field."""
     # Compact, as clients in Go send it: the size of parameters counts.
-    body = json.dumps(claim(devices, kind, namespace), separators=(",", ":"), ensure_ascii=False)
-    path = f"/apis/resource.k8s.io/v1/namespaces/{namespace}/{kind.lower()}s"
+    body = json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
+    version, plural, namespaced = RESOURCES[whole["kind"]]
+    place = f"namespaces/{whole['metadata']['namespace']}/{plural}" if namespaced else plural
     try:
-        api.send("POST", path, body.encode(), query={"dryRun": "All"})
+        api.send("POST", f"/apis/{version}/{place}", body.encode(), query={"dryRun": "All"})
     except ApiError as error:
         if error.code != INVALID:
             raise
@@ -59,15 +67,17 @@ def errors(api: Api, namespace: str, devices: Any, kind: str = "ResourceClaim") 
 
 def main() -> int:
     """Record the answers of a control plane."""
-    cases = read()
     with ControlPlane(Options()) as plane, new_namespace(plane.api) as namespace:
         key = _key(plane.programs.minor())
-        for case in cases:
-            answer = errors(plane.api, namespace, case["devices"])
-            case.pop(key, None)
-            if answer != case.get("errors"):
-                case[key] = answer
-    CASES.write_text("[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in cases) + "\n]\n", encoding="utf-8")
+        for path in (CASES, SLICES):
+            cases = read(path)
+            for case in cases:
+                whole = slice_of(case["spec"]) if path is SLICES else claim(case["devices"], namespace=namespace)
+                answer = errors(plane.api, whole)
+                case.pop(key, None)
+                if answer != case.get("errors"):
+                    case[key] = answer
+            path.write_text("[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in cases) + "\n]\n", encoding="utf-8")
     return 0
 
 

@@ -177,7 +177,7 @@ class QuotaDrawing:
     def _checks(self) -> list[Json]:
         if "admissionChecksStrategy" not in self.queues["mine"]["spec"] or self._chance(0.3):
             return []
-        conditions = [_condition("Active", self._chance(0.6), "Active")]
+        conditions = [condition("Active", self._chance(0.6), "Active")]
         spec = {"controllerName": "example.com/capacity"}
         return [
             {
@@ -200,10 +200,12 @@ class QuotaDrawing:
         return result
 
     def _limit_ranges(self) -> list[Json]:
+        """A LimitRange as the API server stores it: it sets absent defaults from each other, and from the bounds."""
         if not self._chance(0.04):
             return []
         key, amount = self.random.choice((("defaultRequest", 500), ("default", 1000), ("max", 2000), ("min", 500)))
-        limits = [{"type": "Container", key: {CPU: quantity(CPU, amount)}}]
+        bounds = {"max": ("max", "default", "defaultRequest"), "min": ("min", "defaultRequest"), "default": ("default", "defaultRequest")}
+        limits = [{"type": "Container", **{each: {CPU: quantity(CPU, amount)} for each in bounds.get(key, (key,))}}]
         return [{"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "r", "namespace": NAMESPACE}, "spec": {"limits": limits}}]
 
     def _admitted(self, name: str, queue: str) -> Json:
@@ -219,14 +221,14 @@ class QuotaDrawing:
                 usage[each] = quantity(each, count * (1 if each == PODS else self._amount(each, 0, 4)))
         assignment = {"name": "main", "count": count, "flavors": flavors, "resourceUsage": usage}
         conditions = [
-            _condition("QuotaReserved", True, "QuotaReserved", self._minute()),
-            _condition("Admitted", True, "Admitted", self._minute()),
+            condition("QuotaReserved", True, "QuotaReserved", self._minute()),
+            condition("Admitted", True, "Admitted", self._minute()),
         ]
         status: Json = {"admission": {"clusterQueue": queue, "podSetAssignments": [assignment]}, "conditions": conditions}
         spec: Json = {
             "queueName": f"lq-{queue}",
             "priority": self.random.choice(_PRIORITIES),
-            "podSets": [{"name": "main", "count": count, "template": _template([{}])}],
+            "podSets": [{"name": "main", "count": count, "template": template([{}])}],
         }
         self._end(spec, status, count)
         metadata = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "creationTimestamp": self._minute()}
@@ -236,13 +238,13 @@ class QuotaDrawing:
         """Let some of the admitted Workloads be ended, evicted or partly done."""
         draw = self.random.random()
         if draw < 0.03:
-            status["conditions"].append(_condition("Finished", True, "JobFinished"))
+            status["conditions"].append(condition("Finished", True, "JobFinished"))
         elif draw < 0.05:
             spec["active"] = False
         elif draw < 0.08:
             status["conditions"][0]["status"] = "False"
         elif draw < 0.12:
-            status["conditions"].append(_condition("Evicted", True, "Preempted"))
+            status["conditions"].append(condition("Evicted", True, "Preempted"))
         elif draw < 0.18 and count > 1:
             status["reclaimablePods"] = [{"name": "main", "count": 1}]
 
@@ -265,16 +267,16 @@ class QuotaDrawing:
     def _pod_set(self, name: str, sets: int) -> Json:
         """A set that asks only for 0 of a resource without quotas is not drawn: Kueue takes no later set into account, and may panic."""
         count = self.random.choice((1, 1, 2, 3, 4, 6))
-        pods = max(1, count * sets)
+        share = count * sets
         wanted = [each for resources in self.groups for each in resources if each != PODS and self._chance(0.85)]
         scale = self.random.choice((2, 3, 4, 6, 8, 10, 16))
-        amounts = {each: UNITS[each] * max(1, self.random.randint(scale // 2, scale) // pods) for each in wanted}
+        amounts = {each: UNITS[each] * max(1, self.random.randint(scale // 2, scale) // share) for each in wanted}
         if amounts and self._chance(0.04):
             amounts[self.random.choice((DISK, GPU, MEMORY))] = self.random.choice((0, 256))
-        template = _template(self._containers({each: quantity(each, amount) for each, amount in amounts.items()}))
-        self._vary_pod(template["spec"])
-        self._place(template["spec"])
-        return {"name": name, "count": count, "template": template}
+        pods = template(self._containers({each: quantity(each, amount) for each, amount in amounts.items()}))
+        self._vary_pod(pods["spec"])
+        self._place(pods["spec"])
+        return {"name": name, "count": count, "template": pods}
 
     def _containers(self, requests: Json) -> list[Json]:
         """Resources of the containers: requests, or limits in their stead, or limits that are too low."""
@@ -329,10 +331,12 @@ class QuotaDrawing:
         return terms
 
 
-def _template(resources: Sequence[Json]) -> Json:
+def template(resources: Sequence[Json]) -> Json:
+    """Return a template of pods whose containers have the given resources."""
     containers = [{"name": f"c{number}", "image": "i", **({"resources": each} if each else {})} for number, each in enumerate(resources)]
     return {"spec": {"containers": containers}}
 
 
-def _condition(kind: str, holds: bool, reason: str, time: str = "2026-01-01T12:00:00Z") -> Json:
+def condition(kind: str, holds: bool, reason: str, time: str = "2026-01-01T12:00:00Z") -> Json:
+    """Return a condition of an object's status."""
     return {"type": kind, "status": str(holds), "reason": reason, "message": "", "lastTransitionTime": time}

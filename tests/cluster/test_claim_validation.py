@@ -16,7 +16,16 @@ AT_ONCE = 8
 def test_recorded_errors_are_those_of_the_api_server(plane, api, namespace, kind, before):
     recorded = [claim_validation.recorded(case, plane.programs.minor()) for case in CASES]
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        answers = [*threads.map(lambda case: claim_validation.errors(api, namespace, case["devices"], kind), CASES)]
+        answers = [*threads.map(lambda case: claim_validation.errors(api, claim_validation.claim(case["devices"], kind, namespace)), CASES)]
     expected = [[[field.replace("spec.", before, 1), *others] for field, *others in each] for each in recorded]
     names = [case["name"] for case in CASES]
+    assert dict(zip(names, expected, strict=True)) == dict(zip(names, answers, strict=True))
+
+
+def test_recorded_errors_of_slices_are_those_of_the_api_server(plane, api):
+    cases = claim_validation.read(claim_validation.SLICES)
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        answers = [*threads.map(lambda case: claim_validation.errors(api, claim_validation.slice_of(case["spec"])), cases)]
+    names = [case["name"] for case in cases]
+    expected = [claim_validation.recorded(case, plane.programs.minor()) for case in cases]
     assert dict(zip(names, expected, strict=True)) == dict(zip(names, answers, strict=True))

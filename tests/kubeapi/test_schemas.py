@@ -26,10 +26,6 @@ JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", d
 ELSEWHERE = {
     # Of most kinds, the schemas have only names and labels of metadata.
     *(f"metadata.{name}" for name in ("uid", "creationTimestamp", "deletionTimestamp", "finalizers", "ownerReferences")),
-    # Their presence is read.
-    *("spec.devices[].taints", "spec.devices[].basic.taints"),
-    # The schemas of slices have no nodes.
-    "spec.nodeName",
     # Of both kinds of groups, PodGroups have them.
     "status.resourceClaimStatuses",
 }

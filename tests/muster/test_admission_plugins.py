@@ -10,12 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from expansion.admission.admission_plugins import AdmissionPlugins
+from expansion.managed_clusters import MANAGED_CLUSTERS
 from muster import cli
 from tests.muster.test_simulate_batch import batch
 from tests.muster.test_simulate_controllers import deployment, job, simulated
 
 pytestmark = pytest.mark.usefixtures("folder")
 
+PAGE = Path(__file__).parents[2] / "docs" / "fit.md"
 PLUGIN = "ExtendedResourceToleration"
 GPU = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 TOLERATED = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
@@ -91,23 +93,25 @@ PENDING = {
 
 @pytest.mark.parametrize(("mine", "cluster", "title"), PENDING.values(), ids=PENDING)
 def test_a_refusal_that_a_plugin_lifts_names_the_plugin_and_the_option(mine, cluster, title):
+    resource = cluster[0]["spec"]["taints"][0]["key"]
     status, answer = fit(mine, cluster)
     assert (1, "does-not-fit", [title]) == (status, answer["verdict"], helped(answer))
     assert answer["message"].endswith(f"; {WITH}")
+    remedies = [remedy for each in answer["decisions"] for remedy in each["remedies"] if remedy["change"].startswith("admission plugin")]
+    assert sum(each["status"] != "Success" for each in answer["decisions"]) == len(remedies)
+    assert {f"admission plugin {PLUGIN} on (judge with --admission-plugins {PLUGIN})"} == {each["change"] for each in remedies}
+    assert all(step["apply"]["spec"]["tolerations"][-1]["key"] == resource for step in remedies[0]["steps"])
 
     status, answer = fit(mine, cluster, "--admission-plugins", PLUGIN)
     assert (0, "fits", []) == (status, answer["verdict"], helped(answer))
 
 
-STORED = gpu_pod()
-STORED["metadata"]["uid"] = "u1"
 HOPELESS = {
     "another taint": ([gpu_pod()], [gpu_node("g1", GPU, {"key": "team", "value": "a", "effect": "NoSchedule"})]),
     "a taint that also evicts": ([gpu_pod()], [gpu_node("g1", {**GPU, "effect": "NoExecute"})]),
     "too few GPUs": ([gpu_pod(count=5)], [gpu_node("g1", GPU)]),
     "too few for all pods": ([with_gpus(job(3), 4)], [gpu_node("g1", GPU), gpu_node("g2", GPU)]),
     "a taint that is not named like the resource": ([gpu_pod()], [gpu_node("g1", {**GPU, "key": "nvidia.com/gpu.present"})]),
-    "a pod that the API server has stored": ([STORED], [gpu_node("g1", GPU)]),
 }
 
 
@@ -117,6 +121,18 @@ def test_a_plugin_that_does_not_help_is_not_named(mine, cluster):
     assert (1, []) == (status, helped(answer))
     assert PLUGIN not in answer["message"]
     assert 1 == fit(mine, cluster, "--admission-plugins", PLUGIN)[0]
+
+
+def test_a_stored_pod_would_fit_if_it_was_created_again_with_the_plugin():
+    stored = gpu_pod()
+    stored["metadata"]["uid"] = "u1"
+    again = f"it fits, if its pods are created again (judge their manifest with muster fit --admission-plugins {PLUGIN})"
+    for options in ((), ("--admission-plugins", PLUGIN)):
+        status, answer = fit([stored], [gpu_node("g1", GPU)], *options)
+        assert (1, [] if options else ["Pod default/serve"]) == (status, helped(answer))
+        assert answer["message"].endswith(again) is not bool(options)
+    # The cluster's own pending pods are not tried.
+    assert [] == helped(simulated([stored, gpu_node("g1", GPU)])[1])
 
 
 def test_remedies_that_are_not_searched_need_no_trial():
@@ -208,6 +224,51 @@ def test_plugins_that_the_api_server_of_the_cluster_turns_on_are_on(servers, wan
     notes = {each["reason"]: (each["object"], each["message"]) for each in answer["notes"]}
     on = {"PluginsOn": ("kube-apiserver", f"new pods are admitted as its option --enable-admission-plugins says: {PLUGIN}")}
     assert (want, on if want == 0 else ["FitsWithPlugin"]) == (status, notes if want == 0 else [*notes])
+
+
+def notes_of(answer):
+    return {each["reason"]: each for each in answer.get("notes", ())}
+
+
+@pytest.mark.parametrize(("platform", "preset"), MANAGED_CLUSTERS.items())
+def test_a_platform_turns_on_the_plugins_of_its_documentation_and_names_them(platform, preset):
+    status, answer = fit([gpu_pod()], [gpu_node("g1", GPU), namespace()], "--platform", platform)
+    note = notes_of(answer)["PluginsAssumed"]
+    assert (0, preset.title) == (status, note["object"])
+    assert f"as its documentation says: {', '.join(sorted(preset.plugins))} ({preset.source}, {preset.as_of})" in note["message"]
+    assert preset.source in PAGE.read_text(encoding="utf-8")
+
+
+def test_a_platform_and_named_plugins_are_on_together():
+    cluster = [gpu_node("g1", GPU), gpu_node("g2", GPU, labels={"team": "a"}), namespace(**{SELECTOR: "team=a"})]
+    options = ("--platform", "gke", "--admission-plugins", "PodNodeSelector")
+    assert ["g1"] == [*fit([gpu_pod()], cluster, *options[:2])[1]["decisions"][0]["assignments"].values()]
+    _, answer = fit([gpu_pod()], cluster, *options)
+    assert ["g2"] == [*answer["decisions"][0]["assignments"].values()]
+    assert ["PluginsAssumed"] == [*notes_of(answer)]
+
+
+@pytest.mark.parametrize(("servers", "want"), SERVERS.values(), ids=SERVERS)
+def test_a_cluster_that_shows_its_servers_is_no_platform(servers, want):
+    status, answer = fit([gpu_pod()], [gpu_node("g1", GPU), *servers], "--platform", "gke")
+    hidden = servers == SERVERS["another pod"][0]
+    text = "--platform assumes" if hidden else "--platform has no effect"
+    assert (0 if hidden else want, True) == (status, notes_of(answer)["PluginsAssumed"]["message"].startswith(text))
+    assert ("FitsWithPlugin" in notes_of(answer)) is (status == 1)
+
+
+def test_a_line_of_a_batch_has_its_platform():
+    objects = [gpu_pod(), gpu_node("g1", GPU)]
+    lines = [{"id": number, "objects": objects, "options": {"platform": name}} for number, name in enumerate(("gke", "other"))]
+    _, answers = batch(*lines)
+    assert 1 == answers[0]["summary"]["placed"]
+    assert "option platform: must be one of gke, eks, aks, is 'other'" == answers[1]["error"]
+
+
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+def test_an_unknown_platform_is_refused(command):
+    answer = CliRunner().invoke(cli.main, [command, "x.yaml", "--platform", "GKE2"])
+    assert (2, True) == (answer.exit_code, "'GKE2' is not one of 'gke', 'eks', 'aks'" in answer.stderr)
 
 
 def admitted(pod, *on, **annotations):

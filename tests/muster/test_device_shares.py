@@ -118,6 +118,62 @@ def test_whole_devices_beside_shares_are_not_certain(cluster: list[Json], want: 
     assert any(want in json.dumps(each) for each in answer["notes"])
 
 
+def waiting(name: str, limits: Json | None = None, priority: int = 0, **metadata: Any) -> Json:
+    item = wanting(limits or {"cpu": "1"}, name, uid=name, **metadata)
+    item["spec"]["priority"] = priority
+    return item
+
+
+AHEAD = {
+    "annotation": (waiting("f", annotations=FRACTION), "pending pods get shares of devices from KAI Scheduler, by gpu-fraction"),
+    "resource": (
+        waiting("f", {GPU: "1", "nvidia.com/gpumem": "3000"}),
+        "pending pods get shares of devices from HAMi, by nvidia.com/gpumem",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ahead", "want"), AHEAD.values(), ids=AHEAD)
+def test_what_pending_pods_with_shares_take_before_is_not_known(ahead: Json, want: str) -> None:
+    cluster = [with_devices(), ahead]
+    status, answer = fit([wanting({GPU: "1"})], cluster)
+    assert (2, "fits") == (status, answer["verdict"])
+    assert f"; but {want}: what they take before is not known" in answer["message"]
+    assert ["Pod default/f"] == [each["object"] for each in answer["skipped"]]
+
+    # They are never placed as ordinary pods, nor taken for the reason why others do not fit.
+    status, answer = simulated([wanting({GPU: "1"})], cluster)
+    assert ["default/p"] == [pod for each in answer["decisions"] for pod in each["assignments"]]
+    assert any(want in json.dumps(each) for each in answer["notes"])
+    assert 1 == fit([wanting({GPU: "3"})], cluster)[0]
+
+
+def test_pods_with_shares_that_come_later_or_use_other_nodes_change_nothing() -> None:
+    later = waiting("f", priority=-1, annotations=FRACTION)
+    assert 0 == fit([wanting({GPU: "1"})], [with_devices(), later])[0]
+    ahead = waiting("f", annotations=FRACTION)
+    assert 0 == fit([pod("q")], [node("n0", "8"), ahead])[0]
+    # A node without devices is none of theirs.
+    bare = node("n0", "8")
+    assert (
+        0 == fit([{**pod("q"), "spec": {**pod("q")["spec"], "nodeSelector": bare["metadata"]["labels"]}}], [bare, with_devices(), ahead])[0]
+    )
+
+
+@pytest.mark.parametrize("key", [MIG, "nvidia.com/gpu.shared"])
+def test_ordinary_extended_resources_of_pending_pods_are_placed(key: str) -> None:
+    status, answer = simulated([wanting({key: "1"})], [with_devices(**{key: "2"}), waiting("f", {key: "1"})])
+    assert (0, {"default/f", "default/p"}) == (status, {pod for each in answer["decisions"] for pod in each["assignments"]})
+
+
+def test_a_pod_with_a_share_that_is_drained_is_not_placed_elsewhere() -> None:
+    status, answer = simulated(
+        [with_devices(), with_devices("n2"), running("f", {"cpu": "1"}, annotations=FRACTION)], None, "--drain", "n1"
+    )
+    assert (1, [{}]) == (status, [each["assignments"] for each in answer["decisions"]])
+    assert "the annotation gpu-fraction requests a share of a device of KAI Scheduler" in json.dumps(answer["pending"])
+
+
 def test_devices_that_kai_has_reserved_are_counted() -> None:
     reservation = running("r", {GPU: "1"}, "kai-resource-reservation", labels=GROUP)
     cluster = [with_devices(), FRACTIONAL, reservation]

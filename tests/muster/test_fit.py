@@ -519,3 +519,48 @@ def test_what_fits_without_devices_loads_no_search_for_changes_or_devices():
         "scheduler_core.plugins.devices.assumed_claims",
         "scheduler_core.cluster.device_store",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "status"),
+    [
+        ("a" * 58, ("--kubernetes", "1.37"), 1),
+        ("a" * 58, ("--kubernetes", "1.38"), 0),
+        ("train.v1", ("--kubernetes", "1.38"), 1),
+        ("train.v1", ("--kubernetes", "1.38", "--gates", "WorkloadWithJob=false"), 0),
+    ],
+)
+def test_a_job_whose_workload_is_refused_gets_no_pods(name, options, status):
+    made = ranked("Job", 2)
+    made["metadata"]["name"] = name
+    found, text = fit([made], NODES, *options)
+    assert status == found, text
+    assert ("neither a group nor pods" in text) is bool(status)
+
+
+CRITICAL = {"priority": 2_000_000_000, "priorityClassName": "system-cluster-critical"}
+WHOLE = {"schedulingPolicy": {"basic": {}}, "disruptionMode": {"all": {}}}
+
+
+@pytest.mark.parametrize(
+    ("group", "accepted"),
+    [({"schedulingPolicy": {"basic": {}}, **CRITICAL}, "1.38"), (WHOLE, "1.37")],
+    ids=["critical", "all-without-gang"],
+)
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+def test_new_groups_are_judged_by_the_version(command, group, accepted):
+    mine = [
+        manifest("PodGroup", "scheduling.k8s.io/v1beta1", "g", **group),
+        pod("p", group="g", **(CRITICAL if "priority" in group else {})),
+    ]
+    for version in ("1.37", "1.38"):
+        if command == "fit":
+            status = fit(mine, NODES, "--kubernetes", version)[0]
+        else:
+            status = CliRunner().invoke(cli.main, ["simulate", saved("all.json", [*NODES, *mine]), "--kubernetes", version]).exit_code
+        assert (status == 0) is (version == accepted), version
+
+
+def test_a_new_slice_is_judged_by_the_version():
+    slice_ = device_slice("n1", device("d", attributes={"a/b/c": 1}))
+    assert [0, 1] == [fit([slice_, pod("p")], NODES, "--kubernetes", version)[0] for version in ("1.37", "1.38")]

@@ -249,7 +249,7 @@ NAMES = st.builds(Name, st.sampled_from(["PodGroup", "Pod"]), st.sampled_from(["
 @given(evicted=st.lists(NAMES, min_size=1, max_size=4, unique=True), created=st.sets(NAMES))
 def test_only_the_groups_that_were_created_for_an_object_are_shown_as_it(evicted, created):
     origins = {name: Name("Job", name.namespace, f"x{number}") for number, name in enumerate(sorted(created, key=str))}
-    found = clause(SmallestChange(Remedy(EvictedUnits(9, tuple(evicted)), ()), proven=True), origins)
+    found = clause(SmallestChange(Remedy(EvictedUnits(9, tuple(evicted)), ()), proven=True), origins, {})
 
     shown = [origins[each] if each in created and each.kind != "Pod" else each for each in evicted]
     want = [f"{each.kind} {each.namespace}/{each.name}" for each in shown]

@@ -99,6 +99,71 @@ def test_controllers_of_others_are_read_in_the_version_that_the_cluster_serves(s
     assert finding["owner"] == {"kind": "RayJob", "namespace": "team", "name": "job"}
 
 
+GANGS = {
+    "a TrainingRuntime": (
+        "trainer.kubeflow.org/v1alpha1",
+        "TrainingRuntime",
+        {"podGroupPolicy": {"coscheduling": {}, "volcano": {}}, "template": {"spec": {"replicatedJobs": [{"name": "node"}]}}},
+        "one-gang-scheduler",
+    ),
+    "a ClusterTrainingRuntime": (
+        "trainer.kubeflow.org/v1alpha1",
+        "ClusterTrainingRuntime",
+        {
+            "podGroupPolicy": {"coscheduling": {}},
+            "template": {"spec": {"replicatedJobs": [{"name": "a"}, {"name": "b", "dependsOn": [{"name": "a", "status": "Complete"}]}]}},
+        },
+        "gang-waits-for-later",
+    ),
+    "a Job of Volcano": (
+        "batch.volcano.sh/v1alpha1",
+        "Job",
+        {"minAvailable": 2, "tasks": [{"name": "a", "replicas": 1}, {"name": "b", "replicas": 1, "dependsOn": {"name": ["a"]}}]},
+        "gang-waits-for-later",
+    ),
+}
+
+
+@pytest.mark.parametrize(("version", "kind", "spec", "rule"), GANGS.values(), ids=GANGS)
+def test_objects_that_make_gangs_of_their_own_pods_are_read(server: Server, version: str, kind: str, spec: object, rule: str) -> None:
+    group, _, number = version.partition("/")
+    before = lint()
+    server.answers |= {
+        f"/apis/{group}": {"versions": [{"version": number}]},
+        f"/apis/{version}": {"resources": [{"name": f"{kind.lower()}s"}]},
+    }
+    metadata = {"name": "torch"} if kind.startswith("Cluster") else {"name": "torch", "namespace": "team"}
+    server.lists[f"/apis/{version}/{kind.lower()}s"] = (version, f"{kind}List", [{"metadata": metadata, "spec": spec}])
+    answer = lint("--format", "json")
+    (finding,) = (each for each in json.loads(answer.stdout)["findings"] if each["document"]["name"] == "torch")
+    place = "cluster" if kind.startswith("Cluster") else "cluster/team"
+
+    assert rule == finding["rule"]
+    assert f"{place}/{'VolcanoJob' if kind == 'Job' else kind}/torch" == finding["file"]
+    # Without its kind, the cluster is read as before.
+    assert ("", 1) == (before.stderr, before.exit_code)
+
+
+def test_a_job_of_volcano_is_none_of_kubernetes(server: Server) -> None:
+    version, kind, spec, rule = GANGS["a Job of Volcano"]
+    server.answers |= {
+        "/apis/batch.volcano.sh": {"versions": [{"version": "v1alpha1"}]},
+        "/apis/batch.volcano.sh/v1alpha1": {"resources": [{"name": "jobs"}]},
+        "/apis/batch": {"versions": [{"version": "v1"}]},
+        "/apis/batch/v1": {"resources": [{"name": "jobs"}]},
+    }
+    server.lists[f"/apis/{version}/jobs"] = (version, f"{kind}List", [named("train") | {"spec": spec}])
+    server.lists["/apis/batch/v1/jobs"] = ("batch/v1", "JobList", [named("train") | {"spec": {"parallelism": 2}}])
+    answer = json.loads(lint("--format", "json").stdout)
+
+    assert [("cluster/team/VolcanoJob/train", rule)] == [
+        (each["file"], each["rule"]) for each in answer["findings"] if each["document"]["name"] == "train"
+    ]
+    assert 9 == answer["summary"]["documents"]
+    server.broken[f"/apis/{version}/jobs"] = 403, {"message": "jobs.batch.volcano.sh is forbidden"}
+    assert (2, True) == ((found := lint()).exit_code & 2, "jobs" in found.stderr)
+
+
 def test_references_of_files_are_looked_up_in_the_cluster(server: Server) -> None:
     Path("pod.yaml").write_text(POD, encoding="utf-8")
     answer = lint("pod.yaml")

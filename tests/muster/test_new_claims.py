@@ -95,6 +95,92 @@ def test_status(mine, cluster, want):
     assert want == CliRunner().invoke(cli.main, ["fit", "mine.json", "--objects", "snapshot.json"]).exit_code
 
 
+def volume(name: str = "pv", size: str = "1Gi", node_name: str = "n2", reserved: Json | None = None, **spec: Any) -> Json:
+    """A local volume on one node."""
+    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node_name]}
+    spec = {
+        "capacity": {"storage": size},
+        "accessModes": ["ReadWriteOnce", "ReadOnlyMany"],
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}},
+        "local": {"path": "/data"},
+        **({"claimRef": reserved} if reserved else {}),
+        **spec,
+    }
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+
+
+def claim(**spec: Any) -> Json:
+    return {**CLAIM, "spec": {**SPEC, **spec}}
+
+
+MINE = {"namespace": "default", "name": "data"}
+STATIC = {
+    "volume that the claim names": ([claim(volumeName="pv")], [volume()], "n2"),
+    "volume that the claim names, reserved for it": ([claim(volumeName="pv")], [volume(reserved=MINE)], "n2"),
+    "volume that the claim names, at PATH too": ([claim(volumeName="pv"), volume()], [], "n2"),
+    "volume that is reserved for the claim, of another class": ([claim(storageClassName="none")], [volume(reserved=MINE)], "n2"),
+    "volume that is reserved, before a smaller one": (
+        [claim()],
+        [volume("a", node_name="n1"), volume("b", "9Gi", reserved=MINE)],
+        "n2",
+    ),
+    "smallest free volume": ([claim()], [volume("a", "9Gi", "n1"), volume("b", "5Gi")], "n2"),
+    "free volume of the class": (
+        [claim(storageClassName="x")],
+        [volume("a", node_name="n1"), volume("b", storageClassName="x")],
+        "n2",
+    ),
+    "free volume before one that the class would provide": (
+        [claim(storageClassName="now")],
+        [storage_class("now", "Immediate"), volume(storageClassName="now")],
+        "n2",
+    ),
+}
+UNBOUND = {
+    "volume that does not exist": ([claim(volumeName="other")], [volume()]),
+    "volume of another class": ([claim(volumeName="pv", storageClassName="x")], [volume()]),
+    "volume that is reserved for another claim": ([claim(volumeName="pv")], [volume(reserved={**MINE, "name": "other"})]),
+    "volume that an earlier claim of this name had": ([claim(volumeName="pv")], [volume(reserved={**MINE, "uid": "old"})]),
+    "volume that is too small": ([claim(volumeName="pv")], [volume(size="1Mi")]),
+    "access mode that the volume does not have": ([claim(volumeName="pv", accessModes=["ReadWriteMany"])], [volume()]),
+    "volume of another mode": ([claim(volumeName="pv")], [volume(volumeMode="Block")]),
+    "selector": ([claim(selector={"matchLabels": {"a": "b"}})], [volume()]),
+    "volume that is released": ([claim()], [{**volume(), "status": {"phase": "Released"}}]),
+}
+
+
+@pytest.mark.parametrize(("mine", "cluster", "want"), STATIC.values(), ids=STATIC)
+def test_a_new_claim_is_bound_to_an_existing_volume(mine, cluster, want):
+    status, answer = fit([*mine, MOUNTED], *cluster)
+    assert (0, {want}) == (status, {name for each in answer["decisions"] for name in each["assignments"].values()})
+    assert "notes" not in answer
+
+
+@pytest.mark.parametrize(("mine", "cluster"), UNBOUND.values(), ids=UNBOUND)
+def test_a_claim_is_not_bound_to_a_volume_that_does_not_suit_it(mine, cluster):
+    assert 1 == fit([*mine, MOUNTED], *cluster)[0]
+
+
+def test_a_volume_whose_size_cannot_be_read_is_bound_to_no_claim():
+    status, answer = fit([claim(volumeName="pv"), MOUNTED], volume(size="large"))
+    assert (2, "does-not-fit") == (status, answer["verdict"])
+
+
+def test_two_claims_are_not_bound_to_one_volume():
+    second = {**CLAIM, "metadata": {**CLAIM["metadata"], "name": "second"}}
+    status, answer = fit([claim(), second, MOUNTED], volume(), volume("other", "5Gi", "n1"))
+    assert (0, {"n2"}) == (status, {name for each in answer["decisions"] for name in each["assignments"].values()})
+    both = mounting({"persistentVolumeClaim": {"claimName": "data"}})
+    both["spec"]["template"]["spec"]["volumes"].append({"name": "more", "persistentVolumeClaim": {"claimName": "second"}})
+    assert 1 == fit([claim(), second, both], volume())[0]
+
+
+def test_a_claim_that_waits_for_a_pod_is_left_to_the_scheduler():
+    free = volume(storageClassName="std")
+    status, answer = fit([claim(storageClassName="std"), MOUNTED], storage_class(provisioner="kubernetes.io/no-provisioner"), free)
+    assert (0, {"n2"}) == (status, {name for each in answer["decisions"] for name in each["assignments"].values()})
+
+
 def test_the_place_of_a_volume_that_is_provided_at_once_is_noted():
     _, answer = fit([stateful(storageClassName="now")], storage_class("now", "Immediate"))
     messages = {each["message"] for each in answer["notes"]}

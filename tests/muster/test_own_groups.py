@@ -176,6 +176,37 @@ def test_the_pods_wait_for_a_group_that_does_not_exist(kind, group):
         assert 4 == len(answer["pending"])
 
 
+def bare(name: str, group: str, on: str = "", phase: str = "") -> Json:
+    metadata, own = GROUPS[group][0], {} if GROUPS[group][0] else {"schedulingGroup": {"podGroupName": "mine"}}
+    content = pod(name, on=on) if on else pod(name)
+    status = {"status": {"phase": phase}} if phase else {}
+    return {**content, "metadata": {**content["metadata"], **metadata}, "spec": {**content["spec"], **own}, **status}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_pods_without_a_controller_wait_for_their_group_too(group):
+    mine = [bare("a", group), bare("b", group)]
+
+    for elsewhere in (NODES, [*NODES, manifest("PodGroup", GROUPS[group][1], "other", **GROUPS[group][2])]):
+        status, answer = fit(mine, elsewhere)
+        assert (1, "does-not-fit", [], 2) == (status, answer["verdict"], answer["decisions"], len(answer["pending"]))
+        assert 'waiting for pods\'s pod group "mine"' in answer["message"]
+    status, answer = fit(mine, NODES, "--gang")
+    assert (1, []) == (status, answer["decisions"])
+
+
+@pytest.mark.parametrize("group", [each for each in GROUPS if each != "of Kubernetes"])
+def test_a_missing_group_of_another_scheduler_is_named_for_pods_that_have_no_node(group):
+    running, ended = bare("a", group, on="n1"), bare("b", group, phase="Succeeded")
+
+    status, answer = fit([bare("c", group), running, ended], NODES)
+    assert 1 == status
+    assert f"there is no PodGroup default/mine of {GROUPS[group][1].partition('/')[0]}, for which its pods wait" in answer["message"]
+    assert ["Pod default/c"] == [each["object"] for each in answer["notes"] if "for which its pods wait" in each["message"]]
+    status, answer = fit([pod("d"), running], NODES)
+    assert (0, "fits") == (status, answer["verdict"])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_group_that_has_room_fits(kind):
     own = manifest("PodGroup", "scheduling.k8s.io/v1beta1", "mine", schedulingPolicy={"gang": {"minCount": 4}})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from expansion.kueue import queue_notes as notes
-from expansion.kueue.queue_notes import Mismatch, QueueNote, QueueQuotaExceeded
+from expansion import queue_notes as notes
+from expansion.queue_notes import Mismatch, QueueNote, QueueQuotaExceeded
 from kubeapi.names import Name
 from muster.render.queue_words import queue_words
 

@@ -76,14 +76,15 @@ FALSE_GREENS = {
     "no template": ([manifest("StatefulSet", replicas=2), job()], 2),
     "a field of a wrong type": ([job(), deployment("two")], 2),
     "a runtime that is not there": ([job(), manifest("TrainJob", "trainer.kubeflow.org/v1alpha1", runtimeRef={"name": "torch"})], 2),
-    "a parent that is not there": (
+    "a group from a Workload that is not there": (
         [
             job(),
             job(
                 1,
                 "child",
                 metadata={
-                    "ownerReferences": [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "s", "controller": True}]
+                    "annotations": {"scheduling.k8s.io/group-template-name": "workers"},
+                    "ownerReferences": [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "s", "controller": True}],
                 },
             ),
         ],

@@ -1,4 +1,4 @@
-"""A gang that waits for pods which come only after it: the linter and ``muster fit`` have one verdict, for each kind."""
+"""A gang that waits for pods which come only after it, or never: the linter and ``muster fit`` have one verdict, for each kind."""
 
 from __future__ import annotations
 
@@ -164,6 +164,75 @@ STARTS = {
 }
 
 
+def plain(pods, completions, minimum=None, mode=None, template=ONCE):
+    """Return the spec of a Job with a gang."""
+    number = {"minCount": minimum} if minimum else {}
+    given = {"parallelism": pods, "completions": completions, "completionMode": mode}
+    scheduling = {"schedulingPolicy": {"gang": number}}
+    return {**{key: each for key, each in given.items() if each}, "scheduling": scheduling, "template": {"spec": template}}
+
+
+def of_job(*arguments, **named):
+    return [made("batch/v1", "Job", plain(*arguments, **named))]
+
+
+def of_jobset(*arguments, replicas=1, **named):
+    return jobset({"name": "w", "replicas": replicas, "template": {"spec": plain(*arguments, **named)}})
+
+
+def kubeflow(kind, minimum, **roles):
+    name = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost"}[kind]
+    pod = {"containers": [{**POD["containers"][0], "name": name}]}
+    replicas = {role: {"replicas": count, "template": {"spec": pod}} for role, count in roles.items()}
+    field = {"PyTorchJob": "pytorch", "TFJob": "tf", "XGBoostJob": "xgb"}[kind] + "ReplicaSpecs"
+    return [made("kubeflow.org/v1", kind, {"runPolicy": {"schedulingPolicy": {"minAvailable": minimum}}, field: replicas})]
+
+
+TOO_FEW = {
+    **{
+        f"{name}: {mode or 'NonIndexed'}, a minimum of {minimum or 'all'} and 2 completions": build(4, 2, minimum, mode)
+        for name, build in (("Job", of_job), ("JobSet", of_jobset))
+        for mode in (None, "Indexed")
+        for minimum in (None, 3)
+    },
+    "JobSet: a policy at the root": jobset(
+        {"name": "w", "replicas": 2, "template": {"spec": {"parallelism": 3, "completions": 1, "template": {"spec": ONCE}}}},
+        scheduling={"replicatedJobPolicies": [{"targetReplicatedJob": "w", **BOTH}]},
+    ),
+    "JobSet: more groups than Jobs": jobset(job("a"), job("b"), scheduling={"schedulingPolicy": {"gang": {"minGroupCount": 3}}}),
+    "LeaderWorkerSet: more groups than it has": leader_worker_set(
+        {"schedulingPolicy": {"gang": {"minGroupCount": 2}}}, 1, startup="LeaderCreated"
+    ),
+    "TrainJob: fewer completions, coscheduling": train(job("node", 2), job("check", 4, completions=2)),
+    "TrainJob: fewer completions, Volcano": train(job("check", 4, completions=3, completionMode="Indexed"), policy="volcano"),
+    "MPIJob: more than all": mpi(2, minAvailable=4, policy="AtStartup"),
+    "PyTorchJob: more than all": kubeflow("PyTorchJob", 4, Master=1, Worker=2),
+    "TFJob: more than all": kubeflow("TFJob", 9, PS=1, Worker=2),
+    "XGBoostJob: more than all": kubeflow("XGBoostJob", 3, Master=1, Worker=1),
+}
+ENOUGH = {
+    **{
+        f"{name}: {mode or 'NonIndexed'}, a minimum of {minimum or 'all'} and {completions} completions": build(
+            2, completions, minimum, mode
+        )
+        for name, build in (("Job", of_job), ("JobSet", of_jobset))
+        for mode in (None, "Indexed")
+        for minimum in (None, 1)
+        for completions in (2, 6)
+    },
+    "Job: fewer completions, and a lower minimum": of_job(4, 2, 2),
+    "JobSet: two Jobs with more completions": of_jobset(2, 6, replicas=2, mode="Indexed"),
+    "TrainJob: the trainer sets the completions": train(job("node", 4, completions=2)),
+    "TrainJob: more completions": train(job("node", 2), job("check", 2, completions=6, completionMode="Indexed")),
+    "PyTorchJob: all": kubeflow("PyTorchJob", 3, Master=1, Worker=2),
+}
+BEYOND = {
+    "Job": of_job(2, 6, 3),
+    "Job: Indexed": of_job(2, 6, 6, "Indexed"),
+    "Job: one pod": of_job(None, 3, 2),
+}
+
+
 @pytest.fixture
 def judge(tmp_path: Path):
     """Return the rules with findings, and the result of ``muster fit``."""
@@ -185,8 +254,10 @@ def test_a_gang_that_waits_for_later_pods_is_found_by_both(judge, objects):
     rules, fitted = judge(objects)
 
     assert rules & RULES
-    assert fitted.exit_code in (1, 2)
-    assert "created only when" in fitted.stdout.partition("\n")[0]
+    assert fitted.exit_code == 1
+    verdict = fitted.stdout.partition("\n")[0]
+    assert verdict.startswith("✗ does not fit")
+    assert "created only when" in verdict
     assert "✓" not in fitted.stdout
 
 
@@ -197,3 +268,30 @@ def test_a_gang_that_can_start_is_accepted_by_both(judge, objects):
     assert rules <= {"gang-rolling-update"}
     assert fitted.stdout.startswith("✓ fits")
     assert fitted.exit_code == 0
+
+
+@pytest.mark.parametrize("objects", TOO_FEW.values(), ids=TOO_FEW)
+def test_a_gang_with_fewer_pods_than_its_minimum_is_found_by_both(judge, objects):
+    rules, fitted = judge(objects)
+
+    assert rules & {"gang-enough-pods", "gang-job-remaining"}
+    assert (1, "✗ does not fit") == (fitted.exit_code, fitted.stdout.partition(":")[0])
+    assert " missing" in fitted.stdout.partition("\n")[0]
+
+
+@pytest.mark.parametrize("objects", ENOUGH.values(), ids=ENOUGH)
+def test_a_gang_of_the_pods_that_run_at_a_time_is_accepted_by_both(judge, objects):
+    rules, fitted = judge(objects)
+
+    assert rules == set()
+    assert (0, "✓ fits") == (fitted.exit_code, fitted.stdout.partition(":")[0])
+
+
+@pytest.mark.parametrize("objects", BEYOND.values(), ids=BEYOND)
+def test_a_minimum_beyond_the_parallelism_is_refused_by_both(judge, objects):
+    rules, fitted = judge(objects)
+
+    assert rules == {"job-scheduling"}
+    # Its pods are not created, so nothing is known of them.
+    assert (2, "✗ does not fit") == (fitted.exit_code, fitted.stdout.partition(":")[0])
+    assert "must not be greater than parallelism" in fitted.stdout.partition("\n")[0]

@@ -162,7 +162,7 @@ def as_values(outcome: PlacementOutcome | None) -> Any:
         return None
     where = outcome.placement
     return (
-        (outcome.status, outcome.reason, outcome.placed, outcome.scored, outcome.holds, outcome.tried),
+        (outcome.status, outcome.reason, outcome.placed, outcome.holds, outcome.tried),
         (where.key, where.value, where.nodes.tolist()),
         None if outcome.nodes is None else outcome.nodes.tolist(),
         [(load.shape.serial, load.nodes.tolist()) for load in outcome.loads],

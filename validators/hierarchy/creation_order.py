@@ -63,8 +63,12 @@ def _is_over(batch: PodBatch, stopped: AbstractSet[tuple[Hashable, str]]) -> boo
     return any(over) if batch.wait.event is Event.ONE_TASK_READY else all(over)
 
 
-def awaited_group(batch: PodBatch, batches: Sequence[PodBatch], made: frozenset[int]) -> Hashable | None:
-    """Return the group of the pods for which a *batch* that is not created waits, perhaps by way of others; None if they have none."""
+def awaited_group(batch: PodBatch, batches: Sequence[PodBatch], made: frozenset[int], groups: Mapping[Hashable, Level]) -> Hashable | None:
+    """Return the group that waits for a *batch* which is not created: that of the pods for which the batch waits, or an ancestor.
+
+    The batch may wait for these pods by way of others.  The result is None if they have no group.
+    """
+    short = _short_groups(_members(batches, made, groups), groups)
     waiting, seen = [batch], {batch.part}
     while waiting:
         current = waiting.pop(0)
@@ -72,7 +76,7 @@ def awaited_group(batch: PodBatch, batches: Sequence[PodBatch], made: frozenset[
             if current.wait is None or each.owner != batch.owner or each.part not in current.wait.parts:
                 continue
             if index in made and each.group is not None:
-                return each.group
+                return next((name for name in (each.group, *_ancestors(each.group, groups)) if name in short), each.group)
             if each.part not in seen:
                 seen.add(each.part)
                 waiting.append(each)
@@ -81,6 +85,13 @@ def awaited_group(batch: PodBatch, batches: Sequence[PodBatch], made: frozenset[
 
 def _complete_groups(batches: Sequence[PodBatch], made: frozenset[int], groups: Mapping[Hashable, Level]) -> frozenset[Hashable | None]:
     """Return the groups that have their minimum, and whose ancestors have it; pods without a group are in the group None, which has it."""
+    short = _short_groups(_members(batches, made, groups), groups)
+    named = {batch.group for batch in batches}
+    return frozenset(name for name in named if name not in short and short.isdisjoint(_ancestors(name, groups)))
+
+
+def _members(batches: Sequence[PodBatch], made: frozenset[int], groups: Mapping[Hashable, Level]) -> Counter[Hashable | None]:
+    """Return the number of pods of each group, or of its child groups that have their minimum."""
     members = Counter[Hashable | None]()
     for index in made:
         members[batches[index].group] += batches[index].count
@@ -88,9 +99,11 @@ def _complete_groups(batches: Sequence[PodBatch], made: frozenset[int], groups: 
     for name in sorted(groups, key=lambda each: -depths[each]):
         if members[name] >= groups[name].minimum:
             members[groups[name].parent] += 1
-    short = {name for name, level in groups.items() if members[name] < level.minimum}
-    named = {batch.group for batch in batches}
-    return frozenset(name for name in named if name not in short and short.isdisjoint(_ancestors(name, groups)))
+    return members
+
+
+def _short_groups(members: Mapping[Hashable | None, int], groups: Mapping[Hashable, Level]) -> AbstractSet[Hashable]:
+    return {name for name, level in groups.items() if members[name] < level.minimum}
 
 
 def _ancestors(name: Hashable | None, groups: Mapping[Hashable, Level]) -> Iterator[Hashable]:

@@ -13,7 +13,7 @@ from kubeapi.decode import section
 from kubeapi.field_path import Key, Part
 from kubeapi.meta import ObjectMeta, Struct, replaced
 from validators.model import start_order
-from validators.model.own_gangs import OwnGang
+from validators.model.own_gangs import KUBEFLOW_REPLICAS, OwnGang
 from validators.model.rolling_updates import new_before_ready
 from validators.model.start_order import HEAD, LEADER, SUBMITTER, WORKER, Event, Wait, items, ray_workers
 from validators.model.views import CronJob, Job, JobSet, JobSetSpec, Pod, PodSpec
@@ -214,12 +214,7 @@ _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Iterator[RawTem
     ("ray.io", "RayCluster"): lambda spec: _ray_cluster(spec, "spec"),
     ("ray.io", "RayJob"): _ray_job,
     ("ray.io", "RayService"): lambda spec: _ray_cluster(section(spec, "rayClusterConfig"), "spec", "rayClusterConfig"),
-    ("kubeflow.org", "MPIJob"): _kubeflow("mpiReplicaSpecs"),
-    ("kubeflow.org", "PyTorchJob"): _kubeflow("pytorchReplicaSpecs"),
-    ("kubeflow.org", "TFJob"): _kubeflow("tfReplicaSpecs"),
-    ("kubeflow.org", "XGBoostJob"): _kubeflow("xgbReplicaSpecs"),
-    ("kubeflow.org", "PaddleJob"): _kubeflow("paddleReplicaSpecs"),
-    ("kubeflow.org", "JAXJob"): _kubeflow("jaxReplicaSpecs"),
+    **{("kubeflow.org", kind): _kubeflow(name) for kind, name in KUBEFLOW_REPLICAS.items()},
     ("trainer.kubeflow.org", "TrainingRuntime"): _training_runtime,
 }
 GROUPS_AND_KINDS = frozenset(_READERS)

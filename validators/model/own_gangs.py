@@ -1,7 +1,8 @@
 """Gangs that controllers make of all pods of one object: the minimum, and the pods that are created only after others.
 
 The pods do not name the group in the object: the controller writes its name into them.  Sources: Trainer 2.3 (``coscheduling.go``,
-``volcano.go``), MPI Operator 0.8 (``podgroup.go``), Volcano 1.15 (``job_controller_actions.go``, ``pg_controller_handler.go``).
+``volcano.go``), MPI Operator 0.8 (``podgroup.go``), Training Operator 1.9 (``pkg/controller.v1/common``), Volcano 1.15
+(``job_controller_actions.go``, ``pg_controller_handler.go``).
 """
 
 from __future__ import annotations
@@ -24,6 +25,17 @@ ONE_SCHEDULER = (
     "must have only one of coscheduling and volcano: Trainer creates a PodGroup for each of them, and the pods, which name both, stay "
     "pending; remove the one whose scheduler is not installed"
 )
+
+
+KUBEFLOW_REPLICAS = {
+    "MPIJob": "mpiReplicaSpecs",
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+    "JAXJob": "jaxReplicaSpecs",
+}
+"""Field with the replicas of each role, by kind of Kubeflow."""
 
 
 class OwnPods(Struct, frozen=True, gc=False):
@@ -55,8 +67,9 @@ class OwnGang(Struct, frozen=True, gc=False):
 
     @property
     def can_fail(self) -> bool:
-        """True if rules have something to check: an order of creation, several schedulers, or too few pods of an update."""
-        return len(self.schedulers) > 1 or any(each.wait is not None for each in self.pods) or self.hangs_when_updated
+        """True if rules have something to check: an order of creation, too few pods, also of an update, or several schedulers."""
+        few = sum(each.count for each in self.pods) < self.minimum
+        return few or len(self.schedulers) > 1 or any(each.wait is not None for each in self.pods) or self.hangs_when_updated
 
     @property
     def hangs_when_updated(self) -> bool:
@@ -67,7 +80,10 @@ class OwnGang(Struct, frozen=True, gc=False):
 def own_gang(group: str, kind: str, content: Mapping[str, Any]) -> OwnGang | None:
     """Return the gang that the controller of an object makes of its pods; None if it makes none, or none that can fail."""
     read = _READERS.get((group, kind))
-    gang = None if read is None else read(content)
+    if (group, kind) in _OF_VOLCANO:
+        gang = _owner_for_volcano(content)
+    else:
+        gang = None if read is None else read(section(content, "spec"))
     return gang if gang is not None and gang.can_fail else None
 
 
@@ -76,40 +92,40 @@ def _number(fields: Mapping[str, Any], name: str, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
 
 
-def _training_runtime(content: Mapping[str, Any]) -> OwnGang | None:
-    spec = section(content, "spec")
-    policy, jobs = section(spec, "podGroupPolicy"), section(spec, "template", "spec")
-    named = [each for each in GANG_SCHEDULERS if policy.get(each) is not None]
+def _training_runtime(spec: Mapping[str, Any]) -> OwnGang | None:
+    groups, jobs = section(spec, "podGroupPolicy"), section(spec, "template", "spec")
+    named = [each for each in GANG_SCHEDULERS if groups.get(each) is not None]
     if not named:
         return None
     waits = start_order("jobset.x-k8s.io", "JobSet", jobs)
     pods, minimum = [], 0
     for job in items(jobs, "replicatedJobs"):
-        trains = section(job, "template", "metadata", "labels").get(TRAINER_STEP) == "trainer"
+        name, policy = str(job.get("name")), section(spec, "mlPolicy")
+        # The TrainJob sets the size of these.
+        trains = section(job, "template", "metadata", "labels").get(TRAINER_STEP) == "trainer" or ("mpi" in policy and name == "node")
         shape = section(job, "template", "spec")
-        parallelism = _number(section(spec, "mlPolicy"), "numNodes", 1) if trains else _number(shape, "parallelism", 1)
-        at_once = parallelism if trains else min(parallelism, _number(shape, "completions", parallelism))
-        name = str(job.get("name"))
-        pods.append(OwnPods(name, _number(job, "replicas", 1) * at_once, waits.get(name)))
+        parallelism = _number(policy, "numNodes", 1) if trains else _number(shape, "parallelism", 1)
+        count = parallelism if trains else _number(job, "replicas", 1) * min(parallelism, _number(shape, "completions", parallelism))
+        pods.append(OwnPods(name, count, waits.get(name)))
         minimum += parallelism
     return OwnGang(("spec", "podGroupPolicy", named[0]), minimum, tuple(pods), tuple(named))
 
 
-def _mpi_job(content: Mapping[str, Any]) -> OwnGang | None:
-    spec = section(content, "spec")
-    policy = section(spec, "runPolicy").get("schedulingPolicy")
-    if not isinstance(policy, Mapping):
-        return None
-    waits = start_order("kubeflow.org", "MPIJob", spec)
-    roles = {str(role).lower(): section(replicas) for role, replicas in section(spec, "mpiReplicaSpecs").items()}
-    pods = tuple(OwnPods(role, _number(replicas, "replicas", 1), waits.get(role)) for role, replicas in roles.items())
-    workers = sum(each.count for each in pods if each.part == "worker")
-    given = _number(policy, "minAvailable", 0)
-    return OwnGang(("spec", "runPolicy", "schedulingPolicy", *(["minAvailable"] if given else [])), given or workers + 1, pods)
+def _kubeflow(kind: str, name: str) -> Callable[[Mapping[str, Any]], OwnGang | None]:
+    def read(spec: Mapping[str, Any]) -> OwnGang | None:
+        policy = section(spec, "runPolicy").get("schedulingPolicy")
+        if not isinstance(policy, Mapping) or spec.get("elasticPolicy") is not None:
+            return None
+        waits = start_order("kubeflow.org", kind, spec)
+        roles = {str(role).lower(): section(replicas) for role, replicas in section(spec, name).items()}
+        pods = tuple(OwnPods(role, _number(replicas, "replicas", 1), waits.get(role)) for role, replicas in roles.items())
+        given, path = _number(policy, "minAvailable", 0), ("spec", "runPolicy", "schedulingPolicy")
+        return OwnGang((*path, "minAvailable") if given else path, given or sum(each.count for each in pods), pods)
+
+    return read
 
 
-def _volcano_job(content: Mapping[str, Any]) -> OwnGang | None:
-    spec = section(content, "spec")
+def _volcano_job(spec: Mapping[str, Any]) -> OwnGang | None:
     waits = start_order("batch.volcano.sh", "Job", spec)
     pods, minimums = [], 0
     for index, task in enumerate(items(spec, "tasks")):
@@ -120,8 +136,7 @@ def _volcano_job(content: Mapping[str, Any]) -> OwnGang | None:
     return OwnGang(("spec", "minAvailable" if given else "tasks"), given or minimums, tuple(pods))
 
 
-def _leader_worker_set(content: Mapping[str, Any]) -> OwnGang | None:
-    spec = section(content, "spec")
+def _leader_worker_set(spec: Mapping[str, Any]) -> OwnGang | None:
     policy = section(spec, "scheduling", "schedulingPolicy")
     gang, size = policy.get("gang"), _number(section(spec, "leaderWorkerTemplate"), "size", 1)
     if not isinstance(gang, Mapping):
@@ -137,6 +152,9 @@ def _owner_for_volcano(content: Mapping[str, Any]) -> OwnGang | None:
     kind, spec = str(content.get("kind")), section(content, "spec")
     minimum = volcano_minimum(kind, section(content, "metadata", "annotations"), section(spec, "template"))
     path = ("metadata", "annotations", Key(VOLCANO_MINIMUM))
+    if minimum <= 1 or "replicas" not in spec:
+        # Without replicas, an autoscaler may set the number.
+        return None
     number = _number(spec, "replicas", 1)
     waits = start_order("apps", "StatefulSet", spec) if kind == "StatefulSet" else {}
     pods = (OwnPods(FIRST, min(number, 1)), OwnPods(OTHERS, max(number - 1, 0), waits.get(OTHERS)))
@@ -145,13 +163,16 @@ def _owner_for_volcano(content: Mapping[str, Any]) -> OwnGang | None:
 
 
 _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], OwnGang | None]] = {
-    **{("apps", kind): _owner_for_volcano for kind in ("Deployment", "StatefulSet")},
     ("trainer.kubeflow.org", "TrainingRuntime"): _training_runtime,
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _training_runtime,
-    ("kubeflow.org", "MPIJob"): _mpi_job,
+    **{("kubeflow.org", kind): _kubeflow(kind, name) for kind, name in KUBEFLOW_REPLICAS.items()},
     ("batch.volcano.sh", "Job"): _volcano_job,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
 }
+GROUPS_AND_KINDS = frozenset(_READERS)
+"""API groups and kinds of the objects."""
+_OF_VOLCANO = frozenset({("apps", "Deployment"), ("apps", "StatefulSet")})
+"""Kinds of objects whose annotations ask Volcano for a gang."""
 OWN_KINDS = {("batch.volcano.sh", "Job"): "VolcanoJob"}
 """Kinds of objects for rules, where another project has a kind of the same name."""
-KINDS = frozenset(OWN_KINDS.get(each, each[1]) for each in _READERS)
+KINDS = frozenset(OWN_KINDS.get(each, each[1]) for each in (*_READERS, *_OF_VOLCANO))

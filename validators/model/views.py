@@ -7,10 +7,20 @@ AttributeError.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kubeapi import devices, jobs, jobset, nodes, pods, resource_claims
-from kubeapi.meta import DatedName, ObjectMeta
+from kubeapi.meta import DatedName, Int64, ObjectMeta
+
+
+class ListedAttribute(devices.DeviceAttribute, frozen=True, gc=False):
+    """Attribute of a device, also with a list of values, which the feature gate DRAListTypeAttributes allows."""
+
+    ints: tuple[Int64, ...] | None = None
+    bools: tuple[bool, ...] | None = None
+    strings: tuple[str, ...] | None = None
+    versions: tuple[str, ...] | None = None
+
 
 if TYPE_CHECKING:
     from kubeapi.devices import Device, DeviceCapacity, DeviceContent, DeviceTaint, ResourceSliceSpec
@@ -49,11 +59,7 @@ else:
     from kubeapi.view import Views
 
     _READ = {
-        devices.DeviceCapacity: ("value",),
         devices.DeviceClassSpec: ("selectors",),
-        devices.DeviceContent: ("attributes", "capacity", "allow_multiple_allocations", "taints"),
-        devices.ResourcePool: ("name",),
-        devices.ResourceSliceSpec: ("driver", "pool", "node_name", "devices"),
         nodes.Node: ("metadata",),
         pods.Container: ("resources",),
         pods.Pod: ("metadata", "spec"),
@@ -69,8 +75,7 @@ else:
     """Fields that are read of structs that are not read whole."""
     _INSTEAD = {
         **dict.fromkeys((DatedName, pods.PodMeta, resource_claims.ResourceClaimMeta), ObjectMeta),
-        # Their presence is read, and schemas do not have them.
-        (devices.DeviceContent, "taints"): Any,
+        devices.DeviceAttribute: ListedAttribute,
     }
     _view = Views(lambda struct, name: name in _READ.get(struct, (name,)), instead=_INSTEAD, optional=True).of_struct
     Device, DeviceCapacity, DeviceContent = map(_view, (devices.Device, devices.DeviceCapacity, devices.DeviceContent))
@@ -99,6 +104,7 @@ __all__ = [
     "JobSet",
     "JobSetSpec",
     "JobSpec",
+    "ListedAttribute",
     "Node",
     "Pod",
     "PodSpec",

@@ -54,7 +54,7 @@ def _devices_by_node(context: Context, request: DeviceSubRequest) -> Mapping[str
     found: dict[str, list[_Named]] = {}
     for each in sorted(_local_slices(context), key=lambda each: each.metadata.name):
         devices = selectors.matching(expressions, each)
-        found.setdefault(each.spec.node_name, []).extend((f"{each.spec.pool.name}/{device.name}", each, device) for device in devices)
+        found.setdefault(each.spec.node_name or "", []).extend((f"{each.spec.pool.name}/{device.name}", each, device) for device in devices)
     return {node: devices for node, devices in sorted(found.items()) if not any(device.content.taints for _, _, device in devices)}
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kubeapi import content
+from kubeapi.devices import TAINT_EFFECTS
 from kubeapi.field_path import FieldPath
 from kubeapi.jobs import JobScheduling
 from kubeapi.names import CLUSTER_SCOPED
@@ -45,6 +46,37 @@ def identifier(path: FieldPath, name: str) -> Iterator[FieldError]:
     if len(name.encode()) > _LONGEST_IDENTIFIER:
         yield field.too_long(path, _LONGEST_IDENTIFIER)
     yield from messages(path, name, content.c_identifier)
+
+
+def qualified_name(path: FieldPath, name: str) -> Iterator[FieldError]:
+    """Yield errors at the name of an attribute or capacity of devices, with or without its domain."""
+    *domains, last = name.split("/")
+    if len(domains) > 1:
+        yield field.invalid(path, name, "must not contain more than one slash")
+        return
+    for each in domains:
+        yield from domain(path, each) if each else [field.invalid(path, "", "the domain must not be empty")]
+    if domains and not last:
+        yield field.invalid(path, "", "the name must not be empty")
+    else:
+        yield from identifier(path, last)
+
+
+def domain(path: FieldPath, name: str) -> Iterator[FieldError]:
+    """Yield errors at the name of a driver, as the domain of an attribute or of a slice."""
+    if len(name.encode()) > _LONGEST_DRIVER:
+        yield field.too_long(path, _LONGEST_DRIVER)
+    yield from messages(path, name, lambda each: content.subdomain(each.lower()))
+
+
+def device_taint(path: FieldPath, key: str, value: str, effect: str) -> Iterator[FieldError]:
+    """Yield errors at the fields of a taint of devices."""
+    yield from messages(path / "key", key, content.label_key)
+    yield from messages(path / "value", value, content.label_value)
+    if not effect:
+        yield field.required(path / "effect")
+    elif effect not in TAINT_EFFECTS:
+        yield field.not_supported(path / "effect", effect, TAINT_EFFECTS)
 
 
 def union(path: FieldPath, members: Mapping[str, object]) -> Iterator[FieldError]:

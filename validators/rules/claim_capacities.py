@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubeapi import content, quantity
-from kubeapi.field_path import FieldPath, Key
+from kubeapi import quantity
+from kubeapi.field_path import Key
 from kubeapi.resource_claims import MAX_CAPACITIES
 from validators import field
 from validators.field import FieldError
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule
-
-_LONGEST_DOMAIN = 63
 
 
 def check(context: Context) -> Iterator[FieldError]:
@@ -22,28 +20,9 @@ def check(context: Context) -> Iterator[FieldError]:
         if len(amounts) > MAX_CAPACITIES:
             yield field.too_many(at, len(amounts), MAX_CAPACITIES)
         for name, amount in sorted(amounts.items()):
-            yield from _name(at, name)
+            yield from checks.qualified_name(at, name)
             if len(amounts) <= MAX_CAPACITIES and _is_negative(amount):
                 yield field.invalid(at / Key(name), str(amount), "must be greater than or equal to 0")
-
-
-def _name(path: FieldPath, name: str) -> Iterator[FieldError]:
-    *domains, identifier = name.split("/")
-    if len(domains) > 1:
-        yield field.invalid(path, name, "must not contain more than one slash")
-        return
-    for domain in domains:
-        yield from _domain(path, domain) if domain else [field.invalid(path, "", "the domain must not be empty")]
-    if domains and not identifier:
-        yield field.invalid(path, "", "the name must not be empty")
-    else:
-        yield from checks.identifier(path, identifier)
-
-
-def _domain(path: FieldPath, domain: str) -> Iterator[FieldError]:
-    if len(domain.encode()) > _LONGEST_DOMAIN:
-        yield field.too_long(path, _LONGEST_DOMAIN)
-    yield from checks.messages(path, domain, lambda name: content.subdomain(name.lower()))
 
 
 def _is_negative(amount: quantity.Amount) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi import content
-from kubeapi.devices import TAINT_EFFECTS, DeviceTaintSelector
+from kubeapi.devices import DeviceTaintSelector
 from kubeapi.field_path import FieldPath
 from validators import field
 from validators.field import FieldError
 from validators.model.templates import SPEC
-from validators.model.views import DeviceTaint, DeviceTaintRule
+from validators.model.views import DeviceTaintRule
 from validators.rules import checks
 from validators.rules.base import Context, Example, Rule
 
@@ -20,18 +20,10 @@ _LONGEST_POOL = 253
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at the fields of the taint and of the selector."""
     if isinstance(context.new, DeviceTaintRule):
-        yield from _taint(SPEC / "taint", context.new.spec.taint)
+        taint = context.new.spec.taint
+        yield from checks.device_taint(SPEC / "taint", taint.key, taint.value, taint.effect)
         if context.new.spec.device_selector is not None:
             yield from _selector(SPEC / "deviceSelector", context.new.spec.device_selector)
-
-
-def _taint(path: FieldPath, taint: DeviceTaint) -> Iterator[FieldError]:
-    yield from checks.messages(path / "key", taint.key, content.label_key)
-    yield from checks.messages(path / "value", taint.value, content.label_value)
-    if not taint.effect:
-        yield field.required(path / "effect")
-    elif taint.effect not in TAINT_EFFECTS:
-        yield field.not_supported(path / "effect", taint.effect, TAINT_EFFECTS)
 
 
 def _selector(path: FieldPath, selector: DeviceTaintSelector) -> Iterator[FieldError]:

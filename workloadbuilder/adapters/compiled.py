@@ -53,7 +53,8 @@ class Compiled:
     """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
 
     *pod_sets* has for each pod the number of the plan that it comes from, and *parts* its part; some parts can wait for others (*waits*).
-    Pods are the last objects.  *refused* is what Kueue refuses, if the object is judged.
+    Pods are the last objects.  *refused* is what Kueue refuses, if the object is judged.  *minimums* has the field of the object with the
+    minimum of a gang, by template, unless that is in scheduling blocks; None if no field has it.
     """
 
     owner: Owner
@@ -66,6 +67,7 @@ class Compiled:
     skipped: str = ""
     waits: Mapping[str, Wait] = dataclasses.field(default_factory=dict)
     parts: tuple[str, ...] = ()
+    minimums: Mapping[str, FieldPath | None] = dataclasses.field(default_factory=dict)
     pod_sets: tuple[int, ...] = ()
     refused: tuple[FieldError, ...] = ()
 
@@ -196,6 +198,7 @@ def _compiled(reading: Reading, options: CompileOptions, kubernetes: int) -> Com
         losses=tuple(dict.fromkeys(reading.losses)),
         skipped=reading.skipped,
         waits=reading.waits,
+        minimums={item.name: item.minimum_path for item in walk(reading.root) if item.minimum_path != WHOLE} if reading.root else {},
     )
     try:
         if reading.root is not None and not reading.errors and (named := reading.named_group()) is not None:

@@ -2,7 +2,7 @@
 
 The Job controller creates no group if the pod template names one, or if its feature gate is off.  A Job with a controller has none
 in Kubernetes 1.37; from 1.38 on, it has one if it has ``scheduling``.  If annotations name a template of the Workload of another object,
-the group is created from that.
+the group is created from that.  The pods of a Job that a JobSet owns are placed exclusively if its pod template says so.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def adapt(manifest: Json, known: Known) -> Reading:
         detail = "the Job is suspended: its pods are created when it is resumed"
         warnings.append(field.invalid(_SPEC / "suspend", True, detail))  # noqa: FBT003 - the field's value
     link = template_annotations.read(top.raw("metadata"))
-    named = named_group(shape.template.content) is not None
-    if reason := _left_to_parent(about, known, link, named=named, has_scheduling="scheduling" in spec):
+    if reason := object_identity.left_to_controller(about, known):
         result = Reading(about.owner, about.namespace, skipped=reason)
         return dataclasses.replace(result, errors=(*errors, *link.errors), warnings=(*warnings, *link.warnings))
+    named = named_group(shape.template.content) is not None
     ungrouped = "" if named else _why_no_group(about, known, link, has_scheduling="scheduling" in spec)
     if not named and not ungrouped and _is_delegated(about, known, link):
         result = _child(about, shape, link, known)
@@ -77,19 +77,6 @@ def adapt(manifest: Json, known: Known) -> Reading:
         result = dataclasses.replace(result, root=root)
     result = dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings), losses=tuple(losses))
     return kueue_podsets.confined(result, [TemplatePods(shape.template, (ROOT,))], known)
-
-
-def _left_to_parent(about: Subject, known: Known, link: template_annotations.Linkage, *, named: bool, has_scheduling: bool) -> str:
-    """Return the reason why nothing is created for a Job: its group belongs to its controller; empty if it does not."""
-    parent = about.controller
-    if parent is None or not about.compiled_above:
-        return ""
-    if known.compiles(parent.group, parent.kind, about.namespace, parent.name):
-        return f"its group is created with those of its controller, {object_identity.display_name(parent)}"
-    managed = has_scheduling and known.kubernetes >= FIRST_WITH_OWNED_JOBS
-    if named or managed or link.template:
-        return ""
-    return f"its group belongs to the Workload of its controller, {object_identity.display_name(parent)}"
 
 
 def _is_delegated(about: Subject, known: Known, link: template_annotations.Linkage) -> bool:
@@ -141,6 +128,20 @@ def _pods(owner: Owner, shape: JobShape, template: str) -> PodPlan:
     labels = {"batch.kubernetes.io/controller-uid": owner.uid, "controller-uid": owner.uid} if owner.uid else {}
 
     def make(_: Positions, number: int) -> dict[str, Json]:
-        return job_spec.pod(shape, owner.name, number, labels)
+        pod = job_spec.pod(shape, owner.name, number, labels)
+        _follow_jobset(pod, first=number == 0)
+        return pod
 
     return PodPlan(template, shape.pods, make)
+
+
+def _follow_jobset(pod: dict[str, Json], *, first: bool) -> None:
+    """Add the constraints that JobSet's webhook adds to a pod with its annotations: a Job has a domain of its own.
+
+    The webhook gives the later pods a node selector for the domain of the first one, which is an affinity to it here.
+    """
+    metadata = pod["metadata"]
+    annotations, key = metadata.get("annotations") or {}, (metadata.get("labels") or {}).get(jobset_labels.JOB_KEY)
+    topology = annotations.get(jobset_labels.EXCLUSIVE)
+    if topology and key and jobset_labels.NAME in annotations and jobset_labels.NODE_SELECTOR not in annotations:
+        pod_template.exclusive(pod["spec"], topology=topology, label=jobset_labels.JOB_KEY, value=key, everywhere=True, keeps_out=first)

@@ -28,6 +28,8 @@ _WITHOUT_TEMPLATE = frozenset(
     }
 )
 """Kinds that create pods and need not have a pod template."""
+_PARTS = {("grove.io", "PodClique"): "PodCliqueSet", ("grove.io", "PodCliqueScalingGroup"): "PodCliqueSet"}
+"""Kinds of objects with a part of the pods of a gang, and the kind of the object that makes the gang and them."""
 _TEMPLATES_ONLY = frozenset(
     {
         ("", "Pod"),
@@ -195,8 +197,8 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
     without_pods = _WITHOUT_PODS.get(group, "").split()
     if (group, kind) in _TEMPLATES_ONLY or kind in without_pods or group in _POLICIES:
         return "", False
-    if wrong := _wrong_type(content, group, kind):
-        return wrong, False
+    if reason := _part_of_gang(group, kind) or _wrong_type(content, group, kind):
+        return reason, False
     if (group, kind) in _WITHOUT_TEMPLATE or _has_pod_template(content, _DEEPEST):
         return f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", False
     if _is_built_in(group) or group in _ALL_GROUPS_WITHOUT_PODS or group.endswith(_CLOUDS) or served_versions.serves(group, kind):
@@ -204,6 +206,12 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
     if fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST)):
         return f"{kind} ({group}) is unknown, and {_SPEC}{fields[0]} suggests that it creates pods", True
     return f"{kind} ({group}) is unknown, so it may create pods", True
+
+
+def _part_of_gang(group: str, kind: str) -> str:
+    """Return the reason if an object has only a part of the pods of a gang; empty if not."""
+    whole = _PARTS.get((group, kind))
+    return f"its pods are a part of the gang of its {whole}, which is not in the input: give that in its place" if whole else ""
 
 
 def _wrong_type(content: Mapping[str, Any], group: str, kind: str) -> str:

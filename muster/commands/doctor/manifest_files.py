@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+from collections import Counter
 from collections.abc import Sequence
 
 import click
 
 from kubeapi.field_path import FieldPath
 from kubeapi.problem import Problem
+from muster.commands import options
 from muster.doctor.manifests import mapping_at, text_at, value_at
 from muster.doctor.world import Item, World
 from muster.render.file_notes import AlsoDefined, DocumentUnreadable, NoFile
@@ -21,14 +23,19 @@ from validators.lint.documents import Document, Unreadable
 def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, list[Problem]]:
     """Return the installation at *paths*, and the files that could not be read.
 
+    Files of other tools below a directory, such as templates, are skipped; their number is printed.
+
     Raises:
         click.UsageError: a path does not exist.
 
     """
     try:
-        manifests = files.read_manifests(discovery.discover(paths).files, sys.stdin.buffer, given=paths)
+        inputs = discovery.discover(paths)
+        manifests = files.read_manifests(inputs.files, sys.stdin.buffer, given=paths, unnamed=inputs.unnamed)
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
+    skipped = Counter(inputs.skipped) + Counter(each.tool for each in manifests if each.tool)
+    options.report_skipped("muster doctor", skipped, "name a file to read it")
     items: dict[tuple[str, str, str], Item] = {}
     problems: list[Problem] = []
     for part in (part for each in manifests for part in each.parts):
@@ -40,7 +47,7 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
                 problems.append(Problem(AlsoDefined(duplicate, first.place), place=item.place))
         elif isinstance(part, Unreadable):
             problems.append(Problem(DocumentUnreadable(part.message, left_out=False), place=f"{part.file}:{part.line}:{part.column}"))
-    if not manifests:
+    if not (manifests or skipped):
         problems.append(Problem(NoFile(files.SUFFIXES), place=", ".join(paths)))
     objects = tuple(items.values())
     return World(now=now, items=objects, bindings=frozenset(filter(None, map(binding_of, objects)))), problems

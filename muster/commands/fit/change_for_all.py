@@ -14,6 +14,7 @@ from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
+from scheduler_core.causes.changes import Change, EnabledPlugin, LoweredMinimums, Successive
 from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.model.decision import Remedy, latest
 from scheduler_core.model.names import Name
@@ -56,7 +57,9 @@ def change_for_all(
         created = {f"{name.namespace}/{name.name}" for name, origin in own.origins.items() if origin == title and name.kind == "Pod"}
         relaxed = frozenset(created or left)
     roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left, required)
-    remedies = [each for each in failed[0].remedies if not _changes_created_pod(each, failed[0].root, own)] if len(failed) == 1 else []
+    # A change of a template changes all groups of it.
+    alike = len(failed) == 1 or (title is not None and failed[0].root.kind != "Pod")
+    remedies = [each for each in failed[0].remedies if _can_be_for_all(each, failed[0].root, own)] if alike else []
     return smallest_change(Book(objects), snapshot, roots, missing, cycle, remedies)
 
 
@@ -73,16 +76,32 @@ def with_change(answer: Answer, own: Answer, change: Remedy) -> Answer:
     return dataclasses.replace(answer, decisions=tuple(helped if each is last else each for each in answer.decisions))
 
 
-def _changes_created_pod(remedy: Remedy, root: Name, own: Own) -> bool:
-    """Return whether *remedy* changes the spec of the pod *root*, but not of the other pods of its controller."""
+def _can_be_for_all(remedy: Remedy, root: Name, own: Own) -> bool:
+    """Return whether *remedy* can help all pods at PATH: none of a plugin, which has a clause, nor of one pod *root* of a controller alone."""
+    if isinstance(remedy.change, EnabledPlugin):
+        return False
     applied = (step.apply for step in remedy.steps if step.apply is not None and step.apply.get("kind") == "Pod")
-    return root.kind == "Pod" and root in own.origins and any(each["metadata"]["name"] == root.name for each in applied)
+    return root.kind != "Pod" or root not in own.origins or all(each["metadata"]["name"] != root.name for each in applied)
 
 
-def clause(change: SmallestChange, origins: Mapping[Name, Name]) -> str:
-    """Return the clause of the verdict about a change, with the objects of users instead of the groups created for them."""
+def clause(change: SmallestChange, origins: Mapping[Name, Name], minimums: Mapping[Name, str | None]) -> str:
+    """Return the clause of the verdict about a change, with the objects of users instead of the groups created for them.
+
+    *minimums* are the fields of these objects that set minimums, by group.
+    """
 
     def object_of_user(name: Name) -> str:
         return titled(name if name.kind == "Pod" else verdict.subject(origins, name))
 
-    return f"; {'the smallest' if change.proven else 'a'} change that helps: {remedy_text(change.remedy, object_of_user)}"
+    remedy = dataclasses.replace(change.remedy, change=_of_user(change.remedy.change, minimums))
+    return f"; {'the smallest' if change.proven else 'a'} change that helps: {remedy_text(remedy, object_of_user)}"
+
+
+def _of_user(change: Change, minimums: Mapping[Name, str | None]) -> Change:
+    """Return *change* with the fields of users' objects that set minimums."""
+    match change:
+        case LoweredMinimums(groups):
+            return LoweredMinimums(tuple(dataclasses.replace(each, path=minimums.get(each.group) or "") for each in groups))
+        case Successive():
+            return Successive(_of_user(change.first, minimums), _of_user(change.second, minimums))
+    return change

@@ -11,19 +11,17 @@ from muster import extras, standard_output
 from muster.commands import live_input, options, pod_creation
 from muster.commands.options import click_option
 from muster.commands.outputs import output_of, to_file
-from muster.commands.simulate.simulation_options import ADMISSION_PLUGINS_ON, GATES, IGNORE, REMEDIES, SCHEDULER_CONFIG
+from muster.commands.simulate.simulation_options import ADMISSION_PLUGINS_ON, GATES, IGNORE, PLATFORM, REMEDIES, SCHEDULER_CONFIG
 from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
-    from kubeapi.problem import Problem
     from muster.commands.fit.rollout_trial import JudgedRollout
     from muster.commands.fit.verdict import Verdict
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.request import SimulationRequest
-    from muster.render.answer import Answer
     from scheduler_core.model.snapshot import ClusterSnapshot
     from validators.gates import Gates
 
@@ -39,6 +37,7 @@ FORMATS = ("text", "json", "html")
 @live_input.options
 @click.option("--gang", is_flag=True, help="Judge the pods of an object without a gang as one gang: all of them, or none.")
 @click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
+@click.option("--scale", is_flag=True, help="Also find up to which number of replicas, or of workers, each object at PATH fits.")
 @pod_creation.levels
 @pod_creation.without_pods
 @click_option(pod_creation.POD_TEMPLATE)
@@ -58,6 +57,7 @@ FORMATS = ("text", "json", "html")
 @click_option(DEVICE_TOPOLOGY)
 @click_option(IGNORE)
 @click_option(ADMISSION_PLUGINS_ON)
+@click_option(PLATFORM)
 @click_option(PLUGIN)
 @click_option(GATES)
 @click_option(KUBERNETES)
@@ -72,6 +72,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     context: str | None,
     gang: bool,
     topology: str | None,
+    scale: bool,
     form: str | None,
     outputs: tuple[str, ...],
     everything: bool,
@@ -121,7 +122,9 @@ def fit(  # noqa: PLR0913 - one parameter an option
         inputs = _inputs(paths, objects, known, created, progress)
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
-        judged = _judged(inputs, request, progress, live=cluster)
+        judged = _with_later(_judged(inputs, request, progress, live=cluster), inputs, request, progress)
+        if scale:
+            judged = _with_scales(judged, inputs, request, progress, live=cluster)
         on_terminal = not no_color and standard_output.is_colourful()
         for name, file in files:
             coloured = on_terminal and file == options.STDOUT
@@ -157,7 +160,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     if not live and own.decisions and not len(snapshot.nodes):
         return Judged(verdict.without_nodes(number), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
-    if judged.kind in verdict.PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects)):
+    if judged.kind in verdict.PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects, mine)):
         skipped = tuple(sorted({*own.skipped, *beside}, key=shown_order))
         own = dataclasses.replace(own, skipped=skipped, problems=tuple(dict.fromkeys((*own.problems, *beside))))
         judged = verdict.judge(own, inputs.own, kinship, number)
@@ -167,13 +170,22 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         progress.end()
     if change is not None:
         answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
-        judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins), change.remedy.change)
+        judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins, inputs.minimums), change.remedy.change)
     judged, rollouts = _with_rollouts(judged, inputs, request, snapshot, progress)
-    if judged.kind is Kind.FITS and inputs.later:
-        later = _later_updates(own, inputs, request, snapshot, progress)
-        answer, own = (dataclasses.replace(each, notes=(*each.notes, *later)) for each in (answer, own))
     remedy = None if change is None else change.remedy
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)
+
+
+def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, live: bool) -> Judged:
+    import dataclasses
+
+    from muster.commands.fit.scale_trial import ScaleTrials
+
+    progress.show("searching for the largest numbers")
+    trials = ScaleTrials(inputs, judged.snapshot, request, judged.kinship)
+    scales = tuple(trials.scales(lambda other: _judged(other, request, progress, live=live).verdict.line))
+    progress.end()
+    return dataclasses.replace(judged, scales=scales)
 
 
 def _with_rollouts(
@@ -195,22 +207,26 @@ def _with_rollouts(
     return verdict.with_rollouts(judged, rollouts), rollouts
 
 
-def _later_updates(
-    own: Answer, inputs: ClusterInput, request: SimulationRequest, snapshot: ClusterSnapshot, progress: Progress
-) -> list[Problem]:
-    """Return a note for each new object at PATH whose next update would hang."""
+def _with_later(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress) -> Judged:
+    """Return the result with a note for each new object at PATH that fits, and whose next update would hang."""
+    import dataclasses
+
     from kubeapi.problem import Problem
     from muster.commands.fit.rollout_trial import RolloutTrials
+    from muster.commands.fit.verdict import Kind
     from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 
+    if judged.verdict.kind is not Kind.FITS or not inputs.later:
+        return judged
     progress.show("playing later updates")
-    trials = RolloutTrials(inputs.objects, snapshot, request)
-    trials.settle({pod: node for each in own.decisions for pod, node in each.assignments.items()})
+    trials = RolloutTrials(inputs.objects, judged.snapshot, request)
+    trials.settle({pod: node for each in judged.own.decisions for pod, node in each.assignments.items()})
     search = bool(remedy_limit(request.cycle, request.remedies))
     played = ((each.origin, trials.later(each, search=search)) for each in inputs.later[: trials.most_later])
-    found = [Problem.about(origin, fact) for origin, fact in played if fact is not None]
+    later = [Problem.about(origin, fact) for origin, fact in played if fact is not None]
     progress.end()
-    return found
+    answer, own = (dataclasses.replace(each, notes=(*each.notes, *later)) for each in (judged.answer, judged.own))
+    return dataclasses.replace(judged, answer=answer, own=own)
 
 
 def _inputs(

@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from expansion.contents import Content, full_name
-from expansion.notes import LaterUpdateHangs
 from expansion.rollouts.play import Outcome, Played, PodName, Update
 from expansion.rollouts.running import Rollout
 from expansion.rollouts.strategies import Strategy
@@ -19,6 +18,7 @@ from muster.commands.simulate import own_objects, simulation, what_if
 from muster.commands.simulate.node_addition import Addition
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
+from muster.render.drain_facts import LaterUpdateHangs
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_and_apply
@@ -141,7 +141,7 @@ class RolloutTrials:
         groups = frozenset(Name("PodGroup", namespace, str(group)) for namespace, group in named if group)
         own = Own(names | groups, names | groups)
         scheduler = _Scheduler(before, dataclasses.replace(self._request.cycle, progress=None), own)
-        played = Update(strategy, old, new).play(scheduler.place, rollout.allowed, most=self._most_steps(before))
+        played = Update(strategy, old, new, rollout.added()).play(scheduler.place, rollout.allowed, most=self._most_steps(before))
         waiting = tuple(each for each in scheduler.decisions if each.pending and own_objects.concerns(each, own))
         return JudgedRollout(rollout.origin, strategy, played, tuple(sorted(scheduler.victims)), waiting)
 

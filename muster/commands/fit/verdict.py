@@ -8,7 +8,7 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from expansion.notes import FitsWithPlugin, NeverCreated, SharesUncounted
+from expansion.notes import FitsWithPlugin, NeverCreated, SharesAhead, SharesUncounted
 from expansion.rollouts.play import Outcome
 from kubeapi.problem import ProblemKind
 from muster.commands.fit.rollout_report import hanging_words
@@ -18,10 +18,11 @@ from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
 from muster.render.problem_words import object_words, plugin_clause, problem_words, reason_words
 from muster.render.tree_rows import Kinship
-from scheduler_core.causes.changes import Change
+from scheduler_core.causes.changes import AwaitedDeletions, Change
 from scheduler_core.model.decision import Decision, latest
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
+from scheduler_core.wording.changes import change_text
 from scheduler_core.wording.titles import domain_text, titled
 from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted
@@ -112,12 +113,17 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
             head, details = "fits", case.where(list(last.values()))
         case Kind.AFTER_EVICTION:
             victims = case.victims()
-            head, details = f"fits after evicting {counted(len(victims), 'pod')}", case.units(victims)
+            head, details = f"fits after evicting {counted(len(victims), 'pod')}", f"{case.units(victims)}{_awaited(answer.awaited)}"
         case Kind.UNDECIDED:
             head, details = "undecided", f"the search for {case.named(concerned)} spent its budget of {case.budget(concerned)}"
         case _:
             head, details = "does not fit", f"{case.reason(concerned, rootless)}{change}{case.with_plugin(concerned)}"
     return Verdict(worst, head, f"{details}{rest}", incomplete)
+
+
+def _awaited(pods: Sequence[Name]) -> str:
+    """Return the clause that deletions must end first; nothing if there are none."""
+    return f"; first, {change_text(AwaitedDeletions(tuple(pods)))}" if pods else ""
 
 
 def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout]) -> Verdict:
@@ -152,7 +158,7 @@ def subject(origins: Mapping[Name, Name], root: Name) -> Name:
 
 
 def _left_out(answer: Answer, unread: int) -> str:
-    beside = [each for each in answer.skipped if isinstance(each.fact, SharesUncounted)]
+    beside = [each for each in answer.skipped if isinstance(each.fact, SharesUncounted | SharesAhead)]
     number = len(answer.skipped) - len(beside)
     skipped = f"; {counted(number, 'object')} at PATH {'was' if number == 1 else 'were'} skipped and not judged" if number else ""
     unsure = f"; but {problem_words(beside[0])}" if beside else ""

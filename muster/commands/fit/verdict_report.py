@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from expansion.rollouts.play import Outcome
 from muster.commands.fit import rollout_report
@@ -17,9 +16,11 @@ from muster.render.root_text import Paint
 from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.status import Status
+from scheduler_core.wording.titles import titled
 
 if TYPE_CHECKING:
     from muster.commands.fit.rollout_trial import JudgedRollout
+    from muster.commands.fit.scale_trial import Scale
     from muster.html.page_content import Origin
     from scheduler_core.cycle.run_cycle import CycleOptions
     from scheduler_core.model.snapshot import ClusterSnapshot
@@ -41,47 +42,82 @@ class Judged:
     change: Remedy | None = None
     """Change with which everything at PATH fits, if it is not the remedy of one root."""
     rollouts: tuple[JudgedRollout, ...] = ()
+    scales: tuple[Scale, ...] = ()
 
     def rendered(self, form: str, origin: Origin | None, *, every: bool, everything: bool, colour: bool = False) -> str:
         """Return the result in the format *form*: with *everything* about the rest of the cluster too, with *every* pod."""
         if form == "json":
-            return as_json(self.verdict, self.own, self.change, self.rollouts)
+            return as_json(self)
         if form == "html":
             from muster.html import page
 
             updates = [rollout_report.drawn(each) for each in self.rollouts]
             return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin, updates)
-        return as_text(self.verdict, self.answer if everything else self.own, self.kinship, self.rollouts, colour=colour, every=every)
+        return as_text(self, everything=everything, colour=colour, every=every)
 
 
 _COLOURS = {Kind.FITS: Status.SUCCESS, Kind.DOES_NOT_FIT: Status.ERROR}
 
 
-def as_text(verdict: Verdict, shown: Answer, kinship: Kinship, rollouts: Sequence[JudgedRollout] = (), *, colour: bool, every: bool) -> str:
-    """Return the line of the verdict, the steps of updates, then the details of the answer *shown*."""
+def as_text(judged: Judged, *, everything: bool, colour: bool, every: bool) -> str:
+    """Return the line of the verdict, how far objects can be scaled, the steps of updates, then the details of the answer."""
+    verdict, shown = judged.verdict, judged.answer if everything else judged.own
     paint = Paint(colour)
     status = Status.WAIT if verdict.incomplete else _COLOURS.get(verdict.kind, Status.WAIT)
     line = paint.paint_status(status, f"{verdict.sign} {verdict.line}")
+    lines = "".join(f"{_scale_text(each)}\n" for each in judged.scales)
     if not (shown.decisions or shown.pending or shown.problems or shown.notes):
-        return f"{line}\n"
-    steps = "".join(f"\n{each}\n" for each in ("\n".join(rollout_report.text_lines(rollout)) for rollout in rollouts))
-    steps += "\nAfterwards, without the old pods:\n" if rollouts else ""
-    return f"{line}\n{steps}\n{answer_text.render(shown, kinship, colour=colour, every=every)}"
+        return f"{line}\n{lines}"
+    steps = "".join(f"\n{each}\n" for each in ("\n".join(rollout_report.text_lines(rollout)) for rollout in judged.rollouts))
+    steps += "\nAfterwards, without the old pods:\n" if judged.rollouts else ""
+    return f"{line}\n{lines}{steps}\n{answer_text.render(shown, judged.kinship, colour=colour, every=every)}"
 
 
-def as_json(verdict: Verdict, own: Answer, change: Remedy | None = None, rollouts: Sequence[JudgedRollout] = ()) -> str:
+def as_json(judged: Judged) -> str:
     """Return one JSON document about PATH."""
+    verdict, own = judged.verdict, judged.own
     content = answer_json.as_json(own)
     content["version"] = VERSION
     head = {"version": VERSION, "verdict": verdict.kind.value, "message": verdict.line}
     skipped = [{"object": object_words(each), "reason": problem_words(each)} for each in own.skipped]
     refused = answer_json.refused_json(own.refused)
     rest = {key: value for key, value in content.items() if key not in head}
-    helps = {"change": answer_json.remedy_as_json(change)} if change is not None else {}
-    updates = [rollout_report.as_json(each) for each in sorted(rollouts, key=lambda each: _WORST.index(each.played.outcome))]
+    helps = {"change": answer_json.remedy_as_json(judged.change)} if judged.change is not None else {}
+    updates = [rollout_report.as_json(each) for each in sorted(judged.rollouts, key=lambda each: _WORST.index(each.played.outcome))]
     played = {"rollout": updates[0], **({"rollouts": updates} if len(updates) > 1 else {})} if updates else {}
-    document = {**head, "decisions": rest.pop("decisions"), "skipped": skipped, "refused": refused, **helps, **played, **rest}
+    scales = {"scale": [*map(_scale_json, judged.scales)]} if judged.scales else {}
+    document = {
+        **head,
+        "decisions": rest.pop("decisions"),
+        "skipped": skipped,
+        "refused": refused,
+        **helps,
+        **played,
+        **scales,
+        **rest,
+    }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _scale_text(scale: Scale) -> str:
+    """Return how far an object can be scaled, as one line."""
+    field = scale.field
+    limits = [f"now {field.now:,}", *([f"{field.limiter} allows {field.least:,} to {field.most:,}"] if field.most is not None else [])]
+    named = f"{titled(field.owner)}: {field.text}"
+    if scale.largest is None:
+        return f"  {named} ({'; '.join(limits)}) fits with no number"
+    end = f"; with {scale.largest + 1:,}: {scale.missing}" if scale.missing else ""
+    reached = ", the limit" if scale.is_limit else ""
+    return f"  {named} fits up to {scale.largest:,}{reached} ({'; '.join(limits)}){end}"
+
+
+def _scale_json(scale: Scale) -> dict[str, Any]:
+    """Return how far an object can be scaled as JSON."""
+    field = scale.field
+    document: dict[str, Any] = {"object": titled(field.owner), "field": field.text, "now": field.now, "fits": scale.largest}
+    if field.most is not None:
+        document["range"] = {"least": field.least, "most": field.most, "limiter": field.limiter}
+    return document | ({"next": scale.missing} if scale.missing else {})
 
 
 def with_heading(verdict: Verdict, answer: Answer) -> Answer:

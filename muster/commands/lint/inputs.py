@@ -202,13 +202,7 @@ def warn_without_files(inputs: Discovered, count: int) -> None:
 
 def print_skipped(report: Report) -> None:
     """Print the number of skipped files of each other tool."""
-    from validators.reports.counts import counted
-
-    if report.skipped:
-        tools = ", ".join(f"{tool} {number:,}" for tool, number in sorted(report.skipped.items()))
-        number = counted(sum(report.skipped.values()), "file")
-        command = click.get_current_context().command_path
-        standard_output.report(f"{command}: {number} of other tools skipped ({tools}); name a file, or use --include, to read it")
+    shared.report_skipped(click.get_current_context().command_path, report.skipped, "name a file, or use --include, to read it")
 
 
 def exit_status(report: Report, level: str, paths: Sequence[str]) -> int:

@@ -73,16 +73,20 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
     from muster.commands.progress import Progress
     from muster.commands.snapshot import live_cluster
     from muster.render.problem_words import object_words, problem_words
-    from validators.model import controllers
+    from validators.model import controllers, own_gangs
     from validators.model.objects import KINDS
 
     progress = Progress("lint")
     progress.show("reading the cluster")
     try:
-        further = sorted({*controllers.GROUPS_AND_KINDS, *_OWNERS})
+        further = sorted({*controllers.GROUPS_AND_KINDS, *own_gangs.GROUPS_AND_KINDS, *_OWNERS})
         resources = [
             *map(served_versions.resource, KINDS),
-            *(served_versions.Resource(kind, group, f"{kind.lower()}s", ("v1",)) for group, kind in further),
+            *(
+                served_versions.Resource(_own_kind(group, kind), group, f"{kind.lower()}s", ("v1",))
+                for group, kind in further
+                if kind not in KINDS or kind != _own_kind(group, kind)
+            ),
         ]
         answer = live_cluster.list_resources(live_cluster.connect(kubeconfig, context, instead="PATH"), resources, needed=("Pod",))
     except live_cluster.ClusterError as error:
@@ -153,8 +157,18 @@ def _manifests(documents: Sequence[Document]) -> tuple[Manifest, ...]:
     return tuple(Manifest(file, (replaced(each, file=file),)) for file, each in sorted(named, key=lambda each: each[0]))
 
 
+def _own_kind(group: str, kind: str) -> str:
+    """Return the kind under another name if another project has a kind of the same name."""
+    from validators.model.own_gangs import OWN_KINDS
+
+    return OWN_KINDS.get((group, kind), kind)
+
+
 def _file(document: Document) -> str:
+    from workloadbuilder.adapters.shared.known_objects import group_of
+
     kind, namespace, name = _identity(document)
+    kind = _own_kind(group_of(str(document.content.get("apiVersion"))), kind)
     return f"cluster/{namespace}/{kind}/{name}" if namespace else f"cluster/{kind}/{name}"
 
 

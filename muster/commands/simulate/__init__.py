@@ -11,6 +11,8 @@ completed_input     input of a simulation, with what ``expansion`` adds to the o
 simulation          one simulation: objects, snapshot, cycle
 plugin_trial        trial of an admission plugin that is off
 question_batch      many small simulations in one call
+drain_notes         what a drain meets: budgets, groups that are disrupted, pods without another node
+deletions_awaited   the cycles after the end of deletions that are under way
 what_if, drain      nodes added and removed before the snapshot
 own_objects         decisions about the objects at PATH, with ``--objects`` as the rest of the cluster
 certificate_file    the file of ``--certificate``

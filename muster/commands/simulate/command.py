@@ -47,6 +47,7 @@ NOTHING_DECIDED = 2
 @click_option(simulation_options.LIKE)
 @click_option(simulation_options.IGNORE)
 @click_option(simulation_options.ADMISSION_PLUGINS_ON)
+@click_option(simulation_options.PLATFORM)
 @click_option(PLUGIN)
 @click.option(
     "--objects",

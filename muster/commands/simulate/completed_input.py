@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 
-from expansion.expanded import expand
+from expansion.expanded import Expanded, expand
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.rollouts.running import Rollout
 from kubeapi.gathered import Given
+from kubeapi.names import Name
 from kubeapi.problem import Problem
 from muster.commands.simulate.file_texts import OpenFile
 from muster.commands.simulate.own_objects import Own
@@ -41,15 +43,31 @@ class ClusterInput:
     """The next updates of objects at PATH that do not run yet, of which some can hang."""
     stored: list[OpenFile] = dataclasses.field(default_factory=list)
     """Files in which texts of objects are."""
+    minimums: dict[Name, str | None] = dataclasses.field(default_factory=dict)
+    """Field of an object at PATH with the minimum of a created group, unless that is in scheduling blocks; None if no field has it."""
     texts: dict[str, bytes] = dataclasses.field(default_factory=dict)
     """Content of the files, if positions in them may be needed."""
     behavior: SchedulerBehavior | None = None
     """Version of kube-scheduler of the cluster, if it is known."""
+    given: list[Given] = dataclasses.field(default_factory=list)
+    """The objects at PATH as they are."""
+    known: Sequence[Given] = ()
+    """The objects of the rest of the cluster."""
+    expand_again: Callable[[Iterable[Given]], Expanded] = expand
+    """Returns what other objects at PATH are expanded to, in the same cluster."""
 
     @property
     def places(self) -> Places:
         """Return the positions of objects in the files."""
         return Places(self.texts)
+
+    def rescaled(self, expanded: Expanded) -> ClusterInput:
+        """Return the input with other objects at PATH, which are *expanded* already."""
+        other = ClusterInput(problems=[*self.unread, *expanded.skipped, *expanded.invalid], unread=self.unread, behavior=self.behavior)
+        other.own = Own.from_names(expanded.names, (), expanded.origins)
+        other.objects = [*expanded.objects, *expanded.remaining]
+        other.skipped, other.refused, other.notes = expanded.skipped, expanded.refused, expanded.notes
+        return other
 
 
 def complete(
@@ -65,13 +83,16 @@ def complete(
     If *known* is not None, the objects that *inputs* had before, and those of their controllers, are the objects that the answer is
     about (``own``).  If *strict*, all objects of the cluster are known, and new pods that the API server refuses are reported.
     """
-    expanded = expand(inputs.objects, known, creation, strict=strict, place=inputs.places.place)
+    inputs.given, inputs.known = inputs.objects, known or ()
+    inputs.expand_again = functools.partial(expand, cluster=known, creation=creation, strict=strict, place=inputs.places.place)
+    expanded = inputs.expand_again(inputs.given)
     inputs.skipped += expanded.skipped
     inputs.problems += expanded.skipped
     if known is not None:
         inputs.own = Own.from_names(expanded.names, inputs.problems, expanded.origins)
     inputs.objects = [*expanded.objects, *expanded.remaining]
     inputs.others += expanded.others
+    inputs.minimums |= expanded.minimums
     inputs.refused += expanded.refused
     inputs.notes += expanded.notes
     inputs.rollouts += expanded.rollouts

@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from expansion import device_shares
-from expansion.notes import ObjectNote
+from expansion.notes import ObjectNote, ShareNotJudged, SharesAhead
+from kubeapi.device_shares import first_share
 from kubeapi.gather import ADMISSION_KINDS, CONFIGURATION, KINDS, is_left_out
 from kubeapi.gathered import Given
 from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind
+from kubeapi.resource_names import is_extended
 from muster.render.answer import Answer, Share
 from scheduler_core.causes.input_problems import KindNotServed
 from scheduler_core.model.decision import Decision, Step
@@ -143,8 +145,19 @@ def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Pr
             yield Problem.about(origin or name, ObjectNote.WITHOUT_PODS)
 
 
-def beside_shares(answer: Answer, snapshot: ClusterSnapshot, objects: Iterable[Given]) -> tuple[Problem, ...]:
-    """Return the problems of pods with whole devices that *answer* places on nodes where others have shares of them, which are not counted."""
+def pending_shares(answer: Answer, snapshot: ClusterSnapshot) -> Iterator[Problem]:
+    """Yield the pods without a node in *answer* that request a share of a device, with the reason why they are not judged."""
+    left = answer.reasons.keys()
+    for pod in snapshot.pods:
+        if pod.node < 0 and pod.key in left and (share := first_share(pod.shape.unmodelled)) is not None:
+            yield Problem.about(pod_name(pod.key), ShareNotJudged(share.scheduler, share.key, annotation=share.annotation))
+
+
+def beside_shares(answer: Answer, snapshot: ClusterSnapshot, objects: Iterable[Given], own: Own | None) -> tuple[Problem, ...]:
+    """Return why it is not certain that pods have the nodes that *answer* gives them: others have, or wait for, shares of devices there.
+
+    With whole devices, they are not certain where others have shares of them, which are not counted.
+    """
     rows = {row for row, name in enumerate(snapshot.nodes.resources) if name in device_shares.WHOLE}
     wanting = {pod.key for pod in snapshot.pods if any(row in rows for row, _ in pod.shape.charges)} if rows else frozenset()
     pods: dict[str, list[Name]] = {}
@@ -153,7 +166,27 @@ def beside_shares(answer: Answer, snapshot: ClusterSnapshot, objects: Iterable[G
             if pod in wanting:
                 pods.setdefault(node, []).append(pod_name(pod))
     shares = dict(device_shares.uncounted_shares(objects, pods)) if pods else {}
-    return tuple(Problem(share, tuple(sorted(pods[node], key=dataclasses.astuple))) for node, share in sorted(shares.items()))
+    uncounted = (Problem(share, tuple(sorted(pods[node], key=dataclasses.astuple))) for node, share in sorted(shares.items()))
+    return (*uncounted, *(() if own is None else _shares_ahead(answer, snapshot, own)))
+
+
+def _shares_ahead(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> tuple[Problem, ...]:
+    """Return the pending pods with shares of devices before those of *own*, if *answer* places one of *own* on a node with devices."""
+    waiting = [(pod, share) for pod in snapshot.pods if pod.node < 0 and (share := first_share(pod.shape.unmodelled)) is not None]
+    if not waiting:
+        return ()
+    mine = [each for each in answer.decisions if concerns(each, own)]
+    placed = {pod: node for each in mine for pod, node in (*each.assignments.items(), *each.nominations.items())}
+    rows = [row for row, name in enumerate(snapshot.nodes.resources) if is_extended(name)]
+    table = snapshot.nodes.allocatable
+    with_devices = {name for index, name in enumerate(snapshot.nodes.names) if any(table[row, index] for row in rows)}
+    lowest = min((pod.priority for pod in snapshot.pods if placed.get(pod.key) in with_devices), default=None)
+    unplaced = {pod for each in mine for pod in each.pending}
+    ahead = [(pod, share) for pod, share in waiting if lowest is not None and pod.priority >= lowest and pod.key not in unplaced]
+    if not ahead:
+        return ()
+    _, first = ahead[0]
+    return (Problem(SharesAhead(first.scheduler, first.key), tuple(pod_name(pod.key) for pod, _ in ahead)),)
 
 
 def is_problem_of(own: Own, problem: Problem) -> bool:

@@ -49,6 +49,8 @@ class SimulationRequest:
     """Admission plugins that are on besides those that are by default."""
     pod_templates: Mapping[str, Sequence[DeclaredTemplate]] = dataclasses.field(default_factory=dict)
     """Pod templates of kinds that are not read."""
+    platform: str = ""
+    """Preset of a managed cluster, whose admission plugins are on too; empty for none."""
     only_own: bool = False
     """Evict victims, and search remedies, only for the roots of the objects at PATH."""
 
@@ -62,6 +64,7 @@ class SimulationRequest:
             gates=self.cycle.gates,
             admission_plugins=self.admission_plugins,
             pod_templates=self.pod_templates,
+            platform=self.platform,
         )
 
 

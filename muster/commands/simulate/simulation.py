@@ -13,8 +13,10 @@ from kubeapi.problem import Problem, ProblemKind
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.completed_input import ClusterInput
+from muster.commands.simulate.deletions_awaited import after_deletions
+from muster.commands.simulate.drain_notes import drain_notes
 from muster.commands.simulate.own_objects import Own
-from muster.commands.simulate.plugin_trial import fits_with_plugin
+from muster.commands.simulate.plugin_trial import PluginTrial, try_plugin
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from muster.render.problem_words import shown_order
@@ -58,27 +60,22 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
 
     """
     began = time.monotonic()
-    objects: Iterable[Given] = inputs.objects
-    all_problems = list(inputs.problems)
-    if request.drain or request.additions:
-        objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
-        all_problems += unsorted
-    request, behavior = _of_version(request, request.behavior or inputs.behavior or KUBERNETES_1_37)
-    profiles = request.configuration.profiles if request.configuration is not None else None
-    snapshot = load(objects, profiles, request.device_topology, behavior)
-    if request.configuration is not None:
-        all_problems += request.configuration.problems(len(snapshot.nodes))
-    _demand_profile(snapshot, request.cycle.scheduler_name)
-    # The snapshot lives to the end, so the garbage collector need not visit it.
-    gc.freeze()
+    request, objects, snapshot, all_problems = _loaded(inputs, request)
     cycle = dataclasses.replace(request.cycle, progress=progress.roots)
     own = inputs.own if request.only_own else None
     try:
         result = _cycles(snapshot, cycle, own)
     except OrderError as error:
         raise RefusedRequestError(order_words(error.cause)) from None
+    awaited: tuple[Name, ...] = ()
+    if own is not None:
+        quiet = dataclasses.replace(cycle, progress=None)
+        result, awaited = after_deletions(result, snapshot, own, lambda changed: _cycles(changed, quiet, own))
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
-    decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
+    fixed = frozenset(name for name, path in inputs.minimums.items() if path is None)
+    decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only, fixed)
+    trial = _plugin_trial(inputs, request, objects, snapshot, result.decisions)
+    decisions = trial.advised(decisions, remedy_limit(request.cycle, request.remedies))
     for each in inputs.stored:
         each.check()
     decisions = decisions if own is None else tuple(own_objects.without_self_eviction(each, own) for each in decisions)
@@ -87,15 +84,33 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     answer = Answer.from_decisions(decisions, result.pending, in_order, time.monotonic() - began if request.timings else None)
     limits = _limits(without_search(result.decisions, request.cycle, request.remedies, only))
     scored = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
-    beside = own_objects.beside_shares(answer, snapshot, objects) if own is None else ()
-    plugins = _plugin_notes(inputs, request, objects, snapshot, result.decisions)
-    notes = _notes(inputs, (*plugins, *_of_decided(differing, decisions, own), *scored, *limits, *beside))
-    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes)
+    beside = own_objects.beside_shares(answer, snapshot, objects, inputs.own) if own is None else ()
+    drained = drain_notes(inputs.objects, request.drain, snapshot, decisions) if request.drain else ()
+    notes = _notes(inputs, (*drained, *trial.notes, *_of_decided(differing, decisions, own), *scored, *limits, *beside))
+    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes, awaited=awaited)
     if inputs.own is not None:
         answer = _with_share(answer, snapshot, inputs, inputs.own)
     if request.fragmentation:
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
+
+
+def _loaded(inputs: ClusterInput, request: SimulationRequest) -> tuple[SimulationRequest, Iterable[Given], ClusterSnapshot, list[Problem]]:
+    """Return the request as the version reads it, the objects after hypothetical changes, their snapshot, and the problems so far."""
+    objects: Iterable[Given] = inputs.objects
+    problems = list(inputs.problems)
+    if request.drain or request.additions:
+        objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
+        problems += unsorted
+    request, behavior = _of_version(request, request.behavior or inputs.behavior or KUBERNETES_1_37)
+    profiles = request.configuration.profiles if request.configuration is not None else None
+    snapshot = load(objects, profiles, request.device_topology, behavior)
+    if request.configuration is not None:
+        problems += request.configuration.problems(len(snapshot.nodes))
+    _demand_profile(snapshot, request.cycle.scheduler_name)
+    # The snapshot lives to the end, so the garbage collector need not visit it.
+    gc.freeze()
+    return request, objects, snapshot, problems
 
 
 def _cycles(snapshot: ClusterSnapshot, options: CycleOptions, own: Own | None) -> Result:
@@ -109,14 +124,13 @@ def _with_share(answer: Answer, snapshot: ClusterSnapshot, inputs: ClusterInput,
     return dataclasses.replace(answer, own=share, path_roots=own_objects.roots(answer.decisions, own), unread=unread)
 
 
-def _plugin_notes(
+def _plugin_trial(
     inputs: ClusterInput, request: SimulationRequest, objects: Iterable[Given], snapshot: ClusterSnapshot, decisions: Sequence[Decision]
-) -> Iterator[Problem]:
-    if EXTENDED_RESOURCE_TOLERATION not in request.admission_plugins and remedy_limit(request.cycle, request.remedies):
-        own = inputs.own if request.only_own else None
-        yield from fits_with_plugin(
-            objects, snapshot, decisions, inputs.own, lambda changed: _cycles(changed, request.cycle, own).decisions
-        )
+) -> PluginTrial:
+    if EXTENDED_RESOURCE_TOLERATION in request.admission_plugins or not remedy_limit(request.cycle, request.remedies):
+        return PluginTrial()
+    own = inputs.own if request.only_own else None
+    return try_plugin(objects, snapshot, decisions, inputs.own, lambda changed: _cycles(changed, request.cycle, own).decisions)
 
 
 def _of_version(request: SimulationRequest, behavior: SchedulerBehavior) -> tuple[SimulationRequest, SchedulerBehavior]:

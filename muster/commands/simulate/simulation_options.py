@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from expansion.managed_clusters import MANAGED_CLUSTERS
 from expansion.pod_creation import ADMISSION_PLUGINS
 from muster.commands.options import near
 from muster.commands.pod_creation import POD_TEMPLATE
@@ -18,7 +19,7 @@ from scheduler_core.model import placement_options
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, LARGEST_BUDGET, PLUGIN, RANK_ORDER, STRATEGY
 from validators import rule_options
-from validators.options import SWITCH, Option, OptionType, decode_names, items, names, whole_number
+from validators.options import SWITCH, Option, OptionType, decode_names, items, names, one_of, whole_number
 
 IGNORABLE = frozenset(
     {
@@ -114,6 +115,11 @@ ADMISSION_PLUGINS_ON = Option(
     ),
     f"Admission plugins of the API server that are on besides its defaults: {', '.join(ADMISSION_PLUGINS)} (repeatable).",
 )
+PLATFORM = Option(
+    "--platform",
+    one_of(tuple(MANAGED_CLUSTERS), str),
+    "Managed cluster, whose admission plugins are on by its documentation, in addition to --admission-plugins.",
+)
 FRAGMENTATION = Option("--fragmentation", SWITCH, "Report the largest gang of each kind of pod that fits in one zone or rack now.")
 TIMINGS = Option("--timings", SWITCH, "Report the duration in seconds.")
 FOUR_STATUSES = Option("--four-statuses", SWITCH, "Report roots that no eviction can help, and do not try preemption for them (KEP-6012).")
@@ -149,6 +155,7 @@ FIELDS: Mapping[Option[Any], tuple[str, ...]] = {
     IGNORE: ("cycle", "ignore"),
     ADMISSION_PLUGINS_ON: ("admission_plugins",),
     POD_TEMPLATE: ("pod_templates",),
+    PLATFORM: ("platform",),
     FOUR_STATUSES: ("cycle", "placing", "four_statuses"),
     NOMINATED_FIRST: ("cycle", "placing", "nominated_first"),
     PERCENTAGE_OF_PLACEMENTS: ("cycle", "placing", "percentage_of_placements"),

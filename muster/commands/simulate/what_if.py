@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubeapi.gather import by_name, gather
+from kubeapi.gather import Name, by_name, gather
 from kubeapi.gathered import GatheredObjects, Given
 from kubeapi.problem import Problem
 from muster.commands import options
@@ -68,6 +68,18 @@ def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[
                 yield _pending_again(pod)
         else:
             yield gathered
+
+
+def evicted_pods(pods: Iterable[GatheredObjects], drained: frozenset[str]) -> dict[Name, Content]:
+    """Return the pods that a drain evicts, which are not those of DaemonSets, static ones, or such that are being deleted."""
+    marks = tuple(name.encode() for name in drained)
+    found = {}
+    for name, gathered in by_name(pods, []).items():
+        text = bytes(gathered.text)
+        if any(mark in text for mark in marks) and (pod := accepted_content(gathered)) is not None:
+            if _bound_to(pod) in drained and not _leaves_with_its_node(pod):
+                found[name] = pod
+    return found
 
 
 def _pending_again(pod: Content) -> Content:

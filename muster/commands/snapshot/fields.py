@@ -9,9 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from expansion import device_shares
 from expansion.admission.admission_plugins import ANNOTATIONS
-from kubeapi import controllers, devices, disruption, groups, nodes, pods, priority, resource_claims, storage, volumes, workloads
+from expansion.device_shares import REGISTERED
+from kubeapi import (
+    controllers,
+    device_shares,
+    devices,
+    disruption,
+    groups,
+    nodes,
+    pods,
+    priority,
+    resource_claims,
+    storage,
+    volumes,
+    workloads,
+)
 from kubeapi.affinity import NodeAffinity
 from kubeapi.meta import NamespacedName, ObjectMeta
 from kubeapi.quantity import Amounts
@@ -65,7 +78,7 @@ _RUNTIME_CLASS: Fields = {
     "scheduling": {"nodeSelector": shape_of(Labels), "tolerations": shape_of(tuple[pods.Toleration, ...])},
 }
 _OF_POD = Unread(dict, frozenset(device_shares.ANNOTATIONS))
-_OF_NODE = Unread(dict, frozenset(device_shares.REGISTERED))
+_OF_NODE = Unread(dict, frozenset(REGISTERED))
 _KINDS: tuple[tuple[str, Fields], ...] = (
     ("KubeSchedulerConfiguration", {**_PERCENTAGES, "profiles": Each(_PROFILE), "extenders": Each({})}),
     ("Node", {**fields_of(nodes.Node), "metadata": {**fields_of(ObjectMeta), "annotations": _OF_NODE}}),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from expansion import device_shares
-from kubeapi import kueue
+from kubeapi import device_shares, kueue
 from kubeapi.meta import NamespacedName
 from kubeapi.redaction import KEPT, Labels, Mark
 from kubeapi.versions.served_versions import Resource
@@ -68,6 +67,44 @@ RUNTIME: Fields = {
 TOPOLOGY: Fields = {"metadata": _NAMED, "spec": {"levels": Each({"domain": KEPT, "key": KEPT})}}
 # Of KAI, and of Kueue, which older versions of KAI use.
 _LEVELS: Fields = {"metadata": _NAMED, "spec": {"levels": Each({"nodeLabel": KEPT, "alias": KEPT})}}
+# A service selects containers of its runtime, and those of its configurations, by name.
+_CONTAINERS = {kind: Each({**POD_SPEC[kind].of, "name": KEPT}) for kind in ("containers", "initContainers")}  # type: ignore[union-attr,dict-item]
+_PODS: Fields = {**POD_SPEC, **_CONTAINERS}
+_SIZES: Fields = dict.fromkeys(("pipelineParallelSize", "tensorParallelSize"), KEPT)
+_SERVING_RUNTIME: Fields = {
+    "metadata": {**_NAMED, "creationTimestamp": KEPT},
+    "spec": {
+        **_PODS,
+        **_METADATA,
+        **dict.fromkeys(("disabled", "multiModel", "protocolVersions"), KEPT),
+        "annotations": {**_ANNOTATIONS, "multinode/executor-backend": KEPT},
+        "supportedModelFormats": Each(dict.fromkeys(("autoSelect", "name", "priority", "version"), KEPT)),
+        "workerSpec": {**_PODS, **_METADATA, **_SIZES},
+    },
+}
+_LLM_WORKLOAD: Fields = {
+    **_METADATA,
+    "replicas": KEPT,
+    "scaling": {"minReplicas": KEPT},
+    "parallelism": dict.fromkeys(("data", "dataLocal", "pipeline"), KEPT),
+    "template": _PODS,
+    "worker": _PODS,
+}
+_LLM_CONFIG: Fields = {
+    "metadata": _NAMED,
+    "spec": {
+        **_LLM_WORKLOAD,
+        "prefill": _LLM_WORKLOAD,
+        "router": {
+            "scheduler": {
+                "config": {"inline": {"plugins": Each({"type": KEPT})}},
+                "pool": {"ref": {"name": Mark.NAME}},
+                "replicas": KEPT,
+                "template": _PODS,
+            }
+        },
+    },
+}
 
 
 def key_of(group: str, kind: str) -> str:
@@ -78,13 +115,16 @@ def key_of(group: str, kind: str) -> str:
 KINDS: tuple[tuple[str, Fields], ...] = (
     ("ClusterTrainingRuntime", RUNTIME),
     ("TrainingRuntime", RUNTIME),
+    ("ClusterServingRuntime", _SERVING_RUNTIME),
+    ("ServingRuntime", _SERVING_RUNTIME),
+    ("LLMInferenceServiceConfig", _LLM_CONFIG),
     ("ClusterTopology", TOPOLOGY),
     ("ClusterTopologyBinding", TOPOLOGY),
     ("Topology", _LEVELS),
-    *((key_of(kueue.API_GROUP, each.__name__), fields_of(each)) for each in kueue.KINDS if each is not kueue.Topology),
+    *((key_of(kueue.API_GROUP, kind), fields_of(model)) for kind, model in kueue.KINDS.items() if model is not kueue.Topology),
 )
 """The fields of each kind, in the order in which a snapshot has the kinds."""
-_TRAINER, _GROVE, _KAI = "trainer.kubeflow.org", "grove.io", "kai.scheduler"
+_TRAINER, _KSERVE, _GROVE, _KAI = "trainer.kubeflow.org", "serving.kserve.io", "grove.io", "kai.scheduler"
 
 
 def _plural(kind: str) -> str:
@@ -98,9 +138,12 @@ def _plural(kind: str) -> str:
 RESOURCES = (
     Resource("ClusterTrainingRuntime", _TRAINER, "clustertrainingruntimes", ()),
     Resource("TrainingRuntime", _TRAINER, "trainingruntimes", ()),
+    Resource("ClusterServingRuntime", _KSERVE, "clusterservingruntimes", ()),
+    Resource("ServingRuntime", _KSERVE, "servingruntimes", ()),
+    Resource("LLMInferenceServiceConfig", _KSERVE, "llminferenceserviceconfigs", ()),
     Resource("ClusterTopology", _GROVE, "clustertopologies", ()),
     Resource("ClusterTopologyBinding", _GROVE, "clustertopologybindings", ()),
     Resource("Topology", _KAI, "topologies", ()),
-    *(Resource(each.__name__, kueue.API_GROUP, _plural(each.__name__), ()) for each in kueue.KINDS),
+    *(Resource(kind, kueue.API_GROUP, _plural(kind), ()) for kind in kueue.KINDS),
 )
 """The resources of these kinds, in any version of their groups."""

@@ -167,7 +167,8 @@ def _simulated(
     answer, snapshot = simulation.run(inputs, dataclasses.replace(request, only_own=True), progress)
     part, kinship = (own_objects.restricted(answer, snapshot, own) if own is not None else answer), Kinship.from_snapshot(snapshot)
     not_read = tuple(filter(own_objects.is_unread, part.unread))
-    part = dataclasses.replace(part, problems=(*part.problems, *not_read), unread=not_read)
+    shares = (*own_objects.pending_shares(part, snapshot), *own_objects.beside_shares(part, snapshot, inputs.objects, own))
+    part = dataclasses.replace(part, problems=(*part.problems, *not_read, *shares), unread=not_read, skipped=(*part.skipped, *shares))
     if not part.decisions and (name := _scheduler_without_profile(snapshot, kinship, subjects)):
         raise click.UsageError(f"{SCHEDULER_CONFIG.flag}: there is no profile {name!r}, which is the schedulerName of {subjects[0].label}")
     return part, kinship, ""

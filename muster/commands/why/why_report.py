@@ -90,11 +90,12 @@ class Why:
             return f"{first.label}: not simulated, because the cluster could not be read: {self.unread}"
         if not self.simulated.decisions and not self.simulated.pending:
             return f"{first.label}: none of its pods is pending"
+        unsure = answer_text.share_clause(self.simulated)
         if self.is_pending:
-            return f"{first.label} is not placed"
+            return f"{first.label} is not placed{unsure}"
         victims = sum(len(each.victims) for each in self.simulated.decisions)
         after = f", after evicting {counted(victims, 'pod')}" if victims else ""
-        return f"{first.label} would be placed now{after}"
+        return f"{first.label} would be placed now{after}{unsure}"
 
 
 def as_json(why: Why) -> str:

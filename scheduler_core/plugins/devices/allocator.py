@@ -51,14 +51,17 @@ class Allocator:
         usage: DeviceUsage,
         selection: Selection,
         kinds: Callable[[PoolDevice], Hashable] | None = None,
+        *,
+        qualifies: bool = False,
     ) -> None:
+        """Prepare; if it *qualifies*, names of capacities without a domain have that of the driver."""
         self._claims = claims
         self._kinds = kinds
         self._pools = pools
         self._node = node
         self._selection = selection
         self._views = pools.on(node)
-        self._chosen = ChosenDevices(claims, usage)
+        self._chosen = ChosenDevices(claims, usage, qualifies=qualifies)
         self._every: dict[tuple[int, Alternative], list[tuple[NodePool, PoolDevice]]] = {}
         self.tried = 0
         self._solutions: dict[Hashable, Solution] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from kubeapi import quantity
@@ -13,7 +13,7 @@ from scheduler_core.model.device_pools import NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import MOST_ALTERNATIVES, Alternative, ClaimSpec, DeviceId, Request
 from scheduler_core.plugins.devices.attribute_constraints import ConstraintState
-from scheduler_core.plugins.devices.consumable_capacity import CapacityError, consumed_capacity, is_allowed
+from scheduler_core.plugins.devices.consumable_capacity import CapacityError, as_published, consumed_capacity, is_allowed
 from scheduler_core.plugins.devices.selection import AllocationError
 from scheduler_core.plugins.devices.shared_counters import CounterState
 from scheduler_core.plugins.devices.tolerations import tolerated
@@ -60,10 +60,11 @@ class Wanted:
 
 
 class ChosenDevices:
-    """Choices for each claim, with what they consume."""
+    """Choices for each claim, with what they consume; if it *qualifies*, names of capacities without a domain have that of the driver."""
 
-    def __init__(self, claims: Sequence[NamedSpec], usage: DeviceUsage) -> None:
+    def __init__(self, claims: Sequence[NamedSpec], usage: DeviceUsage, *, qualifies: bool) -> None:
         self._usage = usage
+        self._qualifies = qualifies
         self._constraints = [[ConstraintState(constraint) for constraint in claim.spec.constraints] for claim in claims]
         self.of_claim: list[list[Choice]] = [[] for _ in claims]
         self._taken: defaultdict[DeviceId, Counter[int]] = defaultdict(Counter)
@@ -96,7 +97,7 @@ class ChosenDevices:
         if not capacity:
             return not wanted.alternative.capacity
         try:
-            consumed = consumed_capacity(wanted.alternative.capacity, capacity)
+            consumed = consumed_capacity(self._requested(wanted, device), capacity)
         except CapacityError as error:
             name = "/".join(device.id)
             message = f", request {wanted.name}: checking capacity for device {name}: {error}"
@@ -108,6 +109,11 @@ class ChosenDevices:
             if not is_allowed(amount, capacity[name].request_policy) or before + amount > quantity.exact(capacity[name].value):
                 return False
         return True
+
+    def _requested(self, wanted: Wanted, device: PoolDevice) -> Mapping[str, Decimal]:
+        """Return the requested amounts, by the names of capacities that *device* has.  Raises CapacityError."""
+        requested = wanted.alternative.capacity
+        return as_published(requested, device.content.capacity or (), device.id[0]) if requested and self._qualifies else requested
 
     def choose_device(self, wanted: Wanted, pool: NodePool, device: PoolDevice, *, must: bool) -> Undo | None:
         """Choose *device*, which is selectable, and return how to undo that; None if it cannot be chosen.
@@ -166,7 +172,7 @@ class ChosenDevices:
         chosen = self.of_claim[wanted.claim]
         consumed: tuple[tuple[str, Decimal], ...] = ()
         if device.content.allow_multiple_allocations:
-            amounts = consumed_capacity(wanted.alternative.capacity, device.content.capacity) or {}
+            amounts = consumed_capacity(self._requested(wanted, device), device.content.capacity) or {}
             consumed = tuple(sorted(amounts.items()))
             self._share(device.id, consumed, 1)
             undone.append(lambda: self._share(device.id, consumed, -1))

@@ -1,8 +1,8 @@
-"""Capacity that a request consumes of a device (Kubernetes 1.37.1, consumable_capacity of the incubating allocator)."""
+"""Capacity that a request consumes of a device (Kubernetes 1.37.1 and 1.38.0-beta.0, consumable_capacity of the incubating allocator)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_DOWN, Context, Decimal
 
 from kubeapi import quantity
@@ -29,6 +29,30 @@ def consumed_capacity(requested: Mapping[str, Decimal], offered: Mapping[str, De
     if not requested.keys() <= offered.keys():
         return None
     return {name: _checked(name, requested.get(name), capacity) for name, capacity in sorted(offered.items())}
+
+
+def as_published(requested: Mapping[str, Decimal], offered: Iterable[str], driver: str) -> Mapping[str, Decimal]:
+    """Return the *requested* amounts by the names of the capacities that a device of *driver* *offered*.
+
+    A name without a domain has that of the driver, in requests and devices (Kubernetes 1.38).
+
+    Raises:
+        CapacityError: a capacity is requested by both names.
+
+    """
+    names = {_full(name, driver): name for name in sorted(offered, key=lambda name: "/" in name)}
+    amounts: dict[str, Decimal] = {}
+    written: dict[str, str] = {}
+    for name, amount in requested.items():
+        full = _full(name, driver)
+        if (other := written.setdefault(full, name)) != name:
+            raise CapacityError(f'capacity "{full.rpartition("/")[2]}" requested both as "{name}" and as "{other}"')
+        amounts[names.get(full, name)] = amount
+    return amounts
+
+
+def _full(name: str, driver: str) -> str:
+    return name if "/" in name else f"{driver}/{name}"
 
 
 def is_sufficient(requested: Mapping[str, Decimal], offered: Mapping[str, DeviceCapacity] | None) -> bool:

@@ -16,7 +16,7 @@ from scheduler_core.model.device_pools import PoolDevice, PoolName
 from scheduler_core.model.devices import Alternative, DeviceId, DeviceSlice
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
-from scheduler_core.plugins.devices.consumable_capacity import CapacityError, is_sufficient
+from scheduler_core.plugins.devices.consumable_capacity import CapacityError, as_published, is_sufficient
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import tolerated
 
@@ -177,7 +177,7 @@ class DeviceKinds:
         for kind in range(known.count, len(self._examples)):
             example = self._examples[kind]
             try:
-                able = self._selection.selects(alternative, 0, example) and is_sufficient(alternative.capacity, example.content.capacity)
+                able = self._selection.selects(alternative, 0, example) and self._suffices(alternative, kind)
                 able = able and tolerated(example.content.taints, alternative.tolerations)
             except (AllocationError, CapacityError):
                 able = True
@@ -186,6 +186,14 @@ class DeviceKinds:
                 known.able.add(kind)
         known.count = len(self._examples)
         return frozenset(known.able & self._devices.keys()), known.uncertain.isdisjoint(self._devices)
+
+    def _suffices(self, alternative: Alternative, kind: int) -> bool:
+        """Return whether the capacity suffices; uncertain if that depends on names without a domain.  Raises CapacityError."""
+        offered = self._examples[kind].content.capacity
+        requested = alternative.capacity
+        if requested and (requested := as_published(requested, offered or (), self._examples[kind].id[0])) != alternative.capacity:
+            self._evaluated[alternative].uncertain.add(kind)
+        return is_sufficient(requested, offered)
 
     def _kind(self, published: DeviceSlice, name: str, content: DeviceContent, *, local: bool) -> int:
         special = not local or content.allow_multiple_allocations or content.consumes_counters is not None

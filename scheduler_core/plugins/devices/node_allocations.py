@@ -6,7 +6,7 @@ The search runs once for nodes whose devices are alike and in use alike; its res
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.claims import SelectorNotEvaluated
@@ -103,7 +103,7 @@ class NodeAllocations:
 
     def most(self, specs: Sequence[NamedSpec], node: int) -> int | None:
         """Return an upper bound of the pods with the claims *specs* that the devices of *node* allow; None if there is none."""
-        allocator = Allocator(specs, self.pools, node, self.usage, self._selection)
+        allocator = self._allocator(specs, node, None)
         bound: int | None = None
         for claim, named in enumerate(specs):
             for request in named.spec.requests:
@@ -167,7 +167,7 @@ class NodeAllocations:
         return [[self.allocation(placed, node) for placed in solution] for solution in chosen], finished
 
     def _search_all(self, claims: Sequence[NamedSpec], node: int, named: frozenset[int], most: int) -> tuple[tuple[_Solution, ...], bool]:
-        allocator = Allocator(claims, self.pools, node, self.usage, self._selection, self.states.kind)
+        allocator = self._allocator(claims, node, self.states.kind)
         found: list[Solution] = []
         finished = True
         try:
@@ -185,7 +185,11 @@ class NodeAllocations:
 
     def allocator(self, claims: Sequence[NamedSpec], node: int) -> Allocator:
         """Return a new search for *claims* on *node*."""
-        return Allocator(claims, self.pools, node, self.usage, self._selection, self._kinds)
+        return self._allocator(claims, node, self._kinds)
+
+    def _allocator(self, claims: Sequence[NamedSpec], node: int, kinds: Callable[[PoolDevice], Hashable] | None) -> Allocator:
+        qualifies = self._nodes.behavior.qualifies_capacities
+        return Allocator(claims, self.pools, node, self.usage, self._selection, kinds, qualifies=qualifies)
 
     def search(self, claims: Sequence[NamedSpec], node: int) -> Result:
         """Return the result for *claims* on *node*."""

@@ -38,6 +38,7 @@ _ORDER: tuple[type[Change], ...] = (
     changes.ToleratedTaint,
     changes.DroppedTopology,
     changes.WidenedTopology,
+    changes.EnabledPlugin,
     changes.Successive,
 )
 _RANK = {kind: rank for rank, kind in enumerate(_ORDER)}

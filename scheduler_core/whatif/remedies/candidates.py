@@ -88,7 +88,7 @@ def quorum(subject: Subject) -> Quorum | None:
     for group in reversed(subject.groups):
         available = group.members if group.name.kind == "PodGroup" else sum(ready[child] for child in group.children)
         ready[group.name] = available > 0
-        if group.gang and 0 < available < group.minimum:
+        if group.gang and not group.fixed and 0 < available < group.minimum:
             lowered.append(Lowered(group.name, group.minimum, available))
     return Quorum(tuple(reversed(lowered))) if lowered else None
 

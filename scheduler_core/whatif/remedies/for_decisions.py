@@ -24,10 +24,11 @@ def with_remedies(
     options: CycleOptions,
     most: int | None,
     only: Container[Name] | None = None,
+    fixed: Container[Name] = (),
 ) -> tuple[Decision, ...]:
     """Return *decisions* with remedies for the first *most* roots that are not placed in the end (None: the default number).
 
-    With *only*, other roots get no remedies.
+    With *only*, other roots get no remedies.  *fixed* are groups whose minimum no field sets.
     """
     places = _failed(decisions, only)[: remedy_limit(options, most)]
     if not places:
@@ -40,7 +41,7 @@ def with_remedies(
     for place in places:
         each = decisions[place]
         first = next(number for number, other in enumerate(decisions) if other.root == each.root)
-        advice = advise(book, snapshot, each, options, before=decisions[:first])
+        advice = advise(book, snapshot, each, options, before=decisions[:first], fixed=fixed)
         found[place] = dataclasses.replace(each, remedies=advice.remedies, conflict=advice.conflict, remedies_note=advice.limit)
     return tuple(found)
 

@@ -10,7 +10,7 @@ from scheduler_core.whatif.trial.subject import SubjectGroup
 
 def keep_lowered(finding: Finding, group: SubjectGroup, first: Edit | None = None, *, above: int = 0) -> None:
     """Try minimums of *group* above *above*, and keep the largest that works."""
-    if not group.gang or group.minimum - 1 <= above:
+    if not group.gang or group.fixed or group.minimum - 1 <= above:
         return
 
     def lowered(minimum: int) -> Edit:
@@ -35,7 +35,7 @@ def keep_alike(finding: Finding, group: SubjectGroup, capacity: int) -> None:
     def lowered(minimum: int) -> Edit:
         return Quorum(tuple(Lowered(each.name, each.minimum, minimum) for each in equal))
 
-    if group.gang and group.minimum > 1 and finding.placed(lowered(1)) is not None:
+    if group.gang and not group.fixed and group.minimum > 1 and finding.placed(lowered(1)) is not None:
         likely = min(max(1, capacity), group.minimum - 1)
         best = largest(1, group.minimum - 1, likely, lambda each: finding.placed(lowered(each)) is not None)
         finding.confirm(lowered(best), lowered(0).change)

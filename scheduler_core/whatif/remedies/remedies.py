@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from scheduler_core.causes.pre_enqueue import GroupBeingDeleted
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Remedy
+from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from scheduler_core.whatif.edits.edits import Both, Edit, Lowered, disruption
@@ -63,6 +64,7 @@ def advise(
     *,
     tries: int = 0,
     before: Sequence[Decision] | None = None,
+    fixed: Container[Name] = (),
 ) -> Advice:
     """Return remedies for the root of *decision*, and its conflicting constraints.
 
@@ -73,6 +75,7 @@ def advise(
         options: those of the cycle.
         tries: maximum number of trial decisions; 0 for a limit by the size of the cluster.
         before: the decisions of the same cycle on earlier roots; None if unknown.
+        fixed: groups whose minimum no field sets.
 
     """
     snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
@@ -80,13 +83,14 @@ def advise(
     subject = None if never or decision.status is Status.SUCCESS else Subject.from_snapshot(snapshot, decision.root)
     if subject is None:
         return Advice(())
+    subject = subject.with_fixed(fixed)
     book = objects if isinstance(objects, Book) else Book(objects)
     if leaving := leaving_pods(snapshot, subject.own):
         deletions = Deletions(book, snapshot, decision, dataclasses.replace(options, progress=None), leaving)
         if (remedy := deletions.remedy) is not None:
             return Advice((remedy,))
         if deletions.decision is not None:
-            later = advise(deletions.book, deletions.snapshot, deletions.decision, options, tries=tries)
+            later = advise(deletions.book, deletions.snapshot, deletions.decision, options, tries=tries, fixed=fixed)
             return dataclasses.replace(later, remedies=tuple(map(deletions.of_present, later.remedies)))
     trial = Trial(snapshot, options, subject, book, tries=tries, before=before)
     conflicting = conflict.find_conflict(trial, subject, decision.causes) if decision.status in conflict.PROVABLE else Conflict()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Container
 
 from kubeapi.workloads import TopologyConstraint, Workload
 from scheduler_core.model.names import Name
@@ -30,6 +31,8 @@ class SubjectGroup:
     parent: str
     template: tuple[str, str]
     """Workload and template of the group, with which it changes; empty if that Workload or template does not exist."""
+    fixed: bool = False
+    """Whether no field sets its minimum."""
 
     @property
     def symmetry_key(self) -> object:
@@ -80,6 +83,10 @@ class Subject:
         waiting = tuple(trees.waiting(tree))
         own = frozenset(pod.key for pod in (*waiting, *trees.running(tree)))
         return cls(root, groups, waiting, own, trees.priority(tree.top.group), confined, units)
+
+    def with_fixed(self, names: Container[Name]) -> Subject:
+        """Return the root with groups *names* whose minimums no field sets."""
+        return dataclasses.replace(self, groups=tuple(dataclasses.replace(each, fixed=each.name in names) for each in self.groups))
 
     @property
     def unlike(self) -> tuple[SubjectGroup, ...]:

@@ -12,8 +12,8 @@ from expansion.expanded import expand
 from expansion.kueue.assign_flavors import Mode
 from expansion.kueue.nominate import Nomination, nominate
 from expansion.kueue.pending import PendingJob, PodSet
-from expansion.kueue.queue_notes import AdmittedByQueue, QueueQuotaExceeded
 from expansion.kueue.queues import Queues
+from expansion.queue_notes import AdmittedByQueue, QueueQuotaExceeded
 from kubeapi import decode
 from kubeapi.decoders import DECODERS
 from kubeapi.gathered import GatheredObjects

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from expansion.expanded import Expanded, expand
-from expansion.kueue.queue_notes import (
+from expansion.notes import KueueQuotas, NotExpressed
+from expansion.queue_notes import (
     AdmittedByQueue,
     FlavorsAssumed,
     FlavorUnsuitable,
@@ -20,7 +21,6 @@ from expansion.kueue.queue_notes import (
     ResourceNotCovered,
     RunsElsewhere,
 )
-from expansion.notes import KueueQuotas, NotExpressed
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 

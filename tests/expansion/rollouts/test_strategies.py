@@ -59,7 +59,7 @@ class Slots:
 
 def played(of: Rollout, places: int) -> Played:
     slots = Slots(places, len(of.old))
-    return Update(of.strategy(), *of.units()).play(slots.place, of.allowed, most=50)
+    return Update(of.strategy(), *of.units(), of.added()).play(slots.place, of.allowed, most=50)
 
 
 def told(of: Rollout, places: int) -> tuple[Outcome, list[tuple[int, ...]]]:
@@ -122,6 +122,19 @@ def test_a_cheaper_pod_goes_before_others_and_a_newer_one_before_older_ones():
     of = rollout("Deployment", 1, 3, rolling(0, 2), running=old)
     update = Update(of.strategy(), *of.units())
     assert ["team/old-c", "team/old-b"] == list(update._strategy.next_step(update.progress).delete)
+
+
+def test_a_deployment_scales_its_old_pods_before_it_replaces_them():
+    grown = told(rollout("Deployment", 1, 3, rolling(1, 0)), 3)
+    assert (Outcome.HANGS, (0, 2, 3, 0, 0)) == (grown[0], grown[1][0])
+    assert (Outcome.AT_ONCE, (0, 2, 3, 0, 0)) == (told(rollout("Deployment", 1, 3, rolling(1, 0)), 4)[0], grown[1][0])
+    shrunk = told(rollout("Deployment", 4, 2, rolling(1, 0)), 4)
+    assert (Outcome.AT_ONCE, (2, 0, 2, 0, 0)) == (shrunk[0], shrunk[1][0])
+
+
+def test_old_pods_that_find_no_node_do_not_hold_the_update():
+    result = played(rollout("Deployment", 1, 3, rolling(0, 1)), 2)
+    assert (Outcome.HANGS, 1) == (result.outcome, result.last.waiting)
 
 
 def test_a_stateful_set_replaces_the_highest_ordinal_first():

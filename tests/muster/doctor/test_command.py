@@ -64,6 +64,47 @@ def test_an_installation_without_findings() -> None:
     assert answer.stdout.endswith("\nno findings\n")
 
 
+OF_OTHER_TOOLS = {
+    "a template": ({"x/deployment.yaml": "{{- if .on }}\napiVersion: v1\nkind: Pod\n{{- end }}\n"}, "templates 1"),
+    "a chart": (
+        {
+            "chart/Chart.yaml": "apiVersion: v2\nname: c\n",
+            "chart/values.yaml": "a: 1\n",
+            "chart/templates/pod.yaml": "kind: Pod\nmetadata: {name: {{ .x }}}\n",
+        },
+        "Helm 3",
+    ),
+    "templates in JSON and Jinja": (
+        {"a/x.json": '{"kind": {{ .Kind }}}', "b/y.yaml": "{% for i in range(3) %}\nkind: Pod\n{% endfor %}\n"},
+        "templates 2",
+    ),
+    "an index of charts": ({"index.yaml": "apiVersion: v1\nentries: {c: [{name: c}]}\n"}, "Helm 1"),
+}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("texts", "tools"), OF_OTHER_TOOLS.values(), ids=OF_OTHER_TOOLS)
+def test_files_of_other_tools_are_skipped_and_counted(texts: dict[str, str], tools: str) -> None:
+    for name, text in texts.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
+    answer = doctor(".")
+    number = f"{len(texts)} file{'s' if len(texts) > 1 else ''}"
+
+    assert (0, f"muster doctor: {number} of other tools skipped ({tools}); name a file to read it\n") == (answer.exit_code, answer.stderr)
+    assert "no findings" in answer.stdout
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("text", ["a: [\n", "apiVersion: v1\nkind: Pod\n\tmetadata: {}\n", "{{ x }}: [\n"])
+def test_a_file_that_is_named_or_no_template_is_not_skipped(text: str) -> None:
+    Path("x.yaml").write_text(text, encoding="utf-8")
+    answer = doctor("all.yaml", "x.yaml") if "{{" in text else doctor(".")
+
+    assert 2 == answer.exit_code
+    assert "muster doctor: x.yaml:" in answer.stderr
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_finding_has_its_place_and_a_command() -> None:
     write_changed(lambda objects: objects["Deployment", worlds.SERVER]["spec"].update(replicas=1))

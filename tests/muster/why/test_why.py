@@ -116,6 +116,44 @@ def test_conditions_the_last_decision_and_remedies_are_joined(name: str) -> None
     assert lines[-1] == "0 of 1 root placed: 0 pods placed, 2 pending"
 
 
+@pytest.mark.parametrize(("key", "hints"), [("nvidia.com/gpu", True), ("team", False)])
+def test_a_taint_that_a_plugin_would_make_the_pod_tolerate_names_the_plugin(server: Server, key: str, hints: bool) -> None:
+    tainted, waiting = node("g", cpu="4"), in_team(pod("gpu", cpu="1"))
+    tainted["spec"] = {"taints": [{"key": key, "value": "present", "effect": "NoSchedule"}]}
+    tainted["status"]["allocatable"]["nvidia.com/gpu"] = "1"
+    waiting["metadata"]["uid"] = "u1"
+    waiting["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}
+    server.lists |= {"/api/v1/nodes": ("v1", "NodeList", [tainted]), "/api/v1/pods": ("v1", "PodList", [waiting])}
+    server.answers[f"/api/v1/{TEAM}/pods/gpu"] = waiting
+    question = "judge their manifest with muster fit --admission-plugins ExtendedResourceToleration"
+
+    simulation = json.loads(why("pod/gpu", "--explain", "off", "--format", "json").stdout)["simulation"]
+    changes = [remedy["change"] for each in simulation["decisions"] for remedy in each["remedies"]]
+    assert hints is any(question in each for each in changes)
+    assert hints is any(question in each["message"] for each in simulation.get("notes", ()))
+    # The text has them too, folded.
+    assert hints is (question in " ".join(why("pod/gpu", "--explain", "off").stdout.split()))
+
+
+def test_a_pod_with_a_share_of_a_device_is_not_judged(server: Server) -> None:
+    share, whole = in_team(pod("half", cpu="1")), in_team(pod("one", cpu="1"))
+    share["metadata"]["annotations"] = {"gpu-fraction": "0.5"}
+    for each in (share, whole):
+        each["metadata"]["uid"] = each["metadata"]["name"]
+        server.answers[f"/api/v1/{TEAM}/pods/{each['metadata']['name']}"] = each
+    whole["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}
+    devices = node("g", cpu="4")
+    devices["status"]["allocatable"]["nvidia.com/gpu"] = "1"
+    server.lists |= {"/api/v1/nodes": ("v1", "NodeList", [devices]), "/api/v1/pods": ("v1", "PodList", [share, whole])}
+
+    answer = why("pod/half", "--explain", "off")
+    words = "the annotation gpu-fraction requests a share of a device of KAI Scheduler, which is not modelled"
+    assert (2, f"Pod team/half is not placed; but {words}; its pods are not simulated") == (answer.exit_code, answer.stdout.splitlines()[0])
+    answer = why("pod/one", "--explain", "off")
+    words = "pending pods get shares of devices from KAI Scheduler, by gpu-fraction: what they take before is not known"
+    assert (2, f"Pod team/one would be placed now; but {words}") == (answer.exit_code, answer.stdout.splitlines()[0])
+
+
 def test_the_reason_that_a_pod_does_not_state_is_that_of_its_group(server: Server) -> None:
     # kube-scheduler 1.38 writes the reason only to the group.
     hidden = 'parent pod group "workers" is unschedulable'

@@ -64,6 +64,14 @@ def alone(monkeypatch):
     return read
 
 
+def test_pods_that_differ_in_annotations_of_shares_are_not_equal(alone):
+    objects = [node(), *(named(number, VARIANTS["pending"]) for number in range(4))]
+    objects[2]["metadata"]["annotations"] = {"gpu-fraction": "0.5", "other": "x"}
+    objects[3]["metadata"]["annotations"] = {"other": "x"}
+    assert content(load(objects)) == alone(objects)
+    assert [(), ("metadata.annotations[gpu-fraction]",), (), ()] == [each.shape.unmodelled for each in load(objects).pods]
+
+
 @pytest.mark.parametrize("variant", [pytest.param(each, id=name) for name, each in VARIANTS.items()])
 def test_equal_pods_are_read_as_alone(variant, alone):
     objects = [node(), *(named(number, variant) for number in range(4))]

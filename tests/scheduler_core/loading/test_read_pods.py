@@ -174,6 +174,16 @@ class TestShapes:
             pytest.param({"volumes": [{"configMap": {}}, {"hostPath": {}}, {"nfs": {}}]}, (), id="nor do others"),
             pytest.param({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, (), id="resource claims are modelled"),
             pytest.param(
+                {"initContainers": [{"name": "i", "resources": {"limits": {"volcano.sh/vgpu-number": "1", "nvidia.com/gpumem": "0"}}}]},
+                ("spec.containers.resources[volcano.sh/vgpu-number]",),
+                id="share of a device",
+            ),
+            pytest.param(
+                {"containers": [{"name": "c", "resources": {"requests": {"nvidia.com/mig-1g.5gb": "1", "nvidia.com/gpu.shared": "1"}}}]},
+                (),
+                id="MIG devices and time slices are modelled",
+            ),
+            pytest.param(
                 {
                     "topologySpreadConstraints": [
                         {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"},

@@ -174,7 +174,7 @@ def test_leaders_and_workers_find_their_places_in_their_order():
     outcome, where = try_group([node("a", "4", gpu="1"), node("b", "4"), *gang])
 
     assert (Status.SUCCESS, ["a", "b", "a"]) == (outcome.status, where)
-    assert (7000, [1, 2]) == (outcome.scored[0], [len(load.nodes) for load in outcome.loads])
+    assert [1, 2] == [len(load.nodes) for load in outcome.loads]
 
 
 @pytest.mark.parametrize(("every_pod", "status"), [(False, Status.SUCCESS), (True, Status.UNSCHEDULABLE)])

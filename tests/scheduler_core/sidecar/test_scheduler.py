@@ -131,6 +131,17 @@ def test_gang_is_said_to_be_placed_once_every_bind_is_acknowledged():
     assert (TRUE, [("g", "Scheduled")]) == (said(after), told(after))
 
 
+def test_a_pod_with_a_share_of_a_device_is_not_bound_before_the_annotation_is_gone():
+    share = pod("one", **MUSTER)
+    share["metadata"]["annotations"] = {"gpu-fraction": "0.5"}
+    scene = Scene(node("n1"), share)
+    writes = scene.writes()
+    assert {} == nodes_of(writes)
+    assert any("the annotation gpu-fraction requests a share" in write.condition.message for write in of(SetCondition, writes))
+    scene.put(pod("one", **MUSTER))
+    assert {"one": "n1"} == nodes_of(scene.wait(1000))
+
+
 def test_children_are_said_to_be_placed_before_their_parents():
     scene = Scene(node("n1"), composite("top", 2), leaf("a", 1, parent="top"), leaf("b", 1, parent="top"))
     scene.put(pod("a-0", "a", **MUSTER), pod("b-0", "b", **MUSTER))

@@ -139,6 +139,11 @@ CHANGES: list[tuple[Change, str]] = [
         changes.DeletedBudgets((Name("PodDisruptionBudget", "ml", "b"), Name("PodDisruptionBudget", "ml", "c"))),
         "PodDisruptionBudget ml/b and PodDisruptionBudget ml/c deleted; the victims are then evicted",
     ),
+    (changes.EnabledPlugin("Tolerant"), "admission plugin Tolerant on (judge with --admission-plugins Tolerant)"),
+    (
+        changes.EnabledPlugin("Tolerant", stored=True),
+        "admission plugin Tolerant on when the pods are created again (judge their manifest with muster fit --admission-plugins Tolerant)",
+    ),
     (changes.Successive(MOVED, NODES), "1 running pod moved: ml/p from n1 to n2, and 2 more nodes like n1"),
 ]
 CONSTRAINTS: list[tuple[Constraint, str]] = [

@@ -419,8 +419,8 @@ REMOVE_NONE_ALONE = {
     *(changes.EvictedUnits, changes.AddedNodes, changes.AddedNodesByDomain, changes.RemovedGates, changes.DeletedBudgets),
 }
 """Changes of demand or of capacity as a whole: the clause with the figures is what they change."""
-OF_OTHER_CHANGES = {changes.Successive, changes.ToleratedTaint}
-"""Changes whose causes depend on their fields."""
+OF_OTHER_CHANGES = {changes.Successive, changes.ToleratedTaint, changes.EnabledPlugin}
+"""Changes whose causes depend on their fields, or that no verdict line states."""
 
 
 def test_every_change_says_which_clause_it_decides():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import pytest
 
 from validators.hierarchy.creation_order import Level, PodBatch, awaited_group, created
@@ -54,8 +56,23 @@ def test_what_is_created(batches: list[PodBatch], groups: dict[str, Level], want
 
 def test_the_gang_that_is_waited_for_may_be_that_of_pods_before_others() -> None:
     batches = [PodBatch("o", "a", "g", 1), PodBatch("o", "b", "h", 1, after("a")), PodBatch("o", "c", "h", 2, after("b"))]
-    made = created(batches, {"g": Level(3), "h": Level(1)})
+    levels: dict[Hashable, Level] = {"g": Level(3), "h": Level(1)}
+    made = created(batches, levels)
 
     assert {0} == made
-    assert ["g", "g"] == [awaited_group(each, batches, made) for each in batches[1:]]
-    assert awaited_group(PodBatch("p", "a", "g", 1, after("b")), batches, made) is None
+    assert ["g", "g"] == [awaited_group(each, batches, made, levels) for each in batches[1:]]
+    assert awaited_group(PodBatch("p", "a", "g", 1, after("b")), batches, made, levels) is None
+
+
+def test_the_gang_that_is_waited_for_may_be_an_ancestor() -> None:
+    batches = [PodBatch("o", "a", "first", 1), PodBatch("o", "b", "second", 1, after("a"))]
+    levels: dict[Hashable, Level] = {
+        "first": Level(1, "middle"),
+        "second": Level(1, "middle"),
+        "middle": Level(1, "root"),
+        "root": Level(2),
+    }
+    made = created(batches, levels)
+
+    assert {0} == made
+    assert awaited_group(batches[1], batches, made, levels) == "root"

@@ -167,11 +167,15 @@ def test_a_suspended_jobset_is_compiled_and_reported():
     assert 13 == len(pods(result))
 
 
-def test_a_jobset_of_a_trainjob_gets_no_workload():
+def test_a_jobset_of_a_trainjob_has_the_groups_of_its_own_policies():
+    """A TrainJob that is compiled has them, with those that its runtime demands."""
     owner = "ownerReferences: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: tune, uid: x, controller: true}]"
-    result = sound(jobset().replace("namespace: research", f"namespace: research, {owner}"))
+    text = jobset(nested="schedulingPolicy: {gang: {}}").replace("namespace: research", f"namespace: research, {owner}")
+    train_job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: tune, namespace: research}\nspec: {}\n"
 
-    assert ((), "its groups belong to the Workload of its controller, TrainJob tune") == (result.objects, result.skipped)
+    assert sources(sound(jobset(nested="schedulingPolicy: {gang: {}}"))) == sources(sound(text))
+    result = compiled(f"{text}---\n{train_job}")
+    assert ((), "its groups are created with those of its controller, TrainJob tune") == (result.objects, result.skipped)
 
 
 @pytest.mark.parametrize(("kubernetes", "effect"), [(37, "its pods would have no group"), (38, "it would create no pods either")])

@@ -141,13 +141,14 @@ def test_refuses_at_the_users_field(text, want):
         ),
     ],
 )
-def test_a_gang_that_waits_for_jobs_that_wait_for_it_is_refused(text, cause):
+def test_a_gang_that_waits_for_jobs_that_wait_for_it_is_compiled_with_a_warning(text, cause):
     assert [
         (
             "spec.scheduling.schedulingPolicy.gang: Forbidden: must not be a gang of 4 groups: the Jobs of replicated job 'workers' are created only when "
             f"other Jobs are ready ({cause}), and those would wait for the gang; set minGroupCount to at most 1, or use a gang in each replicated job"
         )
-    ] == error_lines(compiled(text).errors)
+    ] == error_lines(compiled(text).warnings)
+    assert [] == error_lines(compiled(text).errors)
 
 
 @pytest.mark.parametrize(
@@ -163,13 +164,16 @@ def test_a_gang_that_waits_for_jobs_that_wait_for_it_is_refused(text, cause):
     ],
 )
 def test_an_order_that_no_gang_waits_for_is_fine(text):
-    assert [] == error_lines(compiled(text).errors)
+    result = compiled(text)
+
+    assert [] == error_lines(result.errors)
+    assert not any("would wait for the gang" in line for line in error_lines(result.warnings))
 
 
-def test_more_than_are_there_at_first_is_refused():
+def test_more_than_are_there_at_first_is_a_warning():
     text = jobset(at_root="schedulingPolicy: {gang: {minGroupCount: 2}}") + IN_ORDER
 
-    assert ["spec.scheduling.schedulingPolicy.gang"] == [line.partition(":")[0] for line in error_lines(compiled(text).errors)]
+    assert ["spec.scheduling.schedulingPolicy.gang"] == [line.partition(":")[0] for line in error_lines(compiled(text).warnings)]
 
 
 @pytest.mark.parametrize(

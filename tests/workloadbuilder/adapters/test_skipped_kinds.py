@@ -141,3 +141,11 @@ CREATE_PODS = {
 @pytest.mark.parametrize(("version", "kind", "spec"), CREATE_PODS.values(), ids=CREATE_PODS)
 def test_other_kinds_of_these_projects_may_create_pods(version: str, kind: str, spec: object) -> None:
     assert skip_reason({"apiVersion": version, "kind": kind, "spec": spec})[0]
+
+
+@pytest.mark.parametrize("kind", ["PodClique", "PodCliqueScalingGroup"])
+def test_parts_of_a_gang_name_the_object_that_makes_it(kind: str) -> None:
+    reason, unknown = skip_reason({"apiVersion": "grove.io/v1alpha1", "kind": kind, "spec": {"replicas": 2}})
+
+    assert not unknown
+    assert "the gang of its PodCliqueSet, which is not in the input" in reason

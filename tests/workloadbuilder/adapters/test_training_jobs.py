@@ -94,6 +94,15 @@ def test_the_minimum_of_an_mpi_job_is_kept_and_its_queue_is_lost():
     assert ["spec.runPolicy.schedulingPolicy.queue"] == lost_fields(sound(MPI))
 
 
+def test_a_minimum_of_more_pods_than_there_are_is_kept_with_a_warning():
+    """No operator of Kubeflow refuses it: the pods wait."""
+    result = compiled(MPI.replace("minAvailable: 3", "minAvailable: 6"), pods=True)
+
+    assert [] == error_lines(result.errors)
+    assert "spec.runPolicy.schedulingPolicy.minAvailable" in [str(each.path) for each in result.warnings]
+    assert {"gang": {"minCount": 6}} == result.objects[0]["spec"]["podGroupTemplates"][0]["schedulingPolicy"]
+
+
 @pytest.mark.parametrize(
     ("kind", "field", "container", "roles"),
     [
@@ -232,7 +241,6 @@ def test_claims_of_a_volcano_job_are_volumes_of_all_its_pods():
         pytest.param(PYTORCH.replace("Worker", "Wroker"), "spec.pytorchReplicaSpecs", id="unknown role"),
         pytest.param(PYTORCH.replace("pytorchReplicaSpecs", "tfReplicaSpecs"), "spec.pytorchReplicaSpecs", id="no replicas"),
         pytest.param(PYTORCH.replace("replicas: 3", "replicas: many"), "spec.pytorchReplicaSpecs.Worker.replicas", id="no number"),
-        pytest.param(MPI.replace("minAvailable: 3", "minAvailable: 6"), "spec.runPolicy.schedulingPolicy.minAvailable", id="too many"),
         pytest.param(PYTORCH.replace("replicas: 1", "replicas: 2"), "spec.pytorchReplicaSpecs.Master.replicas", id="two masters"),
         pytest.param(
             PYTORCH.replace("replicas: 3, restartPolicy: OnFailure, " + TORCH, "replicas: 3, " + PODS),

@@ -53,6 +53,7 @@ class _Items:
             replicas=1 if clique.replicas else 0,
             priority_class_name=self.priority,
             name_path=clique.fields.path / "name",
+            minimum_path=clique.fields.path.join(("spec", "minAvailable")),
         )
 
     def scaling_group(self, entry: Fields, members: Sequence[Clique]) -> WorkloadItem:
@@ -73,6 +74,7 @@ class _Items:
             replicas=replicas,
             priority_class_name=self.priority,
             name_path=entry.path / "name",
+            minimum_path=None,
         )
         return WorkloadItem(
             name,
@@ -82,6 +84,7 @@ class _Items:
             replicas=1 if replicas else 0,
             priority_class_name=self.priority,
             name_path=entry.path / "name",
+            minimum_path=entry.path / "minAvailable",
         )
 
     def _topology(self, holder: Fields) -> tuple[str, ...] | None:
@@ -108,15 +111,15 @@ def adapt(manifest: Json, known: Known) -> Reading:
     )
     if not cliques:
         errors.append(field.required(_TEMPLATE / "cliques", "without a clique there are no pods to schedule"))
-    minimum = sum(each.replicas for each in children)
     label = items.levels.required_label(template, losses)
     root = WorkloadItem(
         ROOT,
         _TEMPLATE,
-        default=SchedulingConfig(scheduler_groups.gang(minimum), (label,) if label else None),
+        default=SchedulingConfig(scheduler_groups.gang(sum(each.replicas for each in children)), (label,) if label else None),
         children=children,
         replicas=replicas,
         priority_class_name=items.priority,
+        minimum_path=None,
     )
     pods = grove_pods.CliquePods(about.owner.name, items.priority)
     plans: list[PodPlan] = [pods.standalone(each) for each in cliques.values() if each.name not in in_scaling_group]

@@ -79,12 +79,9 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
     errors += root.errors
     warnings += root.warnings
     intents = jobset_policies.intents(spec.raw("scheduling"), path, parts, errors, warnings)
-    errors += startup_order.check(spec, parts, root.intent)
-    for part in parts:
-        spec_path = part.path.join(("template", "spec"))
-        intent = intents.get(part.name, UserIntent())
-        errors += job_spec.check(part.shape, intent, spec_path)
-        warnings += job_spec.warn(part.shape, intent, spec_path)
+    errors += startup_order.check(spec)
+    warnings += startup_order.warn(spec, parts, root.intent)
+    _check_jobs(parts, intents, errors, warnings)
     priority = pod_template.common_priority([part.shape.template for part in parts], errors, warnings)
     suspended = object_identity.warn_if_suspended(spec, "JobSet", warnings)
     claims = PodClaims.read(each for policy in spec.each_item("volumeClaimPolicies") for each in policy.each_item("templates"))
@@ -111,13 +108,26 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
         origins=tuple((part.name, Block.TOPOLOGY, part.exclusive_path) for part in parts if part.exclusive),
         waits=start_order("jobset.x-k8s.io", "JobSet", spec.given),
     )
+    return _confined(reading, parts, identity.gang, known)
+
+
+def _check_jobs(
+    parts: Sequence[ReplicatedJob], intents: Mapping[str, UserIntent], errors: list[FieldError], warnings: list[FieldError]
+) -> None:
+    for part in parts:
+        spec_path = part.path.join(("template", "spec"))
+        intent = intents.get(part.name, UserIntent())
+        errors += job_spec.check(part.shape, intent, spec_path)
+        warnings += job_spec.warn(part.shape, intent, spec_path)
+
+
+def _confined(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang | None, known: Known) -> Reading:
+    """Return *reading* with the domains that Kueue's annotations require, or as one gang, for which they have no effect."""
     podsets = [TemplatePods(part.shape.template, (part.name,)) for part in parts]
-    if identity.gang is None:
+    if gang is None:
         return kueue_podsets.confined(reading, podsets, known)
-    losses = kueue_podsets.unexpressed(
-        (each.template for each in podsets), f"has no effect: {identity.gang.path} makes one group of all pods"
-    )
-    reading = _as_one_gang(reading, parts, identity.gang)
+    losses = kueue_podsets.unexpressed((each.template for each in podsets), f"has no effect: {gang.path} makes one group of all pods")
+    reading = _as_one_gang(reading, parts, gang)
     return dataclasses.replace(reading, losses=(*reading.losses, *losses))
 
 
@@ -138,6 +148,7 @@ def _as_one_gang(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang
             gang.path,
             default=SchedulingConfig(policy, (gang.topology,) if gang.topology else None),
             priority_class_name=root.priority_class_name,
+            minimum_path=None,
         ),
         pods=tuple(_of_all_jobs(plan, part.replicas, root.name) for plan, part in zip(reading.pods, parts, strict=True)),
         children=(),

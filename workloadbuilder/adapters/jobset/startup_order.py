@@ -1,4 +1,4 @@
-"""Check that the gang of a JobSet can be complete despite a startup order.
+"""Startup order of a JobSet: whether it is valid, and whether a gang can be complete despite it.
 
 With ``startupPolicy`` InOrder, or ``dependsOn``, a replicated job's Jobs are created when those before it are ready.  A gang
 of all Jobs would wait for groups that wait for the gang.
@@ -16,11 +16,16 @@ from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.workload_item import Block, PolicyKind, UserIntent
 
 
-def check(spec: Fields, parts: Sequence[ReplicatedJob], intent: UserIntent) -> Iterator[FieldError]:
-    """Yield an error at the user's policy for a gang of more groups than are created at first."""
-    order = spec.mapping("startupPolicy").text("startupPolicyOrder", "AnyOrder")
+def check(spec: Fields) -> Iterator[FieldError]:
+    """Yield an error at an order that does not exist."""
+    order = _order(spec)
     if order not in {"AnyOrder", "InOrder"}:
         yield field.not_supported(spec.path.join(("startupPolicy", "startupPolicyOrder")), order, ["AnyOrder", "InOrder"])
+
+
+def warn(spec: Fields, parts: Sequence[ReplicatedJob], intent: UserIntent) -> Iterator[FieldError]:
+    """Yield a warning at the user's policy for a gang of more groups than are created at first."""
+    order = _order(spec)
     with_jobs = [part for part in parts if part.replicas]
     later = with_jobs[1:] if order == "InOrder" else [part for part in with_jobs if part.depends_on]
     policy = intent.config.policy
@@ -36,6 +41,10 @@ def check(spec: Fields, parts: Sequence[ReplicatedJob], intent: UserIntent) -> I
             f"ready ({cause}), and those would wait for the gang; set minGroupCount to at most {first}, or use a gang in each replicated job"
         )
         yield field.forbidden(_gang_path(intent), detail)
+
+
+def _order(spec: Fields) -> str:
+    return spec.mapping("startupPolicy").text("startupPolicyOrder", "AnyOrder")
 
 
 def _gang_path(intent: UserIntent) -> FieldPath:

@@ -78,10 +78,10 @@ def adapt(manifest: Json, known: Known) -> Reading:
         result = pod_sets.one_by_one(about, sets, errors, warnings)
         return kueue_podsets.grouped(dataclasses.replace(result, losses=tuple(losses), waits=waits), _planned(sets), ROOT, known)
     losses += [Loss(scheduling.path / each, detail) for each, detail in _LOST.items() if each in scheduling]
-    minimum = scheduling.number("minAvailable", total, minimum=1)
+    minimum, at = scheduling.number("minAvailable", total, minimum=1), scheduling.path / "minAvailable"
     if minimum > total:
-        errors.append(field.invalid(scheduling.path / "minAvailable", minimum, f"must not be greater than the number of pods ({total})"))
-    wanted = Gang(ROOT, FieldPath("spec"), minimum, scheduling.text("priorityClass") or None)
+        warnings.append(field.invalid(at, minimum, f"must not be greater than the number of pods ({total})"))
+    wanted = Gang(ROOT, FieldPath("spec"), minimum, scheduling.text("priorityClass") or None, minimum_path=at)
     gang = dataclasses.replace(pod_sets.gang(about, sets, wanted, errors, warnings, losses), waits=waits)
     return kueue_podsets.grouped(gang, _planned(sets), ROOT, known)
 

@@ -23,6 +23,7 @@ from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, Loss, Readi
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.kueue_podsets import TemplatePods
+from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.blocks import IntentReading, read_intent
 from workloadbuilder.workload_item import Block, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
@@ -42,10 +43,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     if skipped := object_identity.left_to_controller(about, known):
         return Reading(about.owner, about.namespace, skipped=skipped, errors=tuple(errors), warnings=tuple(warnings))
     spec = top.mapping("spec")
-    shape = lws_pods.read_group_shape(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))
-    policy = spec.mapping("leaderWorkerTemplate").mapping("subGroupPolicy")
-    subgroups = lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
-    shape = dataclasses.replace(shape, subgroups=subgroups)
+    shape = _shape(about, spec)
     intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=True)
     leader_first = _leader_first(spec, intent, errors, warnings)
     parts, losses = _parts(shape)
@@ -69,17 +67,29 @@ def adapt(manifest: Json, known: Known) -> Reading:
         further=tuple(shape.claims.objects(shape.pods, about.namespace, known)) if shape.replicas * shape.size <= MAX_PODS else (),
         errors=(*errors, *intent.errors),
         warnings=(*warnings, *intent.warnings),
-        losses=(
-            *kueue_annotations.queue(about.labels, about.annotations),
-            *([_not_exclusive("replicas", shape.exclusive, exclusive)] if shape.exclusive else []),
-            *losses,
-        ),
+        losses=(*kueue_annotations.queue(about.labels, about.annotations), *_exclusive_losses(shape), *losses),
         origins=(
             *([(ROOT, Block.TOPOLOGY, exclusive)] if shape.exclusive else []),
             *((part.template, Block.TOPOLOGY, part.origin) for part in parts if part.topology),
         ),
         waits=start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec.given),
     )
+    return _confined(reading, shape, parts, known)
+
+
+def _shape(about: Subject, spec: Fields) -> GroupShape:
+    shape = lws_pods.read_group_shape(about, spec, exclusive=about.annotations.get(EXCLUSIVE, ""))
+    policy = spec.mapping("leaderWorkerTemplate").mapping("subGroupPolicy")
+    subgroups = lws_subgroups.read_subgroups(policy, shape.size, about.annotations.get(SUBGROUP_EXCLUSIVE, ""))
+    return dataclasses.replace(shape, subgroups=subgroups)
+
+
+def _exclusive_losses(shape: GroupShape) -> list[Loss]:
+    return [_not_exclusive("replicas", shape.exclusive, _ANNOTATIONS / Key(EXCLUSIVE))] if shape.exclusive else []
+
+
+def _confined(reading: Reading, shape: GroupShape, parts: Sequence[Part], known: Known) -> Reading:
+    """Return *reading* with the domains that Kueue's annotations require; they have no effect on subgroups with domains of their own."""
     if any(part.topology for part in parts):
         losses = kueue_podsets.unexpressed([shape.leader, shape.worker], "has no effect: each subgroup has its own domain")
         return dataclasses.replace(reading, losses=(*reading.losses, *losses))
@@ -101,6 +111,7 @@ def _leaf(part: Part, priority: str, *, basic: bool) -> WorkloadItem:
         default=SchedulingConfig(policy, (part.topology,) if part.topology else None),
         replicas=part.replicas,
         priority_class_name=priority,
+        minimum_path=None,
     )
 
 
@@ -142,5 +153,5 @@ def _leader_first(spec: Fields, intent: IntentReading, errors: list[FieldError],
             "must not be a gang of leader and workers: workers are created only when the leader is ready (spec.startupPolicy is "
             "LeaderReady), and the leader would wait for the gang; set minGroupCount to 1, or omit the policy"
         )
-        errors.append(field.forbidden(path / "gang", detail))
+        warnings.append(field.forbidden(path / "gang", detail))
     return True

@@ -26,7 +26,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     pods = scheduler_groups.members(known, about.namespace, lambda labels, _: labels.get(COSCHEDULING_LABEL) == about.owner.name)
-    root = WorkloadItem(scheduler_groups.ROOT, _SPEC, default=SchedulingConfig(scheduler_groups.gang(spec.count("minMember", None))))
+    default = SchedulingConfig(scheduler_groups.gang(spec.count("minMember", None)))
+    root = WorkloadItem(scheduler_groups.ROOT, _SPEC, default=default, minimum_path=_SPEC / "minMember")
     return Reading(
         scheduler_groups.workload_owner(about),
         about.namespace,

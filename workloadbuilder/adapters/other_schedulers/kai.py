@@ -62,6 +62,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         default=SchedulingConfig(scheduler_groups.gang(_minimum(spec, len(children))), (topology,) if topology else None),
         children=children,
         priority_class_name=priority,
+        minimum_path=_minimum_path(spec, len(children)),
     )
     leaves = [each.name for each in walk(root) if not each.children]
     errors += _outside(known, about.namespace, about.owner.name, leaves if children else [""])
@@ -112,12 +113,17 @@ def _item(subgroup: _Subgroup, by_parent: Mapping[str, Sequence[_Subgroup]], pri
         children=children,
         priority_class_name=priority,
         name_path=subgroup.fields.path / "name",
+        minimum_path=_minimum_path(subgroup.fields, len(children)),
     )
 
 
 def _minimum(holder: Fields, children: int) -> int | None:
     """Return the minimum of a leaf's pods, or of a composite's child groups, which is all of them by default."""
     return holder.count("minSubGroup", children) if children else holder.count("minMember", None)
+
+
+def _minimum_path(holder: Fields, children: int) -> FieldPath:
+    return holder.path / ("minSubGroup" if children else "minMember")
 
 
 def _by_parent(subgroups: Sequence[_Subgroup], errors: list[FieldError]) -> dict[str, list[_Subgroup]]:

@@ -49,6 +49,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         default=SchedulingConfig(scheduler_groups.gang(minimum), (topology,) if topology else None),
         children=tuple(_with_priority(part.item, priority) for part in parts),
         priority_class_name=priority,
+        minimum_path=None if parts else _SPEC / "minMember",
     )
     plans = {name: listed for part in parts for name, listed in part.pods.items()} or {scheduler_groups.ROOT: pods}
     origins = [(each.name, Block.TOPOLOGY, each.path / "networkTopology") for each in walk(root) if each.default.topology]
@@ -79,7 +80,8 @@ def _with_priority(item: WorkloadItem, priority: str) -> WorkloadItem:
 
 def _others(path: FieldPath, pods: list[Json], minimum: int) -> _Part:
     """Return the group of the pods that are in no other one, which are scheduled with them."""
-    return _Part(WorkloadItem(OTHERS, path, default=SchedulingConfig(scheduler_groups.gang(minimum))), {OTHERS: pods})
+    default = SchedulingConfig(scheduler_groups.gang(minimum))
+    return _Part(WorkloadItem(OTHERS, path, default=default, minimum_path=_SPEC / "minMember"), {OTHERS: pods})
 
 
 def _tasks(spec: Fields, pods: list[Json], losses: list[Loss], warnings: list[FieldError]) -> Iterator[_Part]:
@@ -108,7 +110,7 @@ def _tasks(spec: Fields, pods: list[Json], losses: list[Loss], warnings: list[Fi
             detail = f"the input has {len(members)} pods of this task, so the whole group waits: remove the task here, or lower its minimum"
             warnings.append(field.invalid(path, count, detail))
         policy = scheduler_groups.gang(wanted.tasks[name])
-        yield _Part(WorkloadItem(name, path, default=SchedulingConfig(policy), name_path=path), {name: members})
+        yield _Part(WorkloadItem(name, path, default=SchedulingConfig(policy), name_path=path, minimum_path=path), {name: members})
     if wanted.others:
         yield _others(_SPEC / "minMember", others, wanted.others)
 
@@ -140,7 +142,14 @@ def _subgroup(policy: Fields, divided: Mapping[tuple[str, ...], list[Json]], kno
         policy.errors.append(field.required(path / "name", "its template has this name"))
     size = scheduler_groups.gang(policy.number("subGroupSize", 1, minimum=1))
     default = SchedulingConfig(size, (topology,) if topology else None)
-    leaf = WorkloadItem(f"{name}-subgroup", path, default=default, replicas=max(minimum, 1), name_path=path / "name")
+    leaf = WorkloadItem(
+        f"{name}-subgroup",
+        path,
+        default=default,
+        replicas=max(minimum, 1),
+        name_path=path / "name",
+        minimum_path=path / "subGroupSize",
+    )
     if not divided:
         losses.append(Loss(path / "matchLabelKeys", f"the input has no pods of these subgroups: {leaf.replicas} of them are assumed"))
         leaves: tuple[WorkloadItem, ...] = (leaf,)
@@ -152,7 +161,10 @@ def _subgroup(policy: Fields, divided: Mapping[tuple[str, ...], list[Json]], kno
         leaves += (dataclasses.replace(leaf, name=f"{name}-absent", replicas=missing),) if missing else ()
     # A composite below a gang must be a gang; without a minimum it needs one of its subgroups.
     gang = scheduler_groups.gang(max(minimum, 1))
-    return _Part(WorkloadItem(name, path, default=SchedulingConfig(gang), children=leaves, name_path=path / "name"), names)
+    item = WorkloadItem(
+        name, path, default=SchedulingConfig(gang), children=leaves, name_path=path / "name", minimum_path=path / "minSubGroups"
+    )
+    return _Part(item, names)
 
 
 def _divided(policy: Fields, pods: list[Json]) -> tuple[dict[tuple[str, ...], list[Json]], list[Json]]:

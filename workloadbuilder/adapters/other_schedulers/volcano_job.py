@@ -59,7 +59,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     if not minimum:
         result = pod_sets.one_by_one(about, sets, errors, warnings)
         return dataclasses.replace(result, losses=tuple(losses), further=claims, waits=waits)
-    wanted = Gang(ROOT, _SPEC, minimum, scheduler_groups.priority(spec, warnings) or None, topology)
+    wanted = Gang(ROOT, _SPEC, minimum, scheduler_groups.priority(spec, warnings) or None, topology, _SPEC / "minAvailable")
     origins = ((ROOT, Block.TOPOLOGY, _SPEC / "networkTopology"),) if topology else ()
     divided = any(each.partitions.given for each in tasks)
     if divided and minimum < minimums:
@@ -110,7 +110,8 @@ class _Task:
         path, size = self.fields.path, self.partitions.number("partitionSize", 1, minimum=1)
         if not self.partitions.given:
             default = SchedulingConfig(scheduler_groups.gang(minimum))
-            return WorkloadItem(self.name, path, default=default, priority_class_name=priority, name_path=path / "name")
+            at = path / "minAvailable"
+            return WorkloadItem(self.name, path, default=default, priority_class_name=priority, name_path=path / "name", minimum_path=at)
         leaf = WorkloadItem(
             f"{self.name}-partition",
             self.partitions.path,
@@ -118,9 +119,17 @@ class _Task:
             replicas=self.pods.count // size,
             priority_class_name=priority,
             name_path=path / "name",
+            minimum_path=None,
         )
-        groups = SchedulingConfig(scheduler_groups.gang(max(-(-minimum // size), 1)))
-        return WorkloadItem(self.name, path, default=groups, children=(leaf,), priority_class_name=priority, name_path=path / "name")
+        return WorkloadItem(
+            self.name,
+            path,
+            default=SchedulingConfig(scheduler_groups.gang(max(-(-minimum // size), 1))),
+            children=(leaf,),
+            priority_class_name=priority,
+            name_path=path / "name",
+            minimum_path=self.partitions.path / "minPartitions",
+        )
 
     def plan(self, template: str) -> PodPlan:
         """Return its pods, in the group of *template*, or in those of its partitions."""
@@ -146,12 +155,13 @@ def _by_task(flat: Reading, tasks: Sequence[_Task], minimum: int) -> Reading:
     items = [each.item(wanted.tasks[each.name], root.priority_class_name) for each in tasks if each.minimum]
     if wanted.others:
         default = SchedulingConfig(scheduler_groups.gang(wanted.others))
-        items.append(WorkloadItem(OTHERS, _SPEC / "tasks", default=default, priority_class_name=root.priority_class_name))
+        priority, at = root.priority_class_name, _SPEC / "minAvailable"
+        items.append(WorkloadItem(OTHERS, _SPEC / "tasks", default=default, priority_class_name=priority, minimum_path=at))
     policy = scheduler_groups.gang(len(items))
     loss = Loss(_SPEC / "minAvailable", f"the tasks require {minimum - wanted.free} pods: the other {wanted.free} are not required")
     return dataclasses.replace(
         flat,
-        root=dataclasses.replace(root, default=dataclasses.replace(root.default, policy=policy), children=tuple(items)),
+        root=dataclasses.replace(root, default=dataclasses.replace(root.default, policy=policy), children=tuple(items), minimum_path=None),
         pods=tuple(each.plan(each.name if each.minimum else OTHERS) for each in tasks),
         losses=(*flat.losses, *([loss] if wanted.free else [])),
         origins=tuple((f"{each.name}-partition", Block.TOPOLOGY, each.partitions.path) for each in tasks if each.topology),

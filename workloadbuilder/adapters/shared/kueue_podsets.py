@@ -92,10 +92,13 @@ def grouped(reading: Reading, podsets: Sequence[PlannedPods], root: str, known: 
     def policy(minimum: int) -> SchedulingConfig:
         return SchedulingConfig(SchedulingPolicy(PolicyKind.BASIC) if reading.waits else SchedulingPolicy(PolicyKind.GANG, minimum))
 
-    leaves = [WorkloadItem(each.name, each.template.path, policy(count), priority_class_name=priority) for each, count in filled]
+    leaves = [
+        WorkloadItem(each.name, each.template.path, policy(count), priority_class_name=priority, minimum_path=None)
+        for each, count in filled
+    ]
     top = leaves[0]
     if len(leaves) > 1:
-        top = WorkloadItem(root, WHOLE, policy(len(leaves)), children=tuple(leaves), priority_class_name=priority)
+        top = WorkloadItem(root, WHOLE, policy(len(leaves)), children=tuple(leaves), priority_class_name=priority, minimum_path=None)
     tree = dataclasses.replace(
         reading,
         root=top,
@@ -204,7 +207,12 @@ class _Tree:
             (original,) = self._leaves.values()
             config = SchedulingConfig(_policy([original], sum(each.replicas for each in self._items)))
             root = WorkloadItem(
-                original.name, original.path, config, children=tuple(self._items), priority_class_name=original.priority_class_name
+                original.name,
+                original.path,
+                config,
+                children=tuple(self._items),
+                priority_class_name=original.priority_class_name,
+                minimum_path=None,
             )
         plans = tuple(plan for listed in self._plans.values() for plan in listed)
         children = () if self._divided else self._reading.children
@@ -237,7 +245,8 @@ class _Tree:
         first, level = items[0], self._levels_above
         config = SchedulingConfig(_policy(items, sum(each.replicas for each in items)))
         name = self._divided.get(first.name) or self._free_name(first.name, "podset")
-        wrapper = WorkloadItem(name, request.path, config, children=tuple(items), priority_class_name=first.priority_class_name)
+        priority = first.priority_class_name
+        wrapper = WorkloadItem(name, request.path, config, children=tuple(items), priority_class_name=priority, minimum_path=None)
         at = self._items.index(first)
         self._items = [each for each in self._items if each not in items]
         self._items.insert(at, self._with_topology(wrapper, request.required, request.path))
@@ -258,6 +267,7 @@ class _Tree:
                 children=() if item is None else (item,),
                 replicas=sizes[index] // layer.size,
                 priority_class_name=first.priority_class_name,
+                minimum_path=None,
             )
             item = self._with_topology(new, layer.topology, layer.path)
         return first if item is None else item

@@ -73,13 +73,16 @@ def display_name(owner: Owner, namespace: str = "") -> str:
 
 
 def left_to_controller(about: Subject, known: Known) -> str:
-    """Return the reason why an object gets no groups: its controller creates the Workload; empty if it does not."""
+    """Return the reason why an object gets no groups: they are created with those of its controller; empty if they are not.
+
+    What an owner that is not compiled here has decided is in the object that it made: in the template of its pods, or in annotations.
+    """
     controller = about.controller
     if controller is None or not about.compiled_above:
         return ""
-    compiled = known.compiles(controller.group, controller.kind, about.namespace, controller.name)
-    verb = "are created with those" if compiled else "belong to the Workload"
-    return f"its groups {verb} of its controller, {display_name(controller)}"
+    if not known.compiles(controller.group, controller.kind, about.namespace, controller.name):
+        return ""
+    return f"its groups are created with those of its controller, {display_name(controller)}"
 
 
 def _controller(metadata: Fields) -> Owner | None:

@@ -82,6 +82,8 @@ class Gang:
     """Priority class that the object sets; None: that of its pods."""
     topology: str = ""
     """Node label: all pods must be in one of its domains."""
+    minimum_path: FieldPath | None = None
+    """Field of the object with the minimum; None if there is none."""
 
 
 def gang(
@@ -95,6 +97,7 @@ def gang(
         wanted.path,
         default=SchedulingConfig(SchedulingPolicy(PolicyKind.GANG, wanted.minimum), (wanted.topology,) if wanted.topology else None),
         priority_class_name=priority,
+        minimum_path=wanted.minimum_path,
     )
     return Reading(
         about.owner,

@@ -52,18 +52,18 @@ def pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": copied(_mapping(template.content.get("spec")))}
 
 
-def exclusive(spec: dict[str, Json], *, topology: str, label: str, value: str, everywhere: bool = False) -> None:
+def exclusive(spec: dict[str, Json], *, topology: str, label: str, value: str, everywhere: bool = False, keeps_out: bool = True) -> None:
     """Add the affinity terms of exclusive placement to a pod's *spec*: a domain of *topology* has pods of only one group.
 
     The members have *label* with *value* (LeaderWorkerSet's and JobSet's exclusive placement); with *everywhere* the terms
-    select the pods of all namespaces.
+    select the pods of all namespaces.  Without *keeps_out* the pod only follows the other members.
     """
     affinity = spec.setdefault("affinity", {})
     terms = {
         "podAffinity": [{"key": label, "operator": "In", "values": [value]}],
         "podAntiAffinity": [{"key": label, "operator": "Exists"}, {"key": label, "operator": "NotIn", "values": [value]}],
     }
-    for kind, expressions in terms.items():
+    for kind, expressions in terms.items() if keeps_out else [("podAffinity", terms["podAffinity"])]:
         term: dict[str, Json] = {"labelSelector": {"matchExpressions": expressions}, "topologyKey": topology}
         if everywhere:
             term["namespaceSelector"] = {}

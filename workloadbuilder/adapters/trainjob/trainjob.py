@@ -20,7 +20,7 @@ from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.trainjob import runtime_jobset
-from workloadbuilder.workload_item import WHOLE, Owner
+from workloadbuilder.workload_item import WHOLE, Owner, WorkloadItem
 
 ROOT = "trainjob-root"
 _GROUP = "trainer.kubeflow.org"
@@ -54,6 +54,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
 
     return dataclasses.replace(
         result,
+        root=None if result.root is None else _without_minimums(result.root),
         errors=(*errors, *map(relocate, result.errors)),
         warnings=(*warnings, *map(relocate, result.warnings)),
         losses=(
@@ -66,6 +67,11 @@ def adapt(manifest: Json, known: Known) -> Reading:
         origins=tuple((template, block, _REF) for template, block, _ in result.origins),
         relocate=relocate,
     )
+
+
+def _without_minimums(item: WorkloadItem) -> WorkloadItem:
+    """Return *item* and its children without fields for their minimums: a TrainJob has none, and its runtime belongs to others too."""
+    return dataclasses.replace(item, children=tuple(map(_without_minimums, item.children)), minimum_path=None)
 
 
 def _composed(about: Subject, spec: Fields, runtime: Json, known: Known) -> tuple[Reading, tuple[Loss, ...]]:

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,7 +53,8 @@ type answer struct {
 	Mode          string                      `json:"mode,omitempty"`
 	PodSets       []podSetAnswer              `json:"podSets,omitempty"`
 	Borrowing     int                         `json:"borrowing"`
-	Usage         map[string]map[string]int64 `json:"usage,omitempty"` // by flavor and resource; cpu in thousandths
+	Usage         map[string]map[string]int64 `json:"usage,omitempty"`   // by flavor and resource; cpu in thousandths
+	Message       *string                     `json:"message,omitempty"` // of the condition of the workload, if it is always the same
 	Targets       []targetAnswer              `json:"preemptionTargets,omitempty"`
 	ReducedCounts []int32                     `json:"reducedCounts,omitempty"`
 	Fits          bool                        `json:"fits"`
@@ -153,9 +155,10 @@ func described(list field.ErrorList) string {
 
 // assignOften describes an assignment, with the reasons of many. It is an error if they differ in more than that.
 func assignOften(loaded *loading, info *workload.Info, snapshot *schdcache.Snapshot, result *answer) error {
-	told := map[string]map[string]int{}
+	told, messages := map[string]map[string]int{}, map[string]bool{}
 	for round := range rounds {
 		found := assign(loaded, info, snapshot)
+		messages[found.assignment.Message()] = true
 		for _, podSet := range found.assignment.PodSets {
 			if told[string(podSet.Name)] == nil {
 				told[string(podSet.Name)] = map[string]int{}
@@ -170,6 +173,11 @@ func assignOften(loaded *loading, info *workload.Info, snapshot *schdcache.Snaps
 			*result = *described
 		} else if !reflect.DeepEqual(result, described) {
 			return fmt.Errorf("an assignment is %+v, another %+v", result, described)
+		}
+	}
+	for message := range messages {
+		if len(messages) == 1 {
+			result.Message = &message
 		}
 	}
 	for at := range result.PodSets {
@@ -187,12 +195,14 @@ func assignOften(loaded *loading, info *workload.Info, snapshot *schdcache.Snaps
 	return nil
 }
 
+// inside matches what follows a comma inside of a reason: of quotas, or of nodes that a topology has to do without.
+var inside = regexp.MustCompile(`^previously considered | more needed$|^(nodeSelector|affinity|topologyDomain|taint .*|resource .*): \d+$`)
+
 // reasonsOf returns each reason once. The package lets out only all of them joined by ", ", which some reasons have inside.
 func reasonsOf(podSet *flavorassigner.PodSetAssignment) []string {
 	var result []string
 	for part := range strings.SplitSeq(podSet.Status.Message(), ", ") {
-		inside := strings.HasPrefix(part, "previously considered ") || strings.HasSuffix(part, " more needed")
-		if inside && len(result) > 0 {
+		if inside.MatchString(part) && len(result) > 0 {
 			result[len(result)-1] += ", " + part
 		} else if part != "" {
 			result = append(result, part)
