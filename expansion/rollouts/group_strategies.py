@@ -1,6 +1,6 @@
 """What the controllers of LeaderWorkerSets, PodCliqueSets and RayServices delete and create next during an update.
 
-Units are groups of pods, as in ``strategies``.  Source: LeaderWorkerSet 0.9 (``pkg/controllers/leaderworkerset_controller.go``), Grove
+Units are groups of pods, as in ``strategies``.  Source: LeaderWorkerSet 0.10 (``pkg/controllers/leaderworkerset_controller.go``), Grove
 0.1 (``operator/internal/controller``), KubeRay 1.7 (``rayservice_controller.go``).
 """
 

@@ -1,6 +1,6 @@
 """Rolling updates by their own numbers: the new pods that exist before one of them is ready, and the gang that Volcano makes of pods.
 
-Sources: Kubernetes 1.37.1, ``pkg/controller/{deployment,statefulset,daemon}``; LeaderWorkerSet 0.9; Volcano 1.15,
+Sources: Kubernetes 1.37.1, ``pkg/controller/{deployment,statefulset,daemon}``; LeaderWorkerSet 0.10; Volcano 1.15,
 ``pkg/controllers/podgroup``.
 """
 
