@@ -86,6 +86,8 @@ class ProblemKind(enum.StrEnum):
     """Pods have no group, because no group can have their priority class."""
     GANG_REQUEST = "gang-request"
     """Consequence of the option that judges pods as one gang."""
+    LATER_UPDATE_HANGS = "later-update-hangs"
+    """The next update of the pods of a new object would not be finished."""
     NOT_ONE_GANG = "not-one-gang"
     """Pods cannot be one gang, which was requested."""
 

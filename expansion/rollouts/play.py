@@ -33,7 +33,7 @@ class Step:
     """Step of an update, which ends when the controller waits and the scheduler has placed what it can.
 
     Attributes:
-        deleted: number of old pods that are deleted.
+        deleted: number of pods that are deleted; a new one only if it was beyond the number.
         created: number of new pods that are created.
         old: number of old pods that are left then.
         new: number of new pods that run then.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
+from expansion.rollouts import group_updates
 from expansion.rollouts.situations import of_daemon_set, of_deployment, of_stateful_set, ordinals, target
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
-from expansion.rollouts.units import Situation, int_or_percent
+from expansion.rollouts.units import Situation
+from kubeapi.content import int_or_percent
 from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
 from kubeapi.names import Name
@@ -20,8 +22,9 @@ _ON_DELETE = "OnDelete"
 _ADDED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Keys of the tolerations that an API server adds to every pod."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-KINDS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
-"""Kinds of ``apps`` whose updates are played."""
+_OF_APPS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
+KINDS = _OF_APPS | group_updates.KINDS
+"""Kinds whose updates are played."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Rollout:
         new: the pods that replace them.
         quotas: the ResourceQuotas of their namespace.
         others: the other pods of the namespace; none without quotas.
+        further: pods beyond the number that exist only during the update, with their groups.
+        restarts: whether all old pods are replaced, also those that equal new ones.
 
     """
 
@@ -44,13 +49,19 @@ class Rollout:
     new: Sequence[Content]
     quotas: Sequence[Content] = ()
     others: Sequence[Content] = ()
+    further: Sequence[Content] = ()
+    restarts: bool = False
 
     def situation(self) -> Situation:
         """Return the units before the update."""
+        if self.origin.kind not in _OF_APPS:
+            created = [*self.new, *(each for each in self.further if each["kind"] == "Pod")]
+            names = _containers(self.new)
+            return group_updates.situation(self.manifest, self.old, created, None if self.restarts else lambda pod: _template(pod, names))
         wanted = {_template(each) for each in self.new}
 
         def is_new(pod: Content) -> bool:
-            return _template(pod) in wanted
+            return not self.restarts and _template(pod) in wanted
 
         match self.strategy():
             case RollingStatefulSet() as strategy:
@@ -75,32 +86,60 @@ class Rollout:
         return not any(True for _ in shortages(self.quotas, charges))
 
 
-def is_played(kind: str, old: Sequence[Content], new: Sequence[Content]) -> bool:
-    """Return whether the pods of an object are replaced: it has some, and new ones are not equal to them."""
-    return kind in KINDS and bool(old and new) and bool({*map(_template, old)} - {_template(new[0])})
+def is_played(kind: str, old: Sequence[Content], new: Sequence[Content], *, grouped: bool = False) -> bool:
+    """Return whether the pods of an object are replaced: it has some, and new ones are not equal to them.
+
+    With *grouped*, a controller writes the group into the pods: it is no part of their template.
+    """
+    if kind not in KINDS or not old or not new:
+        return False
+    if kind in _OF_APPS:
+        kept = [_without_group(each) if grouped else each for each in (*old, new[0])]
+        return bool({*map(_template, kept[:-1])} - {_template(kept[-1])})
+    # Their controllers add containers, groups and affinities to the pods.
+    names = _containers(new)
+    return bool({_template(each, names) for each in old} - {_template(each, names) for each in new})
 
 
-def _template(pod: Content) -> bytes:
-    """Return what of a pod its template decides, as far as placement reads it; pods of one template are equal."""
+def _containers(pods: Sequence[Content]) -> set[str]:
+    return {str(each.get("name")) for pod in pods for each in items(section(pod, "spec"), "containers")}
+
+
+def _without_group(pod: Content) -> Content:
+    return {**pod, "spec": {key: value for key, value in section(pod, "spec").items() if key != "schedulingGroup"}}
+
+
+def _template(pod: Content, named: Container[str] | None = None) -> bytes:
+    """Return what of a pod its template decides, as far as placement reads it; pods of one template are equal.
+
+    With *named*, only the containers of these names count, and what controllers do not add.
+    """
     spec = {**section(pod, "spec")}
     spec.pop("nodeName", None)
     try:
         decoded = DECODERS[Pod].decode(encode({"metadata": {"name": "pod"}, "spec": spec})).spec
     except (ValueError, RecursionError):
         return encode(spec)
+    containers = [each for each in decoded.containers or () if named is None or each.name in named]
+    claims = [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()]
+    tolerations = sorted((encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes)
+    selector = sorted((decoded.node_selector or {}).items())
+    if named is not None:
+        requested = [(each.name, each.image, _requests(each)) for each in containers]
+        return encode((requested, selector, tolerations, claims, decoded.host_network))
     affinity = decoded.affinity
     pinned = section(spec, "affinity", "nodeAffinity", _REQUIRED)
     if any("matchFields" in each for each in items(pinned, "nodeSelectorTerms")):
         affinity = None
     return encode(
         (
-            [(each.name, each.image, _requests(each)) for each in (*(decoded.containers or ()), *(decoded.init_containers or ()))],
-            sorted((decoded.node_selector or {}).items()),
+            [(each.name, each.image, _requests(each)) for each in (*containers, *(decoded.init_containers or ()))],
+            selector,
             affinity,
-            sorted((encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
+            tolerations,
             decoded.topology_spread_constraints,
             decoded.scheduling_group,
-            [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()],
+            claims,
             decoded.host_network,
         )
     )
@@ -144,4 +183,9 @@ def _daemon_set(manifest: Content, new: Sequence[Content]) -> Strategy:
     return RollingDaemonSet(wanted, surge, unavailable if surge or unavailable else 1)
 
 
-_STRATEGIES = {"Deployment": _deployment, "StatefulSet": _stateful_set, "DaemonSet": _daemon_set}
+_STRATEGIES = {
+    "Deployment": _deployment,
+    "StatefulSet": _stateful_set,
+    "DaemonSet": _daemon_set,
+    **dict.fromkeys(group_updates.KINDS, group_updates.strategy),
+}

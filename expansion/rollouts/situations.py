@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from expansion.contents import Content, full_name, items
 from expansion.rollouts.strategies import deletion_order
-from expansion.rollouts.units import Actions, Key, Progress, Situation, Unit
+from expansion.rollouts.units import Actions, Key, Progress, Situation, Unit, created_at, is_ready, node_of
 from kubeapi.decode import section
 
 _COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -50,13 +49,13 @@ def of_stateful_set(running: Sequence[Content], new: Sequence[Content], is_new: 
 def of_daemon_set(running: Sequence[Content], new: Sequence[Content], is_new: IsNew, *, surges: bool) -> Situation:
     """Return the units of a DaemonSet, which first deletes surplus pods: of each node all but the oldest, if it surges all but the oldest old and new."""
     old, current, surplus = dict[Key, Unit](), dict[Key, Unit](), list[Unit]()
-    for pod in sorted(running, key=lambda each: (not _node(each), _created(each), full_name(each))):
-        node = _node(pod) or target(pod)
+    for pod in sorted(running, key=lambda each: (not node_of(each), created_at(each), full_name(each))):
+        node = node_of(pod) or target(pod)
         mine, others = (current, old) if is_new(pod) else (old, current)
         if node in mine or (node in others and not surges):
-            surplus.append(Unit("/".join(full_name(pod)), [pod], _is_ready(pod), _node(pod)))
+            surplus.append(Unit("/".join(full_name(pod)), [pod], is_ready(pod), node_of(pod)))
         else:
-            mine[node] = Unit(node, [pod], _is_ready(pod), _node(pod))
+            mine[node] = Unit(node, [pod], is_ready(pod), node_of(pod))
     created = [Unit(target(each), [each]) for each in new]
     wanted = {each.key for each in created}
     unwanted = [current.pop(key) for key in [*current] if key not in wanted and key not in old]
@@ -79,39 +78,21 @@ def _with_template(old: Content, new: Content) -> Content:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {**metadata, **identity}, "spec": spec}
 
 
-def _is_ready(pod: Content) -> bool:
-    status = section(pod, "status")
-    ready = next((each.get("status") for each in items(status, "conditions") if each.get("type") == "Ready"), "True")
-    return bool(section(pod, "spec").get("nodeName")) and status.get("phase", "Running") == "Running" and ready == "True"
-
-
-def _node(pod: Content) -> str:
-    return str(section(pod, "spec").get("nodeName") or "")
-
-
 def _of_replica_sets(pods: Sequence[Content]) -> Iterator[Unit]:
     """Yield a unit for each pod, ranked by the creation of its ReplicaSet."""
     ages: dict[str, float] = {}
     for pod in pods:
         owner = _replica_set(pod)
-        ages[owner] = min(ages.get(owner, _created(pod)), _created(pod))
+        ages[owner] = min(ages.get(owner, created_at(pod)), created_at(pod))
     for pod in pods:
-        rank = (ages[_replica_set(pod)], _replica_set(pod), _cost(pod), -_created(pod))
-        yield Unit("/".join(full_name(pod)), [pod], _is_ready(pod), _node(pod), rank)
+        rank = (ages[_replica_set(pod)], _replica_set(pod), _cost(pod), -created_at(pod))
+        yield Unit("/".join(full_name(pod)), [pod], is_ready(pod), node_of(pod), rank)
 
 
 def _replica_set(pod: Content) -> str:
     return next(
         (str(each.get("name")) for each in items(section(pod, "metadata"), "ownerReferences") if each.get("controller") is True), ""
     )
-
-
-def _created(pod: Content) -> float:
-    """Return the time of the creation of a pod; a pod without one is the newest."""
-    try:
-        return dt.datetime.fromisoformat(str(section(pod, "metadata").get("creationTimestamp"))).timestamp()
-    except ValueError:
-        return float("inf")
 
 
 def _cost(pod: Content) -> int:
@@ -135,7 +116,7 @@ def _numbered(pods: Iterable[Content]) -> dict[int, Content]:
 
 def _by_ordinal(pods: Iterable[Content]) -> Iterator[Unit]:
     for key, pod in sorted(_numbered(pods).items()):
-        yield Unit(key, [pod], _is_ready(pod), _node(pod))
+        yield Unit(key, [pod], is_ready(pod), node_of(pod))
 
 
 def target(pod: Content) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from collections.abc import Sequence
 
-from expansion.contents import Content
+from expansion.contents import Content, items
+from kubeapi.decode import section
 
 Key = str | int
 """Ordinal of a unit, its node, or another name that is unique among the old or the new units of one object."""
@@ -66,7 +68,7 @@ class Situation:
 
     Attributes:
         old: those that run and are replaced.
-        new: those that there are at the end.
+        new: those that there are at the end, and those that exist only during the update.
         current: those that run and are new already, as after an update that was begun; with the keys of new ones.
         copies: further old units, which the controller can create.
         first: what the controller does before it replaces anything.
@@ -80,12 +82,21 @@ class Situation:
     first: Actions = NOTHING
 
 
-def int_or_percent(written: object, of: int, *, default: int | str, up: bool) -> int:
-    """Return a number that can be a percentage of a number, rounded *up* or down; the default if it is neither."""
-    for each in (written, default):
-        if isinstance(each, int) and not isinstance(each, bool):
-            return max(0, each)
-        if isinstance(each, str) and each.endswith("%") and each[:-1].isascii() and each[:-1].isdecimal() and len(each) <= len("100%") + 1:
-            product = int(each[:-1]) * of
-            return -(-product // 100) if up else product // 100
-    return 0
+def is_ready(pod: Content) -> bool:
+    """Return whether a pod of the cluster runs and is ready, or nothing is known of it."""
+    status = section(pod, "status")
+    ready = next((each.get("status") for each in items(status, "conditions") if each.get("type") == "Ready"), "True")
+    return bool(node_of(pod)) and status.get("phase", "Running") == "Running" and ready == "True"
+
+
+def node_of(pod: Content) -> str:
+    """Return the node of a pod; empty if it has none."""
+    return str(section(pod, "spec").get("nodeName") or "")
+
+
+def created_at(pod: Content) -> float:
+    """Return the time of the creation of a pod; a pod without one is the newest."""
+    try:
+        return dt.datetime.fromisoformat(str(section(pod, "metadata").get("creationTimestamp"))).timestamp()
+    except ValueError:
+        return float("inf")

@@ -181,9 +181,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "expansion.rollouts": (
         frozenset({"units"}),
-        frozenset({"strategies"}),
-        frozenset({"play", "situations"}),
+        frozenset({"strategies", "group_strategies"}),
+        frozenset({"group_updates", "play", "situations"}),
         frozenset({"running"}),
+        frozenset({"later"}),
     ),
     "expansion.admission": (
         frozenset({"amounts", "static_volumes"}),
@@ -343,7 +344,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"device_rows", "free_capacity", "placed_pods", "sentences", "topology_areas"}),
         frozenset({"failure_figure", "heat_map", "page_data"}),
         frozenset({"root_index", "svg"}),
-        frozenset({"failure_text", "map_parts"}),
+        frozenset({"failure_text", "map_parts", "update_steps"}),
         frozenset({"cluster_map", "root_cards"}),
         frozenset({"unplaced_roots"}),
         frozenset({"page_content"}),

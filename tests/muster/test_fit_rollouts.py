@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
 from muster import cli
+from muster.commands.schema.report_schemas import report_schema
 
 Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
@@ -225,3 +227,13 @@ def test_the_text_numbers_the_steps():
 def test_the_same_answer_twice():
     cluster = [node("n1", 3), *(running(f"a{number}", "n1") for number in range(3))]
     assert fit(workload("Deployment", 3), *cluster, form="text") == fit(workload("Deployment", 3), *cluster[::-1], form="text")
+
+
+@pytest.mark.parametrize(("fields", "key"), [({}, "change"), (SURGE_0, "outcome")])
+def test_the_json_of_an_update_has_its_published_schema(fields, key):
+    _, answer = fit(workload("Deployment", **fields), node("n1"), running("llm-a", "n1"))
+    assert key in answer["rollout"]
+    jsonschema.validate(answer, report_schema("fit"))
+    answer["rollout"]["outcome"] = "perhaps"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(answer, report_schema("fit"))

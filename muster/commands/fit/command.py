@@ -139,7 +139,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
         request = dataclasses.replace(request, drain=(), cordon=(), additions=())
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
-        judged = _judged(inputs, request, progress, live=cluster)
+        judged = _with_later(_judged(inputs, request, progress, live=cluster), inputs, request, progress)
         if scale:
             judged = _with_scales(judged, inputs, request, progress, live=cluster)
         on_terminal = not no_color and standard_output.is_colourful()
@@ -239,6 +239,28 @@ def _rollouts(
     rollouts = tuple(trials.judged(each, search=search) for each in inputs.rollouts)
     progress.end()
     return rollouts
+
+
+def _with_later(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress) -> Judged:
+    """Return the result with a note for each new object at PATH that fits, and whose next update would hang."""
+    import dataclasses
+
+    from kubeapi.problem import Problem
+    from muster.commands.fit.rollout_trial import RolloutTrials
+    from muster.commands.fit.verdict import Kind
+    from scheduler_core.whatif.remedies.for_decisions import remedy_limit
+
+    if judged.verdict.kind is not Kind.FITS or not inputs.later:
+        return judged
+    progress.show("playing later updates")
+    trials = RolloutTrials(inputs.objects, judged.snapshot, request)
+    trials.settle({pod: node for each in judged.own.decisions for pod, node in each.assignments.items()})
+    search = bool(remedy_limit(request.cycle, request.remedies))
+    played = ((each.origin, trials.later(each, search=search)) for each in inputs.later[: trials.most_later])
+    later = [Problem.about(origin, fact) for origin, fact in played if fact is not None]
+    progress.end()
+    answer, own = (dataclasses.replace(each, notes=(*each.notes, *later)) for each in (judged.answer, judged.own))
+    return dataclasses.replace(judged, answer=answer, own=own)
 
 
 def _inputs(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from expansion.contents import Content, full_name
 from expansion.rollouts.play import Outcome, Played, PodName, Update
 from expansion.rollouts.running import Rollout
-from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, Strategy
-from expansion.rollouts.units import Situation
+from expansion.rollouts.strategies import Strategy
+from expansion.rollouts.units import Situation, node_of
 from kubeapi.decode import section
 from kubeapi.gathered import Given
+from muster.commands.fit.rollout_changes import Change, alternatives
 from muster.commands.simulate import own_objects, simulation, what_if
 from muster.commands.simulate.node_addition import Addition
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
+from muster.render.drain_facts import LaterUpdateHangs
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_and_apply
@@ -27,22 +30,8 @@ from scheduler_core.whatif.edits.raw_objects import Book
 _MOST_STEPS = 200
 _EXAMINED = 4_000_000
 """Limit of the nodes and pods that all steps of an update examine."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Change:
-    """Change with which an update is finished; it was tried.
-
-    Attributes:
-        field: field of the object's ``spec``, with its value; empty if it is a node that is added.
-        value: the value.
-        like: node of which one more helps.
-
-    """
-
-    field: str = ""
-    value: str = ""
-    like: str = ""
+_MOST_NODES = 8
+"""Limit of the nodes that are added as a trial; no more than run old pods."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,6 +87,10 @@ class RolloutTrials:
 
     def __init__(self, objects: Iterable[Given], snapshot: ClusterSnapshot, request: SimulationRequest) -> None:
         self._objects, self._snapshot, self._request = [*objects], snapshot, request
+        self._placed: list[Content] = []
+        """Pods that have nodes before an update, besides those of the cluster."""
+        self._settled = snapshot
+        """The cluster with them."""
 
     def judged(self, rollout: Rollout, *, search: bool) -> JudgedRollout:
         """Return how an update ends; with *search*, also the changes with which it is finished if it hangs."""
@@ -107,22 +100,51 @@ class RolloutTrials:
             return dataclasses.replace(judged, changes=tuple(self._changes(rollout, strategy)))
         return judged
 
+    @property
+    def most_later(self) -> int:
+        """The limit of the later updates that are played."""
+        return max(4, _EXAMINED // 8 // max(1, len(self._snapshot.nodes) + len(self._snapshot.pods)))
+
+    def settle(self, nodes: Mapping[str, str]) -> None:
+        """Let pods run on *nodes*, by their names ``namespace/name``, before ``later`` is called."""
+        book = Book(self._objects)
+        named = ((book.get("Pod", *key.split("/", 1)), node) for key, node in nodes.items())
+        self._placed = [{**pod, "spec": {**section(pod, "spec"), "nodeName": node}} for pod, node in named if pod is not None]
+        cluster = book.cluster(self._snapshot)
+        cluster.apply(*self._placed)
+        self._settled = cluster.snapshot()
+
+    def later(self, rollout: Rollout, *, search: bool) -> LaterUpdateHangs | None:
+        """Return how the next update of a new object hangs, and with *search*, the first change that helps.
+
+        The result is None if it is finished, or was not played to its end.
+        """
+        mine = {full_name(each) for each in rollout.old}
+        old = [each for each in self._placed if full_name(each) in mine]
+        update = dataclasses.replace(rollout, old=sorted(old, key=full_name))
+        cluster = Cluster(self._settled)
+        cluster.apply(*_groups(update))
+        played = self._played(update, update.strategy(), cluster.snapshot()).played
+        if len(old) < len(mine) or played.outcome is not Outcome.HANGS:
+            return None
+        change = next(self._changes(update, update.strategy()), Change()) if search else Change()
+        last, field = played.last, f"spec.{change.field}" if change.field else ""
+        return LaterUpdateHangs(last.old, last.waiting, last.refused, field, change.value, change.like, change.number)
+
     def _before(self, rollout: Rollout, objects: Sequence[Given], snapshot: ClusterSnapshot) -> ClusterSnapshot:
         """Return the cluster before the update: with the old pods of the object, without the new ones."""
         cluster = Book(objects).cluster(snapshot)
         for each in rollout.new:
             cluster.remove("Pod", *full_name(each))
-        cluster.apply(*rollout.old)
+        cluster.apply(*self._placed, *rollout.old, *_groups(rollout))
         return cluster.snapshot()
 
     def _played(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> JudgedRollout:
         situation = rollout.situation()
-        names = frozenset(Name("Pod", *full_name(each)) for each in _all_pods(situation))
-        groups = frozenset(
-            Name("PodGroup", pod.namespace, pod.group)
-            for pod in self._snapshot.pods
-            if pod.group and Name("Pod", pod.namespace, pod.name) in names
-        )
+        pods = _all_pods(situation)
+        names = frozenset(Name("Pod", *full_name(each)) for each in pods)
+        named = ((full_name(each)[0], section(each, "spec", "schedulingGroup").get("podGroupName")) for each in pods)
+        groups = frozenset(Name("PodGroup", namespace, str(group)) for namespace, group in named if group)
         own = Own(names | groups, names | groups)
         scheduler = _Scheduler(before, dataclasses.replace(self._request.cycle, progress=None), own, rollout.old)
         played = Update(strategy, situation).play(scheduler.place, rollout.allowed, most=self._most_steps(before))
@@ -132,17 +154,23 @@ class RolloutTrials:
     def _most_steps(self, snapshot: ClusterSnapshot) -> int:
         return max(8, min(_MOST_STEPS, _EXAMINED // max(1, len(snapshot.nodes) + len(snapshot.pods))))
 
-    def _changes(self, rollout: Rollout, strategy: Strategy) -> Iterable[Change]:
+    def _changes(self, rollout: Rollout, strategy: Strategy) -> Iterator[Change]:
         before = self._before(rollout, self._objects, self._snapshot)
-        for change, other in _alternatives(strategy):
+        for change, other in alternatives(strategy):
             if self._helps(rollout, other, before):
                 yield change
-        if like := next((each.node for each in rollout.situation().old if each.node), ""):
-            profiles = self._request.configuration.profiles if self._request.configuration is not None else None
-            objects, _ = what_if.suppose(self._objects, (), [Addition(1, like)])
-            snapshot = load(objects, profiles, self._request.device_topology, self._snapshot.behavior)
-            if self._helps(rollout, strategy, self._before(rollout, objects, snapshot)):
-                yield Change(like=like)
+        replaced = (pod for unit in rollout.situation().old for pod in unit.pods)
+        nodes = [*dict.fromkeys(node for pod in replaced if (node := node_of(pod)))]
+        tried = range(1, min(len(nodes), _MOST_NODES) + 1)
+        lacking = bisect.bisect_left(tried, 1, key=lambda each: int(self._helps_with_nodes(rollout, strategy, each, nodes[0])))
+        if lacking < len(tried):
+            yield Change(like=nodes[0], number=tried[lacking])
+
+    def _helps_with_nodes(self, rollout: Rollout, strategy: Strategy, number: int, like: str) -> bool:
+        profiles = self._request.configuration.profiles if self._request.configuration is not None else None
+        objects, _ = what_if.suppose(self._objects, (), [Addition(number, like)])
+        snapshot = load(objects, profiles, self._request.device_topology, self._snapshot.behavior)
+        return self._helps(rollout, strategy, self._before(rollout, objects, snapshot))
 
     def _helps(self, rollout: Rollout, strategy: Strategy, before: ClusterSnapshot) -> bool:
         judged = self._played(rollout, strategy, before)
@@ -154,20 +182,5 @@ def _all_pods(situation: Situation) -> list[Content]:
     return [pod for unit in units for pod in unit.pods]
 
 
-def _alternatives(strategy: Strategy) -> list[tuple[Change, Strategy]]:
-    """Return other values of the fields of a strategy, the least disruptive ones first."""
-    if isinstance(strategy, RollingDeployment):
-        number = len(strategy.wanted)
-        rolling = "strategy.rollingUpdate"
-        found: list[tuple[Change, Strategy]] = []
-        if strategy.surge < number:
-            found.append((Change(f"{rolling}.maxSurge", "100%"), dataclasses.replace(strategy, surge=number)))
-        if strategy.surge:
-            some = max(1, strategy.unavailable)
-            change = Change(f"{rolling}", f"{{maxSurge: 0, maxUnavailable: {some}}}")
-            found.append((change, RollingDeployment(strategy.wanted, 0, some)))
-        return [*found, (Change("strategy", "{type: Recreate}"), Recreate(strategy.wanted))]
-    if isinstance(strategy, RollingDaemonSet) and strategy.surge:
-        change = Change("updateStrategy.rollingUpdate", "{maxSurge: 0, maxUnavailable: 1}")
-        return [(change, RollingDaemonSet(strategy.wanted))]
-    return []
+def _groups(rollout: Rollout) -> list[Content]:
+    return [each for each in rollout.further if each["kind"] != "Pod"]

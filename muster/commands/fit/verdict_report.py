@@ -51,7 +51,8 @@ class Judged:
         if form == "html":
             from muster.html import page
 
-            return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin)
+            updates = [rollout_report.drawn(each) for each in self.rollouts]
+            return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin, updates)
         return as_text(self, everything=everything, colour=colour, every=every)
 
 

@@ -10,7 +10,7 @@ import pytest
 from expansion.contents import full_name
 from expansion.rollouts.play import Outcome, Played, Update
 from expansion.rollouts.running import Rollout, is_played
-from expansion.rollouts.units import int_or_percent
+from kubeapi.content import int_or_percent
 from kubeapi.names import Name
 
 Json = dict[str, Any]
