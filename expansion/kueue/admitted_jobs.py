@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,14 +15,14 @@ from typing import Any
 from expansion import queue_notes
 from expansion.contents import Content, items
 from expansion.created import Expansion
-from expansion.kueue.assign_flavors import FlavorShortage, NotCovered, tolerations_of
+from expansion.kueue.assign_flavors import FlavorShortage, NotCovered, Unsuitable, tolerations_of
 from expansion.kueue.nominate import Nomination, nominate, reserve
 from expansion.kueue.pending import PendingJob, PodSet
 from expansion.kueue.queued_jobs import QueuedJob, incomplete_pods, queued_jobs, unused_queues
 from expansion.kueue.queues import Queue, Queues, checks_of
 from expansion.kueue.quota_tree import FlavorResource
 from expansion.notes import KueueQuotas, NotExpressed
-from expansion.queue_notes import QueueNote
+from expansion.queue_notes import Mismatch, QueueNote
 from kubeapi import kueue
 from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
@@ -40,6 +41,7 @@ _MAIN = "main"
 """Name of the part of a job that has only one."""
 _TOPOLOGY = "kueue.x-k8s.io/podset-"
 _LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")
+_OTHER_NODES = frozenset({Mismatch.FLAVOR_MISSING, Mismatch.TAINT, Mismatch.LABELS})
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
 
@@ -142,6 +144,7 @@ class _Admission:
         nomination = nominate(self._queues, queue, pending)
         if not nomination.is_admitted:
             self._result.refused += (Problem.about(job.origin, each) for each in _reasons(queue, nomination, self._own[job.origin]))
+            self._suppose(job, queue, nomination)
             return
         reserve(queue, nomination)
         self._own[job.origin].update(nomination.assignment.usage)
@@ -198,11 +201,7 @@ class _Admission:
         parts = nomination.assignment.parts
         for part, (name, pods) in zip(parts, job.pod_sets, strict=True):
             self._result.left_out |= {id(pod) for pod in pods[part.count :]}
-            for pod in pods[: part.count]:
-                pod["metadata"]["labels"] = {**section(section(pod, "metadata"), "labels"), kueue.PODSET: name or _MAIN}
-            for flavor in dict.fromkeys(each.flavor for each in part.flavors.values()):
-                if flavor in self._queues.flavors:
-                    _use(self._queues.flavors[flavor].spec, pods[: part.count])
+            self._use(name, pods[: part.count], (each.flavor for each in part.flavors.values()))
         flavors = tuple(dict.fromkeys(each.flavor for part in parts for each in part.flavors.values()))
         before, after = sum(len(pods) for _, pods in job.pod_sets), sum(each.count for each in parts)
         fact = queue_notes.AdmittedByQueue(
@@ -214,6 +213,26 @@ class _Admission:
             tuple(self._checks(queue, flavors)),
         )
         self._started[job.origin].append(fact)
+
+    def _suppose(self, job: QueuedJob, queue: Queue, nomination: Nomination) -> None:
+        """Change the pods of a job without enough quota as if it had it, so that the nodes of the flavor are judged."""
+        named = [flavor.name for group in queue.groups for flavor in group.flavors or ()]
+        flavors = named if len(named) == 1 else []
+        for part, (name, pods) in itertools.zip_longest(nomination.assignment.parts, job.pod_sets):
+            if part is not None:
+                short = [each.resource.flavor for each in part.reasons if isinstance(each, FlavorShortage)]
+                flavors = [each.flavor for each in part.flavors.values()] or short[:1] or flavors
+                unsuitable = {each.flavor for each in part.reasons if isinstance(each, Unsuitable) and each.mismatch in _OTHER_NODES}
+                flavors = [each for each in flavors if each not in unsuitable]
+            self._use(name, pods, flavors)
+
+    def _use(self, name: str, pods: Sequence[Content], flavors: Iterable[str]) -> None:
+        """Give *pods* of the part *name* what *flavors* have."""
+        for pod in pods:
+            pod["metadata"]["labels"] = {**section(section(pod, "metadata"), "labels"), kueue.PODSET: name or _MAIN}
+        for flavor in dict.fromkeys(flavors):
+            if flavor in self._queues.flavors:
+                _use(self._queues.flavors[flavor].spec, pods)
 
     def started(self) -> Iterator[Problem]:
         """Yield one note for each object all of whose jobs are admitted."""

@@ -286,6 +286,25 @@ def test_pods_get_the_labels_and_tolerations_of_the_flavor():
     assert [[{"key": "spot", "operator": "Exists"}]] * 2 == [each["tolerations"] for each in specs]
 
 
+def test_pods_without_quota_are_judged_on_the_nodes_of_the_flavor_that_lacks_it():
+    spot = {"nodeTaints": [{"key": "spot", "effect": "NoSchedule"}], "tolerations": [{"key": "spot", "operator": "Exists"}]}
+    both = [flavor("first", nodeTaints=[{"key": "z", "effect": "NoSchedule"}]), flavor(nodeLabels={"gpu": "h100"}, **spot)]
+    found = expanded(job(3), queue(quota("first"), quota()), LOCAL, *both)
+    assert [QueueQuotaExceeded, FlavorUnsuitable] == [type(each.fact) for each in found.refused]
+    assert [({"gpu": "h100"}, spot["tolerations"])] * 3 == [
+        (each["spec"]["nodeSelector"], each["spec"]["tolerations"]) for each in pods(found)
+    ]
+    spec = pod_spec()
+    spec["containers"][0]["resources"]["requests"] = {"cpu": "1"}
+    found = expanded(job(spec=spec), queue(), LOCAL, both[1])
+    assert ([ResourceNotCovered(CQ, "cpu")], [{"gpu": "h100"}] * 2) == (
+        [each.fact for each in found.refused],
+        [each["spec"]["nodeSelector"] for each in pods(found)],
+    )
+    found = expanded(job(), queue(quota("first")), LOCAL, both[0])
+    assert [False] * 2 == ["tolerations" in each["spec"] for each in pods(found)]
+
+
 @pytest.mark.parametrize(
     ("spec", "pod", "mismatch"),
     [
