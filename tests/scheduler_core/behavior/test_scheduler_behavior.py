@@ -385,3 +385,9 @@ def test_a_message_says_otherwise_that_no_pod_was_tried(off, messages):
     objects = [WITHOUT_DEVICES, node("a"), pod_group("g", 3), pod("p0", "g"), pod("p1", "g"), leaving]
     found = [decided(objects, behavior, Gates(frozenset(off))) for behavior in BOTH]
     assert messages == [scheduler_message(each, each.groups[0]).partition(", pod group preemption")[0] for each in found]
+
+
+def test_requests_that_exceed_64_bits_together_leave_nothing():
+    """As in 1.38; in 1.37 the sum is negative, so that kube-scheduler places the pod."""
+    running = [pod(f"old{number}", cpu="1", memory="5Ei", on="n") for number in range(2)]
+    assert [{}, {}] == [placed(each) for each in both([node("n", "8", "64Gi"), *running, pod("p", cpu="1", memory="1Gi")])]
