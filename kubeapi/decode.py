@@ -40,9 +40,10 @@ _BOUNDS = {"<=": "at most", ">=": "at least"}
 
 def section(content: object, *names: str) -> Mapping[str, Any]:
     """Return the object at a path in parsed JSON; empty if it is absent or something else."""
+    # A mapping of another type than dict is tested for slowly.
     for name in names:
-        content = content.get(name) if isinstance(content, Mapping) else None
-    return content if isinstance(content, Mapping) else {}
+        content = content.get(name) if isinstance(content, (dict, Mapping)) else None
+    return content if isinstance(content, (dict, Mapping)) else {}
 
 
 class WrongShapeError(ValueError):

@@ -10,12 +10,14 @@ content           formats of names, labels and condition reasons
 document_head     errors of the ``apiVersion`` and ``kind`` of a document
 field             field errors
 gates             feature gates of the API server: names, dependencies, and a set of gates that are on or off
+known_kinds       known kinds by API group, and errors of kinds and groups that are nearly known
 object_lookup     lookup of other objects by rules
 options           declaration of an option: command line, environment variable, key of a request, setting, documentation
 pipeline          validation of one object: schema, decoding, defaults, rules
 pod_templates     shape of the pod templates of controllers, by the schema of Pods
 rule_options      options of rules: profile, version, feature gates, severities
 schema            validation of JSON against the schemas of the kinds
+whole_documents   errors of documents that create pods, in all of their fields
 field_synonyms    fields by the names that other projects, drafts and retired versions give them
 """
 

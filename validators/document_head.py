@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
+from kubeapi.base_structs import Record
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions import served_versions
@@ -50,13 +51,28 @@ def has_rules(group: str, kind: str) -> bool:
     return kind in KINDS and served_versions.serves(group, kind)
 
 
+class Head(Record, frozen=True):
+    """API group, version and kind of a document; *error* if it has rules in a version that is not served."""
+
+    group: str
+    version: str
+    kind: str
+    has_rules: bool
+    error: FieldError | None
+
+    @property
+    def api_version(self) -> str:
+        """The usual spelling of ``apiVersion``: ``/v1`` is ``v1``."""
+        return served_versions.named(self.group, self.version)
+
+
 @functools.lru_cache(maxsize=256)
-def head(api_version: str, kind: str, minor: int) -> tuple[str, str, bool, FieldError | None]:
-    """Return the group and the usual spelling of *api_version*, and whether there can be rules; and the error if it is not served."""
+def head(api_version: str, kind: str, minor: int) -> Head:
+    """Return the head of a document for Kubernetes 1.*minor*."""
     group, _, version = api_version.rpartition("/")
-    api_version = served_versions.named(group, version)  # "/v1" is "v1"
+    api_version = served_versions.named(group, version)
     is_known = _is_known(api_version, kind)
-    return group, api_version, is_known, unserved(api_version, kind, minor) if is_known else None
+    return Head(group, version, kind, is_known, unserved(api_version, kind, minor) if is_known else None)
 
 
 def _is_known(api_version: str, kind: str) -> bool:

@@ -18,8 +18,9 @@ from kubeapi.field_path import FieldPath, Part
 from kubeapi.meta import ObjectMeta, replaced
 from kubeapi.versions import served_versions
 from kubeapi.versions.conversion import HUB, Form
-from validators import applicable_rules, document_head, field, object_lookup, pod_templates, rules, schema
+from validators import applicable_rules, document_head, field, known_kinds, object_lookup, pod_templates, rules, schema, whole_documents
 from validators.defaults import drop, fill
+from validators.document_head import Head
 from validators.field import ErrorType, FieldError
 from validators.hierarchy.tree import GroupTree
 from validators.model import objects, traits
@@ -56,6 +57,8 @@ class Examined(Record, frozen=True):
     form: Form = HUB
     templates: Templates | None = None
     """The templates of a Workload or a group, if they were computed."""
+    further: tuple[Violation, ...] = ()
+    """Violations in fields that rules do not read, with ``Settings.whole_documents``: the object is compared with others all the same."""
 
 
 def validate(
@@ -102,13 +105,19 @@ def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
     api_version, kind = content.get("apiVersion"), content.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
         return Examined(None, _with_severity(document_head.errors(api_version, kind), settings))
-    group, api_version, is_known, error = document_head.head(api_version, kind, settings.minor)
-    if not is_known:
-        return _examine_controller(group, kind, content, settings) or Examined(None, (), foreign=True)
-    if error is not None:
-        violations = _with_severity([error], settings)
+    head = document_head.head(api_version, kind, settings.minor)
+    examined = _examine_by_rules(head, content, settings)
+    return _with_further(examined, head, content, settings) if settings.whole_documents else examined
+
+
+def _examine_by_rules(head: Head, content: Mapping[str, Json], settings: Settings) -> Examined:
+    kind = head.kind
+    if not head.has_rules:
+        return _examine_controller(head.group, kind, content, settings) or Examined(None, (), foreign=True)
+    if head.error is not None:
+        violations = _with_severity([head.error], settings)
         return Examined(_named(kind, content) if kind in KINDS else None, violations)
-    examined = _examine_shape(kind, api_version, content, settings)
+    examined = _examine_shape(kind, head.api_version, content, settings)
     # Other documents must not be compared with values that were removed from an invalid one.
     return replaced(examined, object=_named(kind, content)) if examined.violations else examined
 
@@ -139,6 +148,22 @@ def validate_change(
     context = Context(typed, previous, Operation.UPDATE, settings=settings, lookup=lookup, tree=tree if typed is new else None, form=form)
     applicable = applicable_rules.rules_for_object(new.kind, form, Operation.UPDATE, "", settings, context.traits)
     return _in_order(_run(applicable, context), form)
+
+
+def _with_further(examined: Examined, head: Head, content: Mapping[str, Json], settings: Settings) -> Examined:
+    """Return *examined* with the violations in the fields that rules do not read, and in the group and kind of a foreign object."""
+    if whole_documents.is_known(head):
+        found = whole_documents.errors(head, content, settings.minor)
+    elif examined.foreign and (misspelt := known_kinds.error(head.api_version, head.kind)) is not None:
+        found = [misspelt]
+    else:
+        return examined
+    if not found:
+        return replaced(examined, foreign=False) if examined.foreign else examined
+    known, reported = rules.discover(), {each.error.path.parts for each in examined.violations}
+    applicable = [each for each in found if known[each.origin].has(settings.profile, settings.minor)]
+    new = [each for each in applicable if not _within(each.path, reported)]
+    return replaced(examined, further=_with_severity(new, settings), foreign=False)
 
 
 def _named(kind: str, content: Mapping[str, Json]) -> Named:

@@ -30,7 +30,12 @@ GROUP = {
 
 
 def pod(number: int, *claims: dict[str, str], **spec: Any) -> dict[str, Any]:
-    whole = {"schedulingGroup": {"podGroupName": "workers"}, "resourceClaims": list(claims), "containers": [{"name": "m"}], **spec}
+    whole = {
+        "schedulingGroup": {"podGroupName": "workers"},
+        "resourceClaims": list(claims),
+        "containers": [{"name": "m", "image": "i"}],
+        **spec,
+    }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"worker-{number}"}, "spec": whole}
 
 
@@ -149,10 +154,17 @@ def test_pods_are_counted_once_with_the_objects_that_create_them(tmp_path: Path)
 def test_groups_that_the_jobs_of_a_jobset_get(tmp_path: Path) -> None:
     """A policy at the root or in the Job template; pods that name a group belong to that."""
     block = {"schedulingPolicy": {"gang": {}}}
-    template: dict[str, Any] = {"spec": {"containers": [{"name": "m"}], "restartPolicy": "Never", "resourceClaims": [SHARED, OWN]}}
+    template: dict[str, Any] = {
+        "spec": {"containers": [{"name": "m", "image": "i"}], "restartPolicy": "Never", "resourceClaims": [SHARED, OWN]}
+    }
 
     def jobset(root: dict[str, Any] | None, own: dict[str, Any] | None, **pod_spec: Any) -> dict[str, Any]:
-        spec = {"parallelism": 2, "template": {"spec": {**template["spec"], **pod_spec}}, **({} if own is None else {"scheduling": own})}
+        spec = {
+            "parallelism": 2,
+            "completions": 2,
+            "template": {"spec": {**template["spec"], **pod_spec}},
+            **({} if own is None else {"scheduling": own}),
+        }
         whole = {"replicatedJobs": [{"name": "w", "template": {"spec": spec}}], **({} if root is None else {"scheduling": root})}
         return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "j"}, "spec": whole}
 
@@ -166,7 +178,7 @@ def test_groups_that_the_jobs_of_a_jobset_get(tmp_path: Path) -> None:
 
 
 def test_a_job_whose_pods_are_ready_has_its_claims(tmp_path: Path) -> None:
-    template = {"spec": {"containers": [{"name": "m"}], "restartPolicy": "Never", "resourceClaims": [SHARED]}}
+    template = {"spec": {"containers": [{"name": "m", "image": "i"}], "restartPolicy": "Never", "resourceClaims": [SHARED]}}
     spec = {"parallelism": 2, "scheduling": {"schedulingPolicy": {"gang": {}}}, "template": template}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
 

@@ -34,6 +34,7 @@ spec:
   template:
     spec:
       schedulingGroup: {podGroupName: {{ .Values.group }}}
+      restartPolicy: Never
 """
 RENDERED_CHART = {
     **{name: text for name, text in CHART.items() if "templates/" not in name},

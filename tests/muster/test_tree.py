@@ -48,7 +48,7 @@ kind: Job
 metadata: {name: driver}
 spec:
   parallelism: 3
-  template: {spec: {schedulingGroup: {podGroupName: workers-0}}}
+  template: {spec: {restartPolicy: Never, schedulingGroup: {podGroupName: workers-0}}}
 """
 POD = """\
 ---

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from kubeapi import content
+from kubeapi import content, decode
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath, Key
 from validators import field
@@ -18,10 +18,27 @@ _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _LABELS = ("hostname", "subdomain")
 _SUBDOMAINS = ("serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName")
 _LONGEST_DEADLINE = 2**31 - 1
+_MAX_CACHED, _LONGEST_CACHED = 1024, 8192
+_valid: set[bytes] = set()
+"""Cache of valid specifications, as JSON."""
 
 
 def pod_spec(spec: Content, at: FieldPath) -> Iterator[FieldError]:
-    """Yield the errors of the specification of a pod."""
+    """Yield the errors of the specification of a pod.  Most specifications are valid, and many objects have the same."""
+    text = decode.ENCODER.encode(spec)
+    if text in _valid:
+        return
+    is_valid = True
+    for each in _errors(spec, at):
+        is_valid = False
+        yield each
+    if is_valid and len(text) <= _LONGEST_CACHED:
+        if len(_valid) >= _MAX_CACHED:
+            _valid.clear()
+        _valid.add(text)
+
+
+def _errors(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     yield from volumes.volumes(spec, at)
     yield from containers.containers(spec, at)
     if spec.get("resources") is not None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 from kubeapi.decode import Json
 from validators import schema
@@ -15,11 +16,18 @@ _FILE = "kinds/controllers"
 
 
 @functools.cache
+def kinds() -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Return the versions of each known kind, by API group and kind."""
+    versions: dict[tuple[str, str], list[str]] = {}
+    for each in sorted(schema.stored(_FILE)["kinds"]):
+        group, version, kind = ("", *each.split("/"))[-3:]
+        versions.setdefault((group, kind), []).append(version)
+    return {key: tuple(sorted(listed)) for key, listed in versions.items()}
+
+
 def versions_of(group: str, kind: str) -> tuple[str, ...]:
     """Return the versions of a group that serve a kind; none if the kind is not known."""
-    rows = [each.rsplit("/", 2) for each in schema.stored(_FILE)["kinds"]]
-    named = [(row[0] if len(row) > 2 else "", row[-2], row[-1]) for row in rows]
-    return tuple(sorted(version for each, version, name in named if (each, name) == (group, kind)))
+    return kinds().get((group, kind), ())
 
 
 def source_of(group: str) -> str:

@@ -19,10 +19,9 @@ LARGEST_PORT = 65535
 def items(content: Content, name: str, at: FieldPath) -> list[tuple[FieldPath, Content]]:
     """Return the objects of a list with their paths, in order; empty if it is absent or something else."""
     listed = content.get(name)
-    return [
-        (at.join((name, index)), each if isinstance(each, Mapping) else {})
-        for index, each in enumerate(listed if isinstance(listed, list) else ())
-    ]
+    if not isinstance(listed, list):
+        return []
+    return [(at.join((name, index)), each if isinstance(each, (dict, Mapping)) else {}) for index, each in enumerate(listed)]
 
 
 def text(content: Content, name: str) -> str:

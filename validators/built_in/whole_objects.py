@@ -94,7 +94,10 @@ _CLAIMS = ("volumeClaimTemplates", "templates")
 """Lists of claims that controllers add to the pods as volumes: of LeaderWorkerSets, and of the policies of JobSets."""
 
 
-_ADDED = {"ray.io": ("ray-logs", "ray-token", "ray-tls", "shared-mem")}
+_ADDED = {
+    "kubeflow.org": ("mpi-job-config", "mpi-job-kubectl", "ssh-auth"),
+    "ray.io": ("ray-logs", "ray-token", "ray-tls", "shared-mem"),
+}
 """Volumes that operators add to pods, by API group."""
 
 

@@ -7,7 +7,7 @@ is validated.
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from kubeapi.base_structs import Record
@@ -25,6 +25,7 @@ from validators.model.objects import Object, namespace_of
 from validators.model.templates import Templates
 from validators.object_lookup import Lookup
 from validators.rules.base import About, Profile, Settings, Severity
+from validators.whole_documents import BUILT_IN_RULE, PROJECT_RULE
 
 
 class FirstPass:
@@ -115,20 +116,31 @@ def is_replaced(known: Object, is_validated: Callable[[str, str, str], bool]) ->
 def report_on(examination: Examination, files: tuple[str, ...], settings: Settings) -> Report:
     """Return the report on *files*: suppressed findings are removed, and the others have the severity of their file."""
     scope = _scope(settings, {*examination.objects_skipped}, {*examination.documents_skipped})
-    outcome = suppress.apply(examination.findings, examination.annotations, examination.comments, scope=scope)
+    outcome = suppress.apply(_without_repeated(examination.findings), examination.annotations, examination.comments, scope=scope)
     findings = _with_configured_severity(outcome.findings, settings)
     tools = dict(examination.tools)
     files = tuple(each for each in files if each not in tools)
     summary = Summary(
         files=len(files),
         documents=examination.documents,
-        foreign=examination.foreign,
+        foreign=sum(examination.foreign.values()),
         suppressed=outcome.suppressed,
+        foreign_kinds=dict(sorted(examination.foreign.items())),
     )
     has_unreadable = any(each.rule == UNREADABLE for each in examination.findings)
     skipped = collections.Counter(tools.values())
     report = Report((), summary, files, tuple(examination.checked), has_unreadable=has_unreadable, skipped=skipped)
     return report.with_findings(findings)
+
+
+def _without_repeated(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Return the findings without those about values of whole documents at fields for which another rule has a finding."""
+    repeating = {BUILT_IN_RULE, PROJECT_RULE}
+    whole = [each for each in findings if each.rule in repeating]
+    files = {each.file for each in whole}
+    others = {(each.file, each.index, each.field) for each in findings if each.file in files and each.rule not in repeating}
+    repeated = {id(each) for each in whole if (each.file, each.index, each.field) in others}
+    return [each for each in findings if id(each) not in repeated] if repeated else findings
 
 
 def _scope(

@@ -24,6 +24,7 @@ class Examination:
         objects_skipped: file and number of each object with an invalid shape.
         documents_skipped: file and offset of each document with such an object.
         tools: files that are skipped because of their content, each with its tool.
+        foreign: number of documents that are not judged, by kind: ``KIND`` or ``KIND.GROUP``.
 
     """
 
@@ -35,14 +36,15 @@ class Examination:
     documents_skipped: list[tuple[str, int]] = dataclasses.field(default_factory=list)
     tools: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     documents: int = 0
-    foreign: int = 0
+    foreign: dict[str, int] = dataclasses.field(default_factory=dict)
 
     def add(self, other: Examination) -> None:
         """Add the results of *other*."""
         for name in ("findings", "checked", "annotations", "comments", "objects_skipped", "documents_skipped", "tools"):
             getattr(self, name).extend(getattr(other, name))
         self.documents += other.documents
-        self.foreign += other.foreign
+        for kind, count in other.foreign.items():
+            self.foreign[kind] = self.foreign.get(kind, 0) + count
 
     def add_file(self, manifest: Manifest) -> None:
         """Add what a file has besides objects; or its tool, if it is that of another tool."""
@@ -60,12 +62,14 @@ class Examination:
         """Add the result of a document; with *is_listed*, also to the list of validated objects."""
         self.documents += 1
         if examined.foreign:
-            self.foreign += 1
+            kind = _kind_of(document.content)
+            self.foreign[kind] = self.foreign.get(kind, 0) + 1
             return
         if is_listed:
             self.checked.append(Checked(document.file, document.index, subject_of(document.content)))
+        if examined.violations or examined.further:
+            self.findings += findings_of(document, (*examined.violations, *examined.further), with_fixes=with_fixes)
         if examined.violations:
-            self.findings += findings_of(document, examined.violations, with_fixes=with_fixes)
             self.objects_skipped.append((document.file, document.index))
             self.documents_skipped.append((document.file, document.chunk.base))
         self.annotations += _annotations_of(document)
@@ -79,6 +83,13 @@ def subject_of(content: Mapping[str, object]) -> Subject:
     cluster_scoped = kind in CLUSTER_SCOPED and served_versions.serves(api_version.rpartition("/")[0], kind)
     namespace = "" if cluster_scoped else _text(fields.get("namespace")) or "default"
     return Subject(api_version, kind, namespace, _text(fields.get("name")) or _text(fields.get("generateName")))
+
+
+def _kind_of(content: Mapping[str, object]) -> str:
+    """Return the kind of a document as kubectl reads it, with its API group if it has one: ``ConfigMap``, ``Queue.scheduling.volcano.sh``."""
+    group = _text(content.get("apiVersion")).rpartition("/")[0]
+    kind = _text(content.get("kind"))
+    return f"{kind}.{group}" if group else kind
 
 
 def _text(value: object) -> str:

@@ -104,7 +104,11 @@ class Checked(Record, frozen=True):
 
 
 class Summary(Record, frozen=True):
-    """Counts of one run.  ``documents`` are Kubernetes objects, including ``foreign`` ones."""
+    """Counts of one run.
+
+    ``documents`` are Kubernetes objects, including ``foreign`` ones, which are not judged; ``foreign_kinds`` counts these by kind, with the
+    API group after a dot if there is one.
+    """
 
     files: int = 0
     documents: int = 0
@@ -113,6 +117,7 @@ class Summary(Record, frozen=True):
     warnings: int = 0
     suppressed: int = 0
     baselined: int = 0
+    foreign_kinds: Mapping[str, int] = record_field(default_factory=dict)
 
 
 class Report(Record, frozen=True):
@@ -141,8 +146,9 @@ class Report(Record, frozen=True):
     def joined(self, others: Iterable[Report]) -> Report:
         """Return one report with the findings, counts and files of this one and *others*."""
         reports = (self, *others)
-        names = Summary.__struct_fields__
-        summary = Summary(**{name: sum(getattr(each.summary, name) for each in reports) for name in names})
+        names = set(Summary.__struct_fields__) - {"foreign_kinds"}
+        kinds = sum((collections.Counter(each.summary.foreign_kinds) for each in reports), collections.Counter[str]())
+        summary = Summary(**{name: sum(getattr(each.summary, name) for each in reports) for name in names}, foreign_kinds=dict(kinds))
         return replaced(
             self,
             summary=summary,

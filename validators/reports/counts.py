@@ -8,10 +8,12 @@ from validators.lint.finding import Finding, Report, Summary
 from validators.reports.escape import printable
 from validators.rules.base import Severity
 
+_MOST_KINDS = 5
+
 
 def in_words(summary: Summary) -> str:
-    """Return one sentence: ``2 errors, 1 warning in 3 documents of 2 files; 1 finding suppressed, 4 documents of other kinds not
-    judged``.
+    """Return one sentence: ``2 errors, 1 warning in 3 documents of 2 files; 1 finding suppressed, 4 documents of other kinds not judged
+    (3 ConfigMap, 1 Service)``.
     """
     counts = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
     text = ", ".join(each for each in counts if not each.startswith("0 ")) or "no findings"
@@ -22,8 +24,22 @@ def in_words(summary: Summary) -> str:
     if summary.baselined:
         others.append(f"{counted(summary.baselined, 'finding')} of the baseline")
     if summary.foreign:
-        others.append(f"{counted(summary.foreign, 'document')} of other kinds not judged")
+        others.append(f"{counted(summary.foreign, 'document')} of other kinds not judged{_by_kind(summary)}")
     return f"{text}; {', '.join(others)}" if others else text
+
+
+def _by_kind(summary: Summary) -> str:
+    """Return the kinds that are not judged, in parentheses and without API groups: the most frequent ones, and the number of the others."""
+    kinds = collections.Counter[str]()
+    for kind, count in summary.foreign_kinds.items():
+        kinds[kind.partition(".")[0]] += count
+    rows = sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
+    most = _MOST_KINDS if len(rows) > _MOST_KINDS + 1 else len(rows)
+    shown, others = rows[:most], rows[most:]
+    texts = [f"{count:,} {printable(kind)}" for kind, count in shown]
+    if others:
+        texts.append(f"{sum(count for _, count in others):,} of {counted(len(others), 'other kind')}")
+    return f" ({', '.join(texts)})" if texts else ""
 
 
 def counted(number: int, noun: str) -> str:

@@ -29,6 +29,7 @@ def as_json(report: Report) -> dict[str, object]:
             "suppressed": summary.suppressed,
             "baselined": summary.baselined,
             "skipped": sum(report.skipped.values()),
+            "foreignKinds": dict(summary.foreign_kinds),
         },
     }
 

@@ -204,6 +204,8 @@ class Settings:
     """True if findings have fixes; those of errors about references are names of other objects that are similar."""
     linting: bool = False
     """True if files are validated, where all objects are known.  At admission, missing objects can be created later."""
+    whole_documents: bool = False
+    """True if documents that create pods are validated in all of their fields, and groups and kinds are compared with the known ones."""
     complete_kinds: frozenset[str] = frozenset()
     """Kinds of which all objects are known.  Other classes are installed by platforms and drivers: one that is not known may exist."""
     selectors: DeviceSelectors | None = None

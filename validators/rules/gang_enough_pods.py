@@ -121,6 +121,7 @@ spec:
         parallelism: 4
         completions: 8
         scheduling: {schedulingPolicy: {gang: {}}}
+        template: {spec: {containers: [{name: main, image: registry.example/train:1}]}}
 """
 _MPI_JOB = """\
 apiVersion: kubeflow.org/v2beta1

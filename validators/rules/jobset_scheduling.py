@@ -145,12 +145,15 @@ spec:
       schedulingPolicy: {basic: {}}
   replicatedJobs:
   - name: driver
-    template: {spec: {}}
+    template:
+      spec: {template: {spec: {containers: [{name: main, image: registry.example/train:1}]}}}
   - name: workers
     replicas: 2
     template:
       spec:
+        template: {spec: {containers: [{name: main, image: registry.example/train:1}]}}
         parallelism: 4
+        completions: 4
         scheduling: {schedulingPolicy: {gang: {minCount: 4}}}
 """
 

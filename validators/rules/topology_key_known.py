@@ -84,7 +84,7 @@ spec:
   scheduling:
     schedulingPolicy: {{gang: {{minCount: 4}}}}
     schedulingConstraints: {{topology: [{{key: topology.kubernetes.io/zone}}]}}
-  template: {{spec: {{restartPolicy: Never}}}}
+  template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: registry.example/train:1}}]}}}}
 {_NODES}"""
 _SLICE = """\
 ---

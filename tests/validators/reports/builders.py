@@ -44,7 +44,7 @@ LOST = Finding(
 )
 REPORT = Report(
     findings=(NASTY, ERROR, LOST),
-    summary=Summary(files=3, documents=3, foreign=1, errors=2, warnings=1, suppressed=1),
+    summary=Summary(files=3, documents=3, foreign=1, errors=2, warnings=1, suppressed=1, foreign_kinds={"Queue.scheduling.volcano.sh": 1}),
     files=("a/b.yaml", "c d,e.yaml", "clean.yaml"),
     checked=(Checked("a/b.yaml", 0, GOOD), Checked("a/b.yaml", 1, BAD)),
     has_unreadable=True,

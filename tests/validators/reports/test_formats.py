@@ -51,7 +51,7 @@ a/b.yaml:8:7: error gang-minimum: spec.schedulingPolicy.gang.minCount: Invalid v
 
 c d,e.yaml:1:1: error unreadable: must be UTF-8
 
-2 errors, 1 warning in 3 documents of 3 files; 1 finding suppressed, 1 document of other kinds not judged
+2 errors, 1 warning in 3 documents of 3 files; 1 finding suppressed, 1 document of other kinds not judged (1 Queue)
 """
     assert want == text.render(REPORT)
 
@@ -74,6 +74,7 @@ def test_json() -> None:
 
     assert messages["version"] == 1
     counted = {"files": 3, "documents": 3, "foreign": 1, "errors": 2, "warnings": 1, "suppressed": 1, "baselined": 0, "skipped": 0}
+    counted |= {"foreignKinds": {"Queue.scheduling.volcano.sh": 1}}
     assert counted == messages["summary"]
     assert messages["findings"][1] == {
         "rule": "gang-minimum",

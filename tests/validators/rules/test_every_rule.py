@@ -31,6 +31,7 @@ def settings(example: Example, *, linting: bool) -> Settings:
         minor=int(example.kubernetes.partition(".")[2]),
         gates=Gates(frozenset(example.gates_off)),
         linting=linting,
+        whole_documents=linting,
         selectors=CompiledSelectors(),
     )
 
@@ -46,10 +47,11 @@ def linted(example: Example) -> tuple[pipeline.Violation, ...]:
     examined = [pipeline.examine(document, with_gates) for document in yaml.safe_load_all(example.yaml)]
     first = examined[0]
     if first.violations or first.object is None:
-        return first.violations
+        return (*first.violations, *first.further)
     known = [each.object for each in (*examined[1:], first) if each.object is not None]
     tree = GroupTree.build(each for each in known if isinstance(each, (PodGroup, CompositePodGroup)))
-    return pipeline.validate_document(first.object, with_gates, lookup=KnownObjects(known, complete=False), tree=tree, form=first.form)
+    lookup = KnownObjects(known, complete=False)
+    return (*pipeline.validate_document(first.object, with_gates, lookup=lookup, tree=tree, form=first.form), *first.further)
 
 
 def changed(example: Example) -> tuple[pipeline.Violation, ...]:
