@@ -12,13 +12,17 @@ from expansion.admission.admission_plugins import plugins_of_servers
 from expansion.admission.new_objects import Admitted, admit_new_objects
 from expansion.admission.quota_charges import Rest
 from expansion.contents import Content, full_name, namespace_of, parsed
-from expansion.created import Cluster, Expansion, Place
-from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue, queued_pods
+from expansion.created import Cluster, Expansion, Place, identity
+from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue
+from expansion.kueue.queued_jobs import queued_pods
 from expansion.managed_clusters import MANAGED_CLUSTERS
 from expansion.notes import PlatformNotAssumed, PluginsAssumed, PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
+from expansion.rollouts.group_updates import has_gang_of_volcano, joined_to_groups, surge
+from expansion.rollouts.later import later_update
 from expansion.rollouts.running import KINDS, Rollout, is_played
+from kubeapi.content import int_or_percent
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather, whole_name, written_name
@@ -48,6 +52,7 @@ class Expanded:
         invalid: given objects with a value that no API server accepts, which are left out.
         unread: objects of the cluster that cannot be read, or not in full.
         rollouts: updates of running objects of the cluster.
+        later: the next updates of objects that do not run yet, of which some can hang; only of a strict expansion.
 
     """
 
@@ -63,6 +68,7 @@ class Expanded:
     invalid: list[Problem] = dataclasses.field(default_factory=list)
     unread: list[Problem] = dataclasses.field(default_factory=list)
     rollouts: list[Rollout] = dataclasses.field(default_factory=list)
+    later: list[Rollout] = dataclasses.field(default_factory=list)
 
     def manifests(self) -> Iterator[dict[str, Any]]:
         """Yield ``objects`` as parsed JSON, by kind."""
@@ -116,9 +122,10 @@ def expand(
     result.refused += [*admitted.refused, *created.refused]
     result.notes += admitted.notes
     result.unread += [*known.problems, *admitted.unread]
-    _admit_to_queues(result, created, known, admitted)
+    _admit_to_queues(result, created, known, admitted, rest)
     if replaced is not None:
-        result.rollouts = replaced.rollouts()
+        result.rollouts = replaced.rollouts(creation)
+        result.later = [*replaced.later(creation)] if strict else []
     return result
 
 
@@ -135,7 +142,7 @@ def _plugins(known: Cluster, creation: PodCreation) -> tuple[frozenset[str], lis
     return on | platform.plugins, [Problem(assumed, place=platform.title)]
 
 
-def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted) -> None:
+def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admitted: Admitted, rest: Rest) -> None:
     """Add to *result* which jobs Kueue admits, and the pods that are *admitted* by the API server, without those that do not start."""
     of_kueue = objects_of_kueue((*created.others, *known.others))
     changed = admitted.changed
@@ -145,7 +152,8 @@ def _admit_to_queues(result: Expanded, created: Expansion, known: Cluster, admit
         queued = {full_name(each): pods.get(full_name(each), each) for each in queued_pods(created)}
         changed = [*changed, *(each for name, each in queued.items() if name not in pods)]
         namespaces = (each for kinds in (created.kinds, known.kinds) for each in kinds.get("Namespace", ()))
-        jobs = admit_jobs(created, queued.values(), of_kueue, filter(None, map(parsed, namespaces)))
+        replaced = (name for each in rest.replaced if (name := whole_name(each)) is not None)
+        jobs = admit_jobs(created, queued.values(), of_kueue, filter(None, map(parsed, namespaces)), replaced)
         result.objects = _without(result.objects, jobs.left_out)
         result.refused += jobs.refused
         result.skipped += jobs.skipped
@@ -204,17 +212,48 @@ class _Replaced:
                 self._running.setdefault(owner.object, []).append(content)
         return True
 
-    def rollouts(self) -> list[Rollout]:
+    def rollouts(self, creation: PodCreation) -> list[Rollout]:
         """Return the updates of objects whose running pods are replaced by other ones."""
         found = []
         for controller, manifest in self._created.given():
             old, sets = self._running.get(controller.object, []), self._created.pod_sets.get(controller.object)
             new = [*sets.pods] if sets is not None else []
-            if is_played(controller.kind, old, new):
-                quotas = self._of_namespace("ResourceQuota", controller.namespace)
-                others = self._of_namespace("Pod", controller.namespace, {*map(full_name, old)}) if quotas else []
-                found.append(Rollout(controller.object, manifest, sorted(old, key=full_name), new, quotas, others))
+            if is_played(controller.kind, old, new, grouped=has_gang_of_volcano(manifest)):
+                old = joined_to_groups(manifest, sorted(old, key=full_name), new)
+                update = Rollout(controller.object, manifest, old, new, further=self._beyond(manifest, creation))
+                found.append(self._with_quotas(update))
         return found
+
+    def later(self, creation: PodCreation) -> Iterator[Rollout]:
+        """Yield the next updates of objects that have no running pods, if they can hang."""
+        groups: dict[Name, list[Content]] = {}
+        for each in self._created.objects:
+            if each["kind"] != "Pod" and (origin := self._created.origins.get(identity(each))) is not None:
+                groups.setdefault(origin, []).append(each)
+        for controller, manifest in self._created.given():
+            sets = self._created.pod_sets.get(controller.object)
+            if sets is not None and controller.object not in self._running:
+                beyond = self._beyond(manifest, creation)
+                update = later_update(controller.object, manifest, sets.pods, groups.get(controller.object, ()), beyond)
+                if update is not None:
+                    yield self._with_quotas(update)
+
+    def _with_quotas(self, update: Rollout) -> Rollout:
+        namespace = update.origin.namespace
+        quotas = self._of_namespace("ResourceQuota", namespace)
+        others = self._of_namespace("Pod", namespace, {*map(full_name, update.old)}) if quotas else []
+        return dataclasses.replace(update, quotas=quotas, others=others)
+
+    def _beyond(self, manifest: Content, creation: PodCreation) -> list[Content]:
+        """Return the groups and pods beyond the number of an object that exist only during its update, as the API server admits them."""
+        spec = section(manifest, "spec")
+        number = int_or_percent(spec.get("replicas"), 0, default=1, up=False)
+        if not (more := surge(manifest, number)):
+            return []
+        larger = {**manifest, "spec": {**spec, "replicas": number + more}}
+        created = controllers.create_objects([larger], self._cluster, creation)
+        admit_new_objects(created, self.rest)
+        return [each for each in created.objects if identity(each) not in self._created.origins]
 
     def _of_namespace(self, kind: str, namespace: str, besides: Collection[tuple[str, str]] = ()) -> list[Content]:
         """Return the objects of a kind in a namespace, by name; those at PATH are used in place of those of the cluster."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from expansion.admission import validation
-from expansion.contents import Content, parsed
+from expansion.contents import Content, items, parsed
 from expansion.created import Cluster, Expansion, Place, identity
 from expansion.gangs import is_member
 from expansion.notes import KueueGroupIncomplete, NotExpressed, NotSimulated, RefusedByKueue
@@ -16,7 +16,7 @@ from expansion.pod_creation import PodCreation
 from kubeapi.content import whole_number
 from kubeapi.decode import section
 from kubeapi.gathered import GatheredObjects
-from kubeapi.kueue import POD_GROUP, POD_GROUP_INDEX, POD_GROUP_TOTAL
+from kubeapi.kueue import POD_GROUP, POD_GROUP_INDEX, POD_GROUP_TOTAL, QUEUE, is_gate
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from workloadbuilder.adapters.compiled import CompileOptions, compile_reading
@@ -42,7 +42,10 @@ def join_kueue_groups(result: Expansion, cluster: Cluster, creation: PodCreation
         if own.keys().isdisjoint(members):
             continue
         if len(members) < total:
-            result.notes.append(Problem(KueueGroupIncomplete(group.name, len(members), total), tuple(members)))
+            queued = any(_is_queued(pods[each]) for each in members)
+            (result.refused if queued else result.notes).append(
+                Problem(KueueGroupIncomplete(group.name, len(members), total), tuple(members))
+            )
         elif creation.gang is None and not any(map(is_member, (pods[each] for each in members))):
             known = known or _known(result, cluster, creation)
             _join(
@@ -97,6 +100,12 @@ def _members(pods: Iterable[GatheredObjects]) -> Iterator[Content]:
         content = parsed(each) if _LABEL in bytes(each.text) else None
         if content is not None and section(content, "metadata").get("name"):
             yield content
+
+
+def _is_queued(pod: Content) -> bool:
+    """Return whether Kueue holds a pod until it admits it."""
+    gates = (str(each.get("name")) for each in items(section(pod, "spec"), "schedulingGates"))
+    return QUEUE in section(section(pod, "metadata"), "labels") or any(map(is_gate, gates))
 
 
 def _total(pod: Content) -> int:

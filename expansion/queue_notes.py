@@ -41,6 +41,7 @@ class QueueQuotaExceeded:
         cohort: name of its cohort; empty if it is in none.
         lent: amount of ``free`` that its cohort lends.
         preempted: the Workloads that Kueue preempts, so that there is enough.
+        own: amount of ``used`` that other pods of the same object have, which are admitted by themselves.
 
     """
 
@@ -56,6 +57,7 @@ class QueueQuotaExceeded:
     cohort: str = ""
     lent: Quantity = 0
     preempted: tuple[Name, ...] = ()
+    own: Quantity = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,6 +152,14 @@ class AdmittedByQueue:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class QueueUnused:
+    """Object with a label for a queue, of a kind that Kueue does not manage, and whose pods have no such label."""
+
+    problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
+    local_queue: Name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class FlavorsAssumed:
     """ResourceFlavors that are not among the inputs, and are taken to have no labels, taints and topology."""
 
@@ -181,6 +191,7 @@ QueueNote = (
     | QueueMissing
     | NamespaceNotSelected
     | AdmittedByQueue
+    | QueueUnused
     | FlavorsAssumed
     | NamespaceLabelsUnknown
     | RunsElsewhere

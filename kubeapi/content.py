@@ -73,6 +73,16 @@ def whole_number(text: str) -> int | None:
     return number if len(digits) <= _MOST_DIGITS and (number := int(digits)) <= _LARGEST else None
 
 
+def int_or_percent(written: object, whole: int, *, default: int | str, up: bool) -> int:
+    """Return a number that can be a percentage of *whole*, rounded *up* or down; the default if it is neither."""
+    for each in (written, default):
+        if isinstance(each, int) and not isinstance(each, bool):
+            return max(0, each)
+        if isinstance(each, str) and each.endswith("%") and len(each) <= len("100%") + 1 and (share := whole_number(each[:-1])) is not None:
+            return -(-share * whole // 100) if up else share * whole // 100
+    return 0
+
+
 def label(value: str, *, unit: str = "bytes") -> list[str]:
     """Return error messages unless *value* is a DNS label of at most 63 bytes ("short name")."""
     if value in _valid_labels:

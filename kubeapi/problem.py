@@ -50,6 +50,8 @@ class ProblemKind(enum.StrEnum):
     """No node has the topology key of a group, but a similar label."""
     UNKNOWN_LABEL = "unknown-label"
     """No node has a label that a pod requires, but a similar one."""
+    UNKNOWN_RESOURCE = "unknown-resource"
+    """No node has a resource that a pod requests, but a similar one."""
     LABEL_CASE = "label-case"
     """A label differs from a topology key, or from another value of it, only in case."""
     UNKNOWN_ATTRIBUTE = "unknown-attribute"
@@ -84,6 +86,8 @@ class ProblemKind(enum.StrEnum):
     """Pods have no group, because no group can have their priority class."""
     GANG_REQUEST = "gang-request"
     """Consequence of the option that judges pods as one gang."""
+    LATER_UPDATE_HANGS = "later-update-hangs"
+    """The next update of the pods of a new object would not be finished."""
     NOT_ONE_GANG = "not-one-gang"
     """Pods cannot be one gang, which was requested."""
 

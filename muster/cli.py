@@ -61,12 +61,12 @@ class Subcommands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return all names, in the order of the table."""
-        return list(SUBCOMMANDS)
+        return [*SUBCOMMANDS, *_ABOUT_ITSELF]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Import and return the command."""
         if cmd_name not in SUBCOMMANDS:
-            return None
+            return _ABOUT_ITSELF.get(cmd_name)
         module, _, attribute = SUBCOMMANDS[cmd_name].at.partition(":")
         command = getattr(importlib.import_module(module), attribute)
         if not isinstance(command, click.Command):
@@ -77,16 +77,15 @@ class Subcommands(click.Group):
         """Return the command that *args* name; an unknown name is a mistake with similar names."""
         name = args[0]
         ctx.meta[ARGUMENTS] = [*args]
-        if not name.startswith("-") and name not in SUBCOMMANDS:
-            near = difflib.get_close_matches(name, SUBCOMMANDS, n=2)
-            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-            ctx.fail(f"No such command {name!r}.{hint}")
+        if not name.startswith("-") and name not in self.list_commands(ctx):
+            _refuse_unknown(ctx, self, name)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write one line for each command, without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, each.about) for name, each in SUBCOMMANDS.items()])
+            own = ((name, each.get_short_help_str()) for name, each in _ABOUT_ITSELF.items())
+            formatter.write_dl([*((name, each.about) for name, each in SUBCOMMANDS.items()), *own])
 
     # It always ends the process, so it has one signature; click has two.
     def main(  # type: ignore[override]
@@ -110,6 +109,12 @@ class Subcommands(click.Group):
         except click.Abort:
             sys.exit(EXIT_INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _refuse_unknown(ctx: click.Context, group: click.Group, name: str) -> NoReturn:
+    near = difflib.get_close_matches(name, group.list_commands(ctx), n=2)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    ctx.fail(f"No such command {name!r}.{hint}")
 
 
 def kubectl_completions(words: Sequence[str]) -> list[str]:
@@ -153,16 +158,50 @@ def _reason(error: OSError) -> str:
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, requested: bool) -> None:  # noqa: FBT001 - click's signature
-    if not requested or ctx.resilient_parsing:
-        return
+    if requested and not ctx.resilient_parsing:
+        click.echo(f"muster {_version()}")
+        ctx.exit()
+
+
+def _version() -> str:
     import importlib.metadata
 
     try:
-        version = importlib.metadata.version(DISTRIBUTION)
+        return importlib.metadata.version(DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError:
-        version = "of a source tree that is not installed"
-    click.echo(f"muster {version}")
-    ctx.exit()
+        return "of a source tree that is not installed"
+
+
+def _complete_command(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    if ctx.params.get("names"):
+        return []
+    return [each for each in SUBCOMMANDS if each.startswith(incomplete)]
+
+
+@click.command("help", short_help="Show the help of a command.", epilog="Example: muster help fit")
+@click.argument("names", nargs=-1, metavar="[COMMAND...]", shell_complete=_complete_command)
+@click.pass_context
+def _help(ctx: click.Context, names: tuple[str, ...]) -> None:
+    """Show the help of a command, as its --help does; without COMMAND, the list of commands."""
+    of_command = ctx.find_root()
+    for name in names:
+        group = of_command.command
+        if not isinstance(group, click.Group):
+            ctx.fail(f"{of_command.command_path} has no command {name!r}")
+        if (command := group.get_command(of_command, name)) is None:
+            _refuse_unknown(of_command, group, name)
+        of_command = click.Context(command, info_name=name, parent=of_command)
+    click.echo(of_command.get_help())
+
+
+@click.command("version", short_help="Show the version.", epilog="Example: muster version")
+def _show_version() -> None:
+    """Show the version, as muster --version does."""
+    click.echo(f"muster {_version()}")
+
+
+_ABOUT_ITSELF: dict[str, click.Command] = {"help": _help, "version": _show_version}
+"""Commands about Muster itself, by name."""
 
 
 @click.group("muster", cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -220,13 +220,13 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
         budget=DEFAULT if budget is None else budget,
     )
     given = [*objects]
-    configuration = read_configuration(scheduler_config, behavior) if scheduler_config is not None else None
+    configuration = read_configuration(scheduler_config, behavior, options.gates) if scheduler_config is not None else None
     if configuration is not None and configuration.errors:
         raise ValueError(f"scheduler_config: {'; '.join(f'{each.path}: {each}' for each in configuration.errors)}")
     attributes = tuple(device_topology)
     if wrong := [name for name in attributes if not is_device_attribute(name)]:
         raise ValueError(f"device_topology: {wrong[0]!r} must be an attribute with its domain, such as gpu.example.com/clique")
-    snapshot = load(given, configuration.profiles if configuration is not None else None, attributes, behavior)
+    snapshot = load(given, configuration.profiles if configuration is not None else None, attributes, behavior, options.gates)
     try:
         result = run_cycle(snapshot, options)
     except OrderError as error:

@@ -1,32 +1,33 @@
-"""The jobs among given objects that Kueue queues: which it admits now, in order, and what that changes in their pods.
+"""Which jobs with a queue Kueue admits now, in order, and what that changes in their pods.
 
-A job that names a LocalQueue is admitted as a whole; each pod of a Deployment, each group of a LeaderWorkerSet, and each pod or pod group
-with a queue of its own is one.  A job comes after the Workloads that have reserved quota, and after the jobs before it in the input.
-Source: Kueue 0.17.0, ``pkg/controller/jobs``.
+A job comes after the Workloads that have reserved quota, and after the jobs before it in the input.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expansion import queue_notes
-from expansion.admission.quota_charges import is_new
-from expansion.contents import Content, items, namespace_of, parsed
-from expansion.created import Expansion, identity
-from expansion.kueue.assign_flavors import FlavorShortage, NotCovered, tolerations_of
+from expansion.contents import Content, items
+from expansion.created import Expansion
+from expansion.kueue.assign_flavors import FlavorShortage, NotCovered, Unsuitable, tolerations_of
 from expansion.kueue.nominate import Nomination, nominate, reserve
 from expansion.kueue.pending import PendingJob, PodSet
+from expansion.kueue.queued_jobs import QueuedJob, incomplete_pods, queued_jobs, unused_queues
 from expansion.kueue.queues import Queue, Queues, checks_of
+from expansion.kueue.quota_tree import FlavorResource
 from expansion.notes import KueueQuotas, NotExpressed
-from expansion.queue_notes import QueueNote
+from expansion.queue_notes import Mismatch, QueueNote
 from kubeapi import kueue
-from kubeapi.decode import ENCODER, encode, section
+from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
 from kubeapi.field_path import FieldPath, Key
-from kubeapi.gathered import GatheredObjects, NameSearch
+from kubeapi.gathered import GatheredObjects
 from kubeapi.names import Name
 from kubeapi.pod_requests import demand
 from kubeapi.pods import Pod
@@ -36,21 +37,12 @@ from workloadbuilder.adapters.shared.known_objects import similar_name
 
 _QUEUE = "ClusterQueue"
 _MULTIKUEUE = "kueue.x-k8s.io/multikueue"
-_BY_POD = frozenset({"Deployment", "ReplicaSet"})
-_LWS_GROUP = "leaderworkerset.sigs.k8s.io/group-index"
+_MAIN = "main"
+"""Name of the part of a job that has only one."""
 _TOPOLOGY = "kueue.x-k8s.io/podset-"
 _LEVELS = ("required-topology", "preferred-topology", "slice-required-topology")
+_OTHER_NODES = frozenset({Mismatch.FLAVOR_MISSING, Mismatch.TAINT, Mismatch.LABELS})
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Job:
-    """Job with the pods of its parts, in order."""
-
-    origin: Name
-    queue: str
-    manifest: Mapping[str, Any]
-    pod_sets: Sequence[tuple[str, Sequence[Content]]]
 
 
 @dataclasses.dataclass(slots=True)
@@ -76,10 +68,11 @@ class QueuedJobs:
 
     def tells(self, note: Problem) -> bool:
         """Return whether a note of an adapter, that a queue is not considered, is no longer true."""
-        return isinstance(note.fact, NotExpressed) and note.fact.field in _QUEUE_FIELDS and not self.judged.isdisjoint(note.names)
+        return isinstance(note.fact, NotExpressed) and note.fact.field.endswith(_QUEUE_FIELD) and not self.judged.isdisjoint(note.names)
 
 
-_QUEUE_FIELDS = frozenset(str(FieldPath("metadata", part, Key(kueue.QUEUE))) for part in ("labels", "annotations"))
+_QUEUE_FIELD = str(FieldPath("metadata", "labels", Key(kueue.QUEUE)))
+"""End of the path of a label for a queue, in an object or in its template of a Job."""
 
 
 def objects_of_kueue(objects: Iterable[GatheredObjects]) -> list[GatheredObjects]:
@@ -88,27 +81,26 @@ def objects_of_kueue(objects: Iterable[GatheredObjects]) -> list[GatheredObjects
     return found if any(each.kind == _QUEUE for each in found) else []
 
 
-def queued_pods(expansion: Expansion) -> Iterator[Content]:
-    """Yield the new given pods that name a queue."""
-    key = NameSearch((kueue.QUEUE,))
-    for each in expansion.kinds["Pod"].in_memory():
-        if key.places(bytes(each.text)) and is_new(each) and (pod := parsed(each)) is not None and _queue_of(pod):
-            yield pod
-
-
 def admit_jobs(
-    expansion: Expansion, pods: Iterable[Content], objects: Sequence[GatheredObjects], namespaces: Iterable[Content]
+    expansion: Expansion,
+    pods: Iterable[Content],
+    objects: Sequence[GatheredObjects],
+    namespaces: Iterable[Content],
+    replaced_pods: Iterable[tuple[str, str]] = (),
 ) -> QueuedJobs:
     """Admit the jobs of *expansion*, and the given *pods*, as Kueue does; the pods of admitted ones are changed in place.
 
-    *objects* are those of Kueue, with a ClusterQueue; *namespaces* the Namespaces.
+    *objects* are those of Kueue, with a ClusterQueue; *namespaces* the Namespaces; *replaced_pods* those of the cluster (namespace, name)
+    in whose place others are created.
     """
     result = QueuedJobs()
-    jobs = [*_jobs(expansion, pods)]
+    jobs = [*queued_jobs(expansion, pods)]
+    result.notes += unused_queues(expansion, (each.origin for each in jobs))
     if not jobs:
-        result.notes += _without_jobs(objects)
+        result.notes += [] if result.notes or incomplete_pods(expansion) else _without_jobs(objects)
         return result
-    replaced = frozenset((each.origin.kind, each.origin.namespace, each.origin.name) for each in jobs)
+    owners = {(each.origin.kind, each.origin.namespace, each.origin.name) for each in jobs}
+    replaced = frozenset(owners | {("Pod", *each) for each in replaced_pods})
     queues = Queues.from_objects(objects, replaced)
     result.unread += queues.problems
     result.judged = {each.origin for each in jobs}
@@ -116,9 +108,11 @@ def admit_jobs(
     admission = _Admission(queues, labels, result)
     for each in jobs:
         admission.admit(each)
+    result.notes += admission.started()
     if queues.assumed:
         result.notes.append(Problem(queue_notes.FlavorsAssumed(tuple(sorted(queues.assumed))), place="ResourceFlavor"))
-    result.notes, result.refused = [*dict.fromkeys(result.notes)], [*dict.fromkeys(result.refused)]
+    # Jobs that are parts of one object have the same reasons.
+    result.notes, result.refused, result.skipped = ([*dict.fromkeys(each)] for each in (result.notes, result.refused, result.skipped))
     return result
 
 
@@ -127,61 +121,16 @@ def _without_jobs(objects: Sequence[GatheredObjects]) -> Iterator[Problem]:
     yield Problem(KueueQuotas(sum(each.kind == _QUEUE for each in objects)), place=_QUEUE)
 
 
-def _jobs(expansion: Expansion, pods: Iterable[Content]) -> Iterator[_Job]:
-    """Yield the jobs with a queue: those of the objects of controllers, and given pods."""
-    for controller, manifest in expansion.given():
-        sets = expansion.pod_sets.get(controller.object)
-        queue = _queue_of(manifest if controller.kind != "CronJob" else section(manifest, "spec", "jobTemplate"))
-        if sets is None or not sets.pods or not queue:
-            continue
-        listed = [*zip(sets.indexes, sets.pods, strict=True)]
-        for part in _units(controller.kind, listed):
-            yield _Job(controller.object, queue, manifest, [(sets.names[index], each) for index, each in _by_set(part)])
-    groups: dict[tuple[str, str, str], list[Content]] = {}
-    for number, pod in enumerate(pods):
-        if queue := _queue_of(pod):
-            group = str(section(section(pod, "metadata"), "labels").get(kueue.POD_GROUP) or f"/{number}")
-            groups.setdefault((namespace_of(pod), group, queue), []).append(pod)
-    for (_, _, queue), members in groups.items():
-        alike: dict[bytes, list[Content]] = {}
-        for pod in members:
-            alike.setdefault(ENCODER.encode(section(pod, "spec")), []).append(pod)
-        yield _Job(identity(members[0]), queue, members[0], [(f"{index}", each) for index, each in enumerate(alike.values())])
-
-
-def _units(kind: str, pods: Sequence[tuple[int, Content]]) -> Iterator[Sequence[tuple[int, Content]]]:
-    """Yield the *pods* of an object that are admitted together."""
-    if kind in _BY_POD:
-        yield from ([each] for each in pods)
-    elif kind == "LeaderWorkerSet":
-        groups: dict[str, list[tuple[int, Content]]] = {}
-        for each in pods:
-            groups.setdefault(str(section(section(each[1], "metadata"), "labels").get(_LWS_GROUP)), []).append(each)
-        yield from groups.values()
-    elif kind != "DaemonSet":
-        yield pods
-
-
-def _by_set(pods: Iterable[tuple[int, Content]]) -> list[tuple[int, list[Content]]]:
-    sets: dict[int, list[Content]] = {}
-    for index, pod in pods:
-        sets.setdefault(index, []).append(pod)
-    return sorted(sets.items(), key=lambda each: each[0])
-
-
-def _queue_of(content: Mapping[str, Any]) -> str:
-    metadata = section(content, "metadata")
-    name = section(metadata, "labels").get(kueue.QUEUE) or section(metadata, "annotations").get(kueue.QUEUE)
-    return name if isinstance(name, str) else ""
-
-
 class _Admission:
     """Admits one job after the other; *labels* are those of the namespaces that are known."""
 
     def __init__(self, queues: Queues, labels: Mapping[str, Mapping[str, Any]], result: QueuedJobs) -> None:
         self._queues, self._labels, self._result = queues, labels, result
+        self._started: defaultdict[Name, list[queue_notes.AdmittedByQueue]] = defaultdict(list)
+        self._own: defaultdict[Name, Counter[FlavorResource]] = defaultdict(Counter)
+        """What the jobs of an object use that are admitted already."""
 
-    def admit(self, job: _Job) -> None:
+    def admit(self, job: QueuedJob) -> None:
         """Admit *job*, or say why not."""
         queue, why = self._queue(job)
         if queue is None:
@@ -194,12 +143,14 @@ class _Admission:
         pending = PendingJob([_pod_set(name, pods, job.manifest) for name, pods in job.pod_sets], self._priority(job))
         nomination = nominate(self._queues, queue, pending)
         if not nomination.is_admitted:
-            self._result.refused += (Problem.about(job.origin, each) for each in _reasons(queue, nomination))
+            self._result.refused += (Problem.about(job.origin, each) for each in _reasons(queue, nomination, self._own[job.origin]))
+            self._suppose(job, queue, nomination)
             return
         reserve(queue, nomination)
+        self._own[job.origin].update(nomination.assignment.usage)
         self._start(job, queue, nomination)
 
-    def _queue(self, job: _Job) -> tuple[Queue | None, list[QueueNote]]:
+    def _queue(self, job: QueuedJob) -> tuple[Queue | None, list[QueueNote]]:
         """Return the ClusterQueue that can admit a job; None, with the reasons, if its queue admits nothing."""
         namespace = job.origin.namespace
         local = self._queues.local.get((namespace, job.queue))
@@ -229,7 +180,7 @@ class _Admission:
         labels = {_NAMESPACE_NAME: namespace, **(known or {})}
         return (queue, []) if _matches(selector, labels) else (None, [queue_notes.NamespaceNotSelected(name)])
 
-    def _priority(self, job: _Job) -> int:
+    def _priority(self, job: QueuedJob) -> int:
         """Return the priority of a job in its queue: of its WorkloadPriorityClass, or else that of its pods."""
         name = section(section(job.manifest, "metadata"), "labels").get(kueue.PRIORITY_CLASS)
         if isinstance(name, str) and name in self._queues.priorities:
@@ -245,14 +196,12 @@ class _Admission:
     def _is_multikueue(self, check: str) -> bool:
         return check in self._queues.checks and self._queues.checks[check].spec.controller_name == _MULTIKUEUE
 
-    def _start(self, job: _Job, queue: Queue, nomination: Nomination) -> None:
+    def _start(self, job: QueuedJob, queue: Queue, nomination: Nomination) -> None:
         """Change the pods of an admitted job as Kueue does: node labels and tolerations of flavors, and fewer pods."""
         parts = nomination.assignment.parts
-        for part, (_, pods) in zip(parts, job.pod_sets, strict=True):
+        for part, (name, pods) in zip(parts, job.pod_sets, strict=True):
             self._result.left_out |= {id(pod) for pod in pods[part.count :]}
-            for flavor in dict.fromkeys(each.flavor for each in part.flavors.values()):
-                if flavor in self._queues.flavors:
-                    _use(self._queues.flavors[flavor].spec, pods[: part.count])
+            self._use(name, pods[: part.count], (each.flavor for each in part.flavors.values()))
         flavors = tuple(dict.fromkeys(each.flavor for part in parts for each in part.flavors.values()))
         before, after = sum(len(pods) for _, pods in job.pod_sets), sum(each.count for each in parts)
         fact = queue_notes.AdmittedByQueue(
@@ -263,7 +212,46 @@ class _Admission:
             nomination.assignment.borrowing > 0,
             tuple(self._checks(queue, flavors)),
         )
-        self._result.notes.append(Problem.about(job.origin, fact))
+        self._started[job.origin].append(fact)
+
+    def _suppose(self, job: QueuedJob, queue: Queue, nomination: Nomination) -> None:
+        """Change the pods of a job without enough quota as if it had it, so that the nodes of the flavor are judged."""
+        named = [flavor.name for group in queue.groups for flavor in group.flavors or ()]
+        flavors = named if len(named) == 1 else []
+        for part, (name, pods) in itertools.zip_longest(nomination.assignment.parts, job.pod_sets):
+            if part is not None:
+                short = [each.resource.flavor for each in part.reasons if isinstance(each, FlavorShortage)]
+                flavors = [each.flavor for each in part.flavors.values()] or short[:1] or flavors
+                unsuitable = {each.flavor for each in part.reasons if isinstance(each, Unsuitable) and each.mismatch in _OTHER_NODES}
+                flavors = [each for each in flavors if each not in unsuitable]
+            self._use(name, pods, flavors)
+
+    def _use(self, name: str, pods: Sequence[Content], flavors: Iterable[str]) -> None:
+        """Give *pods* of the part *name* what *flavors* have."""
+        for pod in pods:
+            pod["metadata"]["labels"] = {**section(section(pod, "metadata"), "labels"), kueue.PODSET: name or _MAIN}
+        for flavor in dict.fromkeys(flavors):
+            if flavor in self._queues.flavors:
+                _use(self._queues.flavors[flavor].spec, pods)
+
+    def started(self) -> Iterator[Problem]:
+        """Yield one note for each object all of whose jobs are admitted."""
+        refused = {name for each in self._result.refused for name in each.names}
+        for origin, facts in self._started.items():
+            if origin not in refused:
+                yield Problem.about(origin, _together(facts))
+
+
+def _together(facts: Sequence[queue_notes.AdmittedByQueue]) -> queue_notes.AdmittedByQueue:
+    """Return one note for the jobs of an object."""
+    return dataclasses.replace(
+        facts[0],
+        flavors=tuple(dict.fromkeys(flavor for each in facts for flavor in each.flavors)),
+        pods=sum(each.pods for each in facts),
+        of_pods=sum(each.of_pods for each in facts),
+        borrows=any(each.borrows for each in facts),
+        checks=tuple(dict.fromkeys(check for each in facts for check in each.checks)),
+    )
 
 
 def _cluster_queue(name: str) -> Name:
@@ -331,7 +319,7 @@ def _named_resources(pod: Pod) -> Iterator[str]:
 
 def _minimum(manifest: Mapping[str, Any], count: int) -> int | None:
     """Return the number of pods with which a Job can be admitted too; None: only with all."""
-    if manifest.get("kind") != "Job":
+    if (manifest.get("apiVersion"), manifest.get("kind")) != ("batch/v1", "Job"):
         return None
     written = section(section(manifest, "metadata"), "annotations").get(kueue.MIN_PARALLELISM)
     if not isinstance(written, str) or not written.isdecimal() or not written.isascii() or len(written) > len(str(count)):
@@ -351,15 +339,18 @@ def _use(flavor: kueue.ResourceFlavorSpec, pods: Iterable[Content]) -> None:
             spec["tolerations"] = [*given, *(each for each in tolerations if each not in given)]
 
 
-def _reasons(queue: Queue, nomination: Nomination) -> Iterator[QueueNote]:
-    """Yield why a job is not admitted: of each resource of a flavor the largest shortage first, then what else is against it."""
+def _reasons(queue: Queue, nomination: Nomination, own: Mapping[FlavorResource, int]) -> Iterator[QueueNote]:
+    """Yield why a job is not admitted: of each resource of a flavor the largest shortage first, then what else is against it.
+
+    *own* is what other jobs of its object use.
+    """
     name = _cluster_queue(queue.node.name)
     failed = [part for part in nomination.assignment.parts if part.reasons]
     shortages = {reason.resource: reason for part in failed for reason in part.reasons if isinstance(reason, FlavorShortage)}
     preempted = tuple(Name("Workload", *each.name) for each in nomination.preempted)
     chosen = nomination.assignment.short
     for resource, shortage in sorted(shortages.items(), key=lambda each: -each[1].mode):
-        yield _exceeded(queue, shortage, preempted if resource in chosen else ())
+        yield _exceeded(queue, shortage, preempted if resource in chosen else (), own.get(resource, 0))
     others = [(part.pod_set.name, reason) for part in failed for reason in part.reasons]
     for pod_set, reason in others:
         if isinstance(reason, NotCovered):
@@ -368,7 +359,7 @@ def _reasons(queue: Queue, nomination: Nomination) -> Iterator[QueueNote]:
             yield queue_notes.FlavorUnsuitable(name, reason.flavor, pod_set, reason.mismatch)
 
 
-def _exceeded(queue: Queue, shortage: FlavorShortage, preempted: tuple[Name, ...]) -> queue_notes.QueueQuotaExceeded:
+def _exceeded(queue: Queue, shortage: FlavorShortage, preempted: tuple[Name, ...], own: int) -> queue_notes.QueueQuotaExceeded:
     node, of = queue.node, shortage.resource
     free, nominal, used = max(0, node.available(of)), node.quota(of).nominal, node.usage[of]
     return queue_notes.QueueQuotaExceeded(
@@ -383,4 +374,5 @@ def _exceeded(queue: Queue, shortage: FlavorShortage, preempted: tuple[Name, ...
         node.parent.name if node.parent is not None else "",
         free - min(free, max(0, nominal - used)),
         preempted,
+        own,
     )

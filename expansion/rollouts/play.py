@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from expansion.contents import Content, full_name
-from expansion.rollouts.strategies import Recreate, RollingDeployment, Strategy, deletion_order
-from expansion.rollouts.units import Key, Progress, Unit
+from expansion.rollouts.strategies import Strategy
+from expansion.rollouts.units import NOTHING, Actions, Progress, Situation, Unit
 
 PodName = tuple[str, str]
 """Namespace and name of a pod."""
@@ -33,12 +33,12 @@ class Step:
     """Step of an update, which ends when the controller waits and the scheduler has placed what it can.
 
     Attributes:
-        deleted: number of old pods that are deleted.
+        deleted: number of pods that are deleted; a new one only if it was beyond the number.
         created: number of new pods that are created.
         old: number of old pods that are left then.
         new: number of new pods that run then.
         waiting: number of new pods without a node.
-        refused: number of new pods that are not created, because a quota refuses them.
+        refused: number of pods that are not created, because a quota refuses them.
 
     """
 
@@ -63,36 +63,26 @@ class Played:
         return self.steps[-1]
 
 
-Place = Callable[[Sequence[Content], Sequence[Content]], Collection[PodName]]
-"""Deletes pods, creates others, places what can be placed, and returns all created pods that have a node."""
+Place = Callable[[Sequence[Content], Sequence[Content]], Mapping[PodName, str]]
+"""Deletes pods, creates others, places what can be placed, and returns the nodes of all pods that have got one since the beginning."""
 Admit = Callable[[Sequence[Content], Sequence[Content]], bool]
 """Returns whether quotas allow further pods beside those created, without those deleted so far; with the latter two as given."""
 
 
 class Update:
-    """Update of one object by its *strategy*, from *old* units to *new* ones.
+    """Update of one object by its *strategy*."""
 
-    If their number changes too, a Deployment scales its old pods before it replaces them: *added* old units are created first.
-    """
-
-    def __init__(self, strategy: Strategy, old: Sequence[Unit], new: Sequence[Unit], added: Sequence[Unit] = ()) -> None:
-        self._strategy, self._new = strategy, {each.key: each for each in new}
-        self.progress = Progress({each.key: each for each in old})
-        self._added = {each.key: each for each in added}
+    def __init__(self, strategy: Strategy, before: Situation) -> None:
+        self._strategy, self._first = strategy, before.first
+        self._new, self._copies = {each.key: each for each in before.new}, {each.key: each for each in before.copies}
+        self.progress = Progress({each.key: each for each in before.old}, {each.key: each for each in before.current})
         self._deleted: list[Content] = []
-        self._refused: dict[Key, Unit] = {}
-        """New units that quotas do not allow yet."""
+        self._made: dict[Unit, None] = {}
+        """Units that the controller has created, or tries to create while quotas do not allow them."""
 
     def play(self, place: Place, admit: Admit | None = None, *, most: int) -> Played:
         """Return how the update ends, after at most *most* steps."""
         outcome, steps = Outcome.AT_ONCE, list[Step]()
-        if surplus := self._surplus():
-            self._deleted += [pod for unit in surplus for pod in unit.pods]
-        if surplus or self._added:
-            gone, added = [pod for unit in surplus for pod in unit.pods], [pod for unit in self._added.values() for pod in unit.pods]
-            self.progress.old |= self._added
-            self._mark(place(gone, added))
-            steps.append(self._step(len(gone), len(added)))
         for _ in range(most):
             deleted, created = self._act(admit)
             gone, added = [pod for unit in deleted for pod in unit.pods], [pod for unit in created for pod in unit.pods]
@@ -106,42 +96,58 @@ class Update:
                 outcome = Outcome.DURING
         return Played(Outcome.TOO_LONG, tuple(steps))
 
-    def _surplus(self) -> list[Unit]:
-        """Remove the old units that a Deployment deletes before it replaces the others, because it is to have fewer; return them."""
-        number = len(self.progress.old) - len(self._new) if isinstance(self._strategy, RollingDeployment | Recreate) else 0
-        return [self.progress.old.pop(each.key) for each in deletion_order(self.progress)[: max(0, number)]]
-
     def _act(self, admit: Admit | None) -> tuple[list[Unit], list[Unit]]:
         """Let the controller act until it waits; return what it deletes and creates."""
-        deleted, created = list[Unit](), list[Unit]()
+        deleted = list[Unit]()
+        first, self._first = self._first, NOTHING
+        if first:
+            self._do(first, deleted)
+            return deleted, self._admitted(admit)
         for _ in range(_MOST_ACTIONS):
             actions = self._strategy.next_step(self.progress)
             if not actions:
                 break
-            for key in actions.delete:
-                deleted.append(self.progress.old.pop(key))
-                self._deleted += deleted[-1].pods
-            for key in actions.create:
-                # A controller that may not create its pods yet counts them as unavailable, and tries again.
-                self.progress.new[key] = self._refused[key] = dataclasses.replace(self._new[key], ready=False)
-        for key, unit in [*self._refused.items()]:
-            present = [pod for each in self.progress.new.values() if each.key not in self._refused for pod in each.pods]
-            if admit is None or admit([*present, *unit.pods], self._deleted):
-                created.append(self._refused.pop(key))
-        return deleted, created
+            self._do(actions, deleted)
+        return deleted, self._admitted(admit)
 
-    def _mark(self, placed: Collection[PodName]) -> bool:
-        """Mark the new units whose pods all have a node as ready; return whether there are more than before."""
-        before = self.progress.ready
-        for each in self.progress.new.values():
-            each.ready = each.key not in self._refused and all(full_name(pod) in placed for pod in each.pods)
-        for key in self._added.keys() & self.progress.old.keys():
-            self.progress.old[key].ready = all(full_name(pod) in placed for pod in self.progress.old[key].pods)
-        return self.progress.ready > before
+    def _do(self, actions: Actions, deleted: list[Unit]) -> None:
+        for key in actions.delete:
+            # Some controllers have new units beyond their number during an update.
+            unit = (self.progress.old if key in self.progress.old else self.progress.new).pop(key)
+            if unit.exists:
+                deleted.append(unit)
+            if unit not in self._made:
+                self._deleted += unit.pods
+            self._made.pop(unit, None)
+        for key in actions.create:
+            # A controller that may not create its pods yet counts them as unavailable, and tries again.
+            units, created = (self.progress.old, self._copies) if key in self._copies else (self.progress.new, self._new)
+            unit = units[key] = dataclasses.replace(created[key], ready=False, exists=False)
+            self._made[unit] = None
+
+    def _admitted(self, admit: Admit | None) -> list[Unit]:
+        """Return the units that quotas allow now."""
+        created = []
+        for unit in [each for each in self._made if not each.exists]:
+            present = [pod for each in self._made if each.exists for pod in each.pods]
+            if admit is None or admit([*present, *unit.pods], self._deleted):
+                unit.exists = True
+                created.append(unit)
+        return created
+
+    def _mark(self, placed: Mapping[PodName, str]) -> bool:
+        """Mark the units whose pods all have got a node as ready; return whether there are more than before."""
+        units = [*self.progress.old.values(), *self.progress.new.values()]
+        before = sum(each.ready for each in units)
+        for each in units:
+            on = [placed.get(full_name(pod), "") for pod in each.pods] if each.exists else [""]
+            if all(on) or each in self._made:
+                each.ready, each.node = all(on), on[0]
+        return sum(each.ready for each in units) > before
 
     def _step(self, deleted: int, created: int) -> Step:
         progress = self.progress
-        refused = sum(len(each.pods) for each in self._refused.values())
-        waiting = sum(len(each.pods) for each in progress.new.values() if not each.ready) - refused
+        old = sum(len(each.pods) for each in progress.old.values() if each.exists)
         running = sum(len(each.pods) for each in progress.new.values() if each.ready)
-        return Step(deleted, created, sum(len(each.pods) for each in progress.old.values()), running, waiting, refused)
+        waiting = sum(len(each.pods) for each in progress.new.values() if not each.ready and each.exists)
+        return Step(deleted, created, old, running, waiting, sum(len(each.pods) for each in self._made if not each.exists))

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
+from expansion.rollouts import group_updates
+from expansion.rollouts.situations import of_daemon_set, of_deployment, of_stateful_set, ordinals, target
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
-from expansion.rollouts.units import Key, Unit, int_or_percent
+from expansion.rollouts.units import Situation
+from kubeapi.content import int_or_percent
 from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
 from kubeapi.names import Name
 from kubeapi.pods import Pod
 
-_ROLLING, _ON_DELETE = "RollingUpdate", "OnDelete"
-_COST = "controller.kubernetes.io/pod-deletion-cost"
+_ON_DELETE = "OnDelete"
 _ADDED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Keys of the tolerations that an API server adds to every pod."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-KINDS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
-"""Kinds of ``apps`` whose updates are played."""
+_OF_APPS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
+KINDS = _OF_APPS | group_updates.KINDS
+"""Kinds whose updates are played."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Rollout:
         new: the pods that replace them.
         quotas: the ResourceQuotas of their namespace.
         others: the other pods of the namespace; none without quotas.
+        further: pods beyond the number that exist only during the update, with their groups.
+        restarts: whether all old pods are replaced, also those that equal new ones.
 
     """
 
@@ -45,40 +49,32 @@ class Rollout:
     new: Sequence[Content]
     quotas: Sequence[Content] = ()
     others: Sequence[Content] = ()
+    further: Sequence[Content] = ()
+    restarts: bool = False
 
-    def units(self) -> tuple[list[Unit], list[Unit]]:
-        """Return the old and the new units."""
-        kind = self.origin.kind
-        if kind == "StatefulSet":
-            return [*_by_ordinal(self.old, running=True)], [*_by_ordinal(self.new)]
-        if kind == "DaemonSet":
-            return [*_by_node(self.old, running=True)], [*_by_node(self.new)]
-        return [*_single(self.old, running=True)], [*_single(self.new)]
+    def situation(self) -> Situation:
+        """Return the units before the update."""
+        if self.origin.kind not in _OF_APPS:
+            created = [*self.new, *(each for each in self.further if each["kind"] == "Pod")]
+            names = _containers(self.new)
+            return group_updates.situation(self.manifest, self.old, created, None if self.restarts else lambda pod: _template(pod, names))
+        wanted = {_template(each) for each in self.new}
 
-    def added(self) -> list[Unit]:
-        """Return the old units that a Deployment creates before it replaces them, because it is to have more."""
-        missing = len(self.new) - len(self.old)
-        if self.origin.kind != "Deployment" or missing <= 0:
-            return []
-        found = []
-        for number in range(missing):
-            like = self.old[0]
-            spec = {key: each for key, each in section(like, "spec").items() if key != "nodeName"}
-            metadata = {key: each for key, each in section(like, "metadata").items() if key not in {"uid", "creationTimestamp"}}
-            pod = {
-                **like,
-                "metadata": {**metadata, "name": f"{metadata.get('name')}-added-{number}"},
-                "spec": spec,
-                "status": {"phase": "Pending"},
-            }
-            rank = (_created(like), _replica_set(like), _cost(like), -_created(pod))
-            found.append(Unit("/".join(full_name(pod)), [pod], rank=rank))
-        return found
+        def is_new(pod: Content) -> bool:
+            return not self.restarts and _template(pod) in wanted
+
+        match self.strategy():
+            case RollingStatefulSet() as strategy:
+                return of_stateful_set(self.old, self.new, is_new, strategy.partition if strategy.unavailable else 0)
+            case RollingDaemonSet(surge=surge):
+                return of_daemon_set(self.old, self.new, is_new, surges=surge > 0)
+        if self.origin.kind == "DaemonSet":
+            return of_daemon_set(self.old, self.new, is_new, surges=False)
+        return of_deployment(self.old, self.new, is_new)
 
     def strategy(self) -> Strategy:
         """Return how the controller replaces the units."""
-        wanted = [each.key for each in self.units()[1]]
-        return _STRATEGIES[self.origin.kind](self.manifest, wanted)
+        return _STRATEGIES[self.origin.kind](self.manifest, self.new)
 
     def allowed(self, created: Sequence[Content], deleted: Sequence[Content]) -> bool:
         """Return whether the quotas allow the new pods *created*, after the old ones *deleted*."""
@@ -90,32 +86,60 @@ class Rollout:
         return not any(True for _ in shortages(self.quotas, charges))
 
 
-def is_played(kind: str, old: Sequence[Content], new: Sequence[Content]) -> bool:
-    """Return whether the pods of an object are replaced: it has some, and new ones are not equal to them."""
-    return kind in KINDS and bool(old and new) and bool({*map(_template, old)} - {_template(new[0])})
+def is_played(kind: str, old: Sequence[Content], new: Sequence[Content], *, grouped: bool = False) -> bool:
+    """Return whether the pods of an object are replaced: it has some, and new ones are not equal to them.
+
+    With *grouped*, a controller writes the group into the pods: it is no part of their template.
+    """
+    if kind not in KINDS or not old or not new:
+        return False
+    if kind in _OF_APPS:
+        kept = [_without_group(each) if grouped else each for each in (*old, new[0])]
+        return bool({*map(_template, kept[:-1])} - {_template(kept[-1])})
+    # Their controllers add containers, groups and affinities to the pods.
+    names = _containers(new)
+    return bool({_template(each, names) for each in old} - {_template(each, names) for each in new})
 
 
-def _template(pod: Content) -> bytes:
-    """Return what of a pod its template decides, as far as placement reads it; pods of one template are equal."""
+def _containers(pods: Sequence[Content]) -> set[str]:
+    return {str(each.get("name")) for pod in pods for each in items(section(pod, "spec"), "containers")}
+
+
+def _without_group(pod: Content) -> Content:
+    return {**pod, "spec": {key: value for key, value in section(pod, "spec").items() if key != "schedulingGroup"}}
+
+
+def _template(pod: Content, named: Container[str] | None = None) -> bytes:
+    """Return what of a pod its template decides, as far as placement reads it; pods of one template are equal.
+
+    With *named*, only the containers of these names count, and what controllers do not add.
+    """
     spec = {**section(pod, "spec")}
     spec.pop("nodeName", None)
     try:
         decoded = DECODERS[Pod].decode(encode({"metadata": {"name": "pod"}, "spec": spec})).spec
     except (ValueError, RecursionError):
         return encode(spec)
+    containers = [each for each in decoded.containers or () if named is None or each.name in named]
+    claims = [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()]
+    tolerations = sorted((encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes)
+    selector = sorted((decoded.node_selector or {}).items())
+    if named is not None:
+        requested = [(each.name, each.image, _requests(each)) for each in containers]
+        return encode((requested, selector, tolerations, claims, decoded.host_network))
     affinity = decoded.affinity
     pinned = section(spec, "affinity", "nodeAffinity", _REQUIRED)
     if any("matchFields" in each for each in items(pinned, "nodeSelectorTerms")):
         affinity = None
     return encode(
         (
-            [(each.name, each.image, _requests(each)) for each in (*(decoded.containers or ()), *(decoded.init_containers or ()))],
-            sorted((decoded.node_selector or {}).items()),
+            [(each.name, each.image, _requests(each)) for each in (*containers, *(decoded.init_containers or ()))],
+            selector,
             affinity,
-            sorted((encode(each) for each in decoded.tolerations or () if each.key not in _ADDED), key=bytes),
+            tolerations,
             decoded.topology_spread_constraints,
             decoded.scheduling_group,
-            [(each.name, each.resource_claim_template_name) for each in decoded.resource_claims or ()],
+            claims,
             decoded.host_network,
         )
     )
@@ -126,75 +150,9 @@ def _requests(container: Any) -> list[tuple[str, str]]:
     return sorted((name, str(each)) for name, each in {**(resources.limits or {}), **(resources.requests or {})}.items())
 
 
-def _is_ready(pod: Content) -> bool:
-    status = section(pod, "status")
-    ready = next((each.get("status") for each in items(status, "conditions") if each.get("type") == "Ready"), "True")
-    return bool(section(pod, "spec").get("nodeName")) and status.get("phase", "Running") == "Running" and ready == "True"
-
-
-def _node(pod: Content) -> str:
-    return str(section(pod, "spec").get("nodeName") or "")
-
-
-def _single(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
-    """Yield a unit for each pod; old ones in the order of the creation of their ReplicaSets."""
-    listed = [*pods]
-    ages: dict[str, float] = {}
-    for pod in listed if running else ():
-        owner = _replica_set(pod)
-        ages[owner] = min(ages.get(owner, _created(pod)), _created(pod))
-    for pod in listed:
-        rank = (ages[_replica_set(pod)], _replica_set(pod), _cost(pod), -_created(pod)) if running else ()
-        yield Unit("/".join(full_name(pod)), [pod], running and _is_ready(pod), _node(pod), rank)
-
-
-def _replica_set(pod: Content) -> str:
-    return next(
-        (str(each.get("name")) for each in items(section(pod, "metadata"), "ownerReferences") if each.get("controller") is True), ""
-    )
-
-
-def _created(pod: Content) -> float:
-    """Return the time of the creation of a pod; a pod without one is the newest."""
-    try:
-        return dt.datetime.fromisoformat(str(section(pod, "metadata").get("creationTimestamp"))).timestamp()
-    except ValueError:
-        return float("inf")
-
-
-def _cost(pod: Content) -> int:
-    written = section(section(pod, "metadata"), "annotations").get(_COST)
-    return int(written) if isinstance(written, str) and written.removeprefix("-").isdecimal() and len(written) <= len(str(2**31)) + 1 else 0
-
-
-def _by_ordinal(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
-    found: dict[Key, Content] = {}
-    for pod in pods:
-        number = full_name(pod)[1].rpartition("-")[2]
-        if number.isascii() and number.isdecimal() and len(number) <= len(str(2**31)):
-            found[int(number)] = pod
-    for key, pod in sorted(found.items()):
-        yield Unit(key, [pod], running and _is_ready(pod), _node(pod))
-
-
-def _by_node(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
-    nodes: dict[str, list[Content]] = {}
-    for pod in pods:
-        nodes.setdefault(_node(pod) or _target(pod), []).append(pod)
-    for node, listed in sorted(nodes.items()):
-        yield Unit(node, listed, running and all(map(_is_ready, listed)), node)
-
-
-def _target(pod: Content) -> str:
-    """Return the node to which the affinity of a DaemonSet's pod binds it."""
-    required = section(pod, "spec", "affinity", "nodeAffinity", _REQUIRED)
-    fields = (field for term in items(required, "nodeSelectorTerms") for field in items(term, "matchFields"))
-    return next((str(each["values"][0]) for each in fields if each.get("key") == "metadata.name" and each.get("values")), "")
-
-
-def _deployment(manifest: Content, wanted: Sequence[Key]) -> Strategy:
+def _deployment(manifest: Content, new: Sequence[Content]) -> Strategy:
     spec = section(manifest, "spec")
-    strategy = section(spec, "strategy")
+    wanted, strategy = ["/".join(full_name(each)) for each in new], section(spec, "strategy")
     if spec.get("paused") is True:
         return Unchanged()
     if strategy.get("type") == "Recreate":
@@ -205,19 +163,18 @@ def _deployment(manifest: Content, wanted: Sequence[Key]) -> Strategy:
     return RollingDeployment(wanted, surge, unavailable if surge or unavailable else 1)
 
 
-def _stateful_set(manifest: Content, wanted: Sequence[Key]) -> Strategy:
+def _stateful_set(manifest: Content, new: Sequence[Content]) -> Strategy:
     spec = section(manifest, "spec")
-    strategy = section(spec, "updateStrategy")
-    if strategy.get("type") == _ON_DELETE:
-        return Unchanged()
-    rolling = section(strategy, "rollingUpdate")
-    partition = int_or_percent(rolling.get("partition"), 0, default=0, up=False)
+    wanted, strategy = ordinals(new), section(spec, "updateStrategy")
+    rolling, parallel = section(strategy, "rollingUpdate"), spec.get("podManagementPolicy") == "Parallel"
+    # A partition counts from the first ordinal.
+    partition = int_or_percent(rolling.get("partition"), 0, default=0, up=False) + min(wanted, default=0)
     unavailable = max(1, int_or_percent(rolling.get("maxUnavailable"), len(wanted), default=1, up=False))
-    return RollingStatefulSet(wanted, partition, unavailable, spec.get("podManagementPolicy") == "Parallel")
+    return RollingStatefulSet(wanted, partition, 0 if strategy.get("type") == _ON_DELETE else unavailable, parallel)
 
 
-def _daemon_set(manifest: Content, wanted: Sequence[Key]) -> Strategy:
-    strategy = section(section(manifest, "spec"), "updateStrategy")
+def _daemon_set(manifest: Content, new: Sequence[Content]) -> Strategy:
+    wanted, strategy = sorted(map(target, new)), section(section(manifest, "spec"), "updateStrategy")
     if strategy.get("type") == _ON_DELETE:
         return Unchanged()
     rolling = section(strategy, "rollingUpdate")
@@ -226,4 +183,9 @@ def _daemon_set(manifest: Content, wanted: Sequence[Key]) -> Strategy:
     return RollingDaemonSet(wanted, surge, unavailable if surge or unavailable else 1)
 
 
-_STRATEGIES = {"Deployment": _deployment, "StatefulSet": _stateful_set, "DaemonSet": _daemon_set}
+_STRATEGIES = {
+    "Deployment": _deployment,
+    "StatefulSet": _stateful_set,
+    "DaemonSet": _daemon_set,
+    **dict.fromkeys(group_updates.KINDS, group_updates.strategy),
+}

@@ -81,7 +81,7 @@ _BEFORE_NODE = 3
 
 def deletion_order(progress: Progress) -> list[Unit]:
     """Return the old pods in the order in which their ReplicaSets delete them: those that are not ready, those with others on their node."""
-    together = Counter(each.node for each in (*progress.old.values(), *progress.new.values()) if each.ready)
+    together = Counter(each.node for each in (*progress.old.values(), *progress.new.values()))
     return sorted(
         progress.old.values(),
         key=lambda each: (each.ready, each.rank[:_BEFORE_NODE], -together[each.node], each.rank[_BEFORE_NODE:], str(each.key)),
@@ -95,7 +95,7 @@ class RollingStatefulSet:
     Attributes:
         wanted: the ordinals that it has afterwards.
         partition: the lowest ordinal that is updated.
-        unavailable: number of units that can be unavailable.
+        unavailable: number of units that can be unavailable; 0 if none is replaced (``OnDelete``).
         parallel: whether units need not wait for each other.
 
     """
@@ -110,9 +110,10 @@ class RollingStatefulSet:
         missing = [each for each in self.wanted if each not in progress.old and each not in progress.new]
         condemned = sorted((each for each in progress.old if each not in self.wanted), key=_ordinal, reverse=True)
         if self.parallel:
-            if missing or condemned:
-                return Actions(delete=condemned, create=missing)
-            return self._update(progress)
+            # The controller does nothing else before it has created all that is missing.
+            if missing or any(not self._unit(progress, each).exists for each in self.wanted):
+                return Actions(create=missing)
+            return Actions(delete=condemned) if condemned else self._update(progress)
         for each in self.wanted:
             if each in missing:
                 return Actions(create=[each])
@@ -124,7 +125,7 @@ class RollingStatefulSet:
 
     def _update(self, progress: Progress) -> Actions:
         down = [each for each in self.wanted if not self._unit(progress, each).ready]
-        outdated = [each for each in reversed(self.wanted) if each in progress.old and _ordinal(each) >= self.partition]
+        outdated = [each for each in reversed(self.wanted) if each in progress.old and self._is_replaced(each)]
         broken = [each for each in outdated if not progress.old[each].ready] if self.parallel else []
         left = max(0, self.unavailable - len(down))
         return Actions(delete=[*broken, *[each for each in outdated if progress.old[each].ready][:left]])
@@ -135,9 +136,13 @@ class RollingStatefulSet:
 
     def is_finished(self, progress: Progress) -> bool:
         """Return whether all ordinals from the partition on are new, and all run."""
-        if any(each not in self.wanted or _ordinal(each) >= self.partition for each in progress.old):
+        if any(each not in self.wanted or self._is_replaced(each) for each in progress.old):
             return False
-        return all(each.ready for each in progress.new.values()) and len(progress.old) + len(progress.new) == len(self.wanted)
+        units = [*progress.old.values(), *progress.new.values()]
+        return len(units) == len(self.wanted) and all(each.ready for each in units)
+
+    def _is_replaced(self, key: Key) -> bool:
+        return self.unavailable > 0 and _ordinal(key) >= self.partition
 
 
 def _ordinal(key: Key) -> int:
@@ -165,6 +170,9 @@ class RollingDaemonSet:
         excess = [each for each in progress.old if each not in self.wanted]
         if empty or (excess and not self.surge):
             return Actions(delete=[] if self.surge else excess, create=empty)
+        # The controller does nothing else before each node has a pod.
+        if any(not each.exists and key not in progress.old for key, each in progress.new.items()):
+            return NOTHING
         return self._surging(progress, excess) if self.surge else self._replacing(progress)
 
     def _replacing(self, progress: Progress) -> Actions:
@@ -175,7 +183,7 @@ class RollingDaemonSet:
 
     def _surging(self, progress: Progress, excess: Sequence[Key]) -> Actions:
         both = [each for each in self.wanted if each in progress.old and each in progress.new]
-        done = [each for each in both if progress.new[each].ready]
+        done = [each for each in both if progress.new[each].ready or not progress.old[each].ready]
         alone = [each for each in self.wanted if each in progress.old and each not in progress.new]
         broken = [each for each in alone if not progress.old[each].ready]
         healthy = [each for each in alone if progress.old[each].ready]
@@ -195,7 +203,7 @@ def _ready_nodes(units: Iterable[Unit]) -> set[Key]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unchanged:
-    """The controller replaces nothing by itself (``OnDelete``, or an object that is paused)."""
+    """The controller replaces nothing by itself (a DaemonSet with ``OnDelete``, or a Deployment that is paused)."""
 
     def next_step(self, progress: Progress) -> Actions:
         """Return nothing."""

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from collections.abc import Sequence
 
-from expansion.contents import Content
+from expansion.contents import Content, items
+from kubeapi.decode import section
 
 Key = str | int
 """Ordinal of a unit, its node, or another name that is unique among the old or the new units of one object."""
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(slots=True, eq=False)
 class Unit:
-    """Pods that are deleted, or created, together.
+    """Pods that are deleted, or created, together; compared by identity.
 
     Attributes:
         key: its key; an old and a new unit of one ordinal, or one node, have the same.
         pods: the pods.
         ready: whether all of them run.
+        exists: whether they exist; a controller can count pods that a quota does not allow yet.
         node: the node of its first pod; empty if it has none.
         rank: what its controller compares when it deletes one of several; smaller ones go first.
 
@@ -27,13 +30,14 @@ class Unit:
     key: Key
     pods: Sequence[Content]
     ready: bool = False
+    exists: bool = dataclasses.field(default=True, kw_only=True)
     node: str = ""
     rank: tuple[float | str, ...] = ()
 
 
 @dataclasses.dataclass(slots=True)
 class Progress:
-    """The old units that are left, and the new ones that were created."""
+    """The old units that are left, and the new ones that exist."""
 
     old: dict[Key, Unit]
     new: dict[Key, Unit] = dataclasses.field(default_factory=dict)
@@ -58,12 +62,41 @@ class Actions:
 NOTHING = Actions()
 
 
-def int_or_percent(written: object, of: int, *, default: int | str, up: bool) -> int:
-    """Return a number that can be a percentage of a number, rounded *up* or down; the default if it is neither."""
-    for each in (written, default):
-        if isinstance(each, int) and not isinstance(each, bool):
-            return max(0, each)
-        if isinstance(each, str) and each.endswith("%") and each[:-1].isascii() and each[:-1].isdecimal() and len(each) <= len("100%") + 1:
-            product = int(each[:-1]) * of
-            return -(-product // 100) if up else product // 100
-    return 0
+@dataclasses.dataclass(frozen=True, slots=True)
+class Situation:
+    """Units of an object before its update.
+
+    Attributes:
+        old: those that run and are replaced.
+        new: those that there are at the end, and those that exist only during the update.
+        current: those that run and are new already, as after an update that was begun; with the keys of new ones.
+        copies: further old units, which the controller can create.
+        first: what the controller does before it replaces anything.
+
+    """
+
+    old: Sequence[Unit]
+    new: Sequence[Unit]
+    current: Sequence[Unit] = ()
+    copies: Sequence[Unit] = ()
+    first: Actions = NOTHING
+
+
+def is_ready(pod: Content) -> bool:
+    """Return whether a pod of the cluster runs and is ready, or nothing is known of it."""
+    status = section(pod, "status")
+    ready = next((each.get("status") for each in items(status, "conditions") if each.get("type") == "Ready"), "True")
+    return bool(node_of(pod)) and status.get("phase", "Running") == "Running" and ready == "True"
+
+
+def node_of(pod: Content) -> str:
+    """Return the node of a pod; empty if it has none."""
+    return str(section(pod, "spec").get("nodeName") or "")
+
+
+def created_at(pod: Content) -> float:
+    """Return the time of the creation of a pod; a pod without one is the newest."""
+    try:
+        return dt.datetime.fromisoformat(str(section(pod, "metadata").get("creationTimestamp"))).timestamp()
+    except ValueError:
+        return float("inf")

@@ -46,9 +46,9 @@ LOCKED: Mapping[int, frozenset[str]] = {
     38: frozenset(
         {
             "AuthorizePodWebsocketUpgradeCreatePermission",
-            "DRAConsumableCapacity",
             "DRADeviceBindingConditions",
-            "DRAFractionalCapacityRange",
+            "DRADeviceTaintRules",
+            "DRADeviceTaints",
             "DRAPartitionableDevices",
             "EnvFiles",
             "ExtendWebSocketsToKubelet",

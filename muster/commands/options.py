@@ -11,7 +11,7 @@ import click
 from muster import standard_output
 from validators import rule_options
 from validators.gates import Gates
-from validators.options import FILE, NAME, Option, OptionType, Value
+from validators.options import FILE, NAME, Option, OptionType, Value, items
 from validators.rules.base import Settings, Severity
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -19,6 +19,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 STDOUT = "-"
 """Name of standard output in ``--output FORMAT=FILE``."""
 SEVERITIES = tuple(each.value for each in Severity)
+
+
+def read_list(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Return the values of a repeatable option, which commas may separate: the callback of click."""
+    return tuple(items(values))
 
 
 def click_option(
@@ -238,6 +243,21 @@ def report_skipped(command: str, skipped: Mapping[str, int], hint: str) -> None:
         tools = ", ".join(f"{tool} {number:,}" for tool, number in sorted(skipped.items()))
         number = counted(sum(skipped.values()), "file")
         standard_output.report(f"{command}: {number} of other tools skipped ({tools}); {hint}")
+
+
+_RENDERING = {"Helm": "helm template CHART | {} -", "Kustomize": "kubectl kustomize DIRECTORY | {} -"}
+"""Command that gives the objects of a chart, or of a kustomization, to another one."""
+_LINT_RENDERED = {"Helm": "{} --helm PATH", "Kustomize": "{} --kustomize PATH"}
+
+
+def nothing_checked(command: str, paths: Iterable[str], skipped: Mapping[str, int]) -> str:
+    """Return a sentence that nothing was checked at *paths*, with the commands that check what was *skipped*."""
+    named = ", ".join("standard input" if each == STDOUT else each for each in paths)
+    advice = _LINT_RENDERED if command == "muster lint" else _RENDERING
+    commands = [text.format(command) for tool, text in advice.items() if skipped.get(tool)]
+    hint = f"; for the objects that they create: {' and '.join(commands)}" if commands else ""
+    only = f", only files of other tools ({', '.join(sorted(skipped))})" if skipped else ""
+    return f"nothing was checked: there is no Kubernetes object in {named}{only}{hint}"
 
 
 def refuse_unknown_rule(name: str, option: str = "--rule") -> None:

@@ -56,7 +56,7 @@ def review(
     A FILE has at most 256 MiB, and a record at most 64 MiB, as have a list and a YAML file.
 
     Exit status: 0 all records were answered, 2 a record is not an AdmissionReview or a FILE cannot be read (the answer in its place
-    has file, line and reason), or the command line is wrong.
+    has file, line and reason), there is no record, or the command line is wrong.
     """
     if not paths:
         raise click.UsageError("give at least one FILE of AdmissionReviews, or - for standard input")
@@ -67,7 +67,7 @@ def review(
         options.refuse_unknown_rule(name, ENFORCEMENT.flag)
     settings = options.settings_of(**judging, linting=False)
     replay_options = replay.Options(settings, _lookup(objects), endpoint, finalizers, enforcement)
-    status, progress = 0, Progress("review")
+    status, answered, progress = 0, 0, Progress("review")
     for path in paths:
         name = files.display_name(path)
         for record in _records(path, progress):
@@ -76,8 +76,10 @@ def review(
             # The line would be mixed with the answers on a terminal.
             progress.end()
             click.echo(answer.text)
-            status = _BAD_RECORD if answer.bad else status
+            status, answered = _BAD_RECORD if answer.bad else status, answered + 1
     progress.end()
+    if not answered:
+        raise click.UsageError(f"there is no AdmissionReview in {', '.join(map(files.display_name, paths))}")
     return status
 
 

@@ -7,6 +7,7 @@ root_index         index of the roots by result
 root_cards, unplaced_roots   cards of roots; failure_figure, failure_text: reasons why a root is not placed
 device_rows        devices as resources of nodes
 placed_pods, free_capacity   resources used on each node at the end, and free when a root was tried
+update_steps       steps of updates of running objects
 svg                shapes as SVG path data
 sentences          sentences of the page
 

@@ -11,11 +11,13 @@ import base64
 import dataclasses
 import functools
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
 
 from muster.html import page_content
+from muster.html.update_steps import DrawnUpdate
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -35,10 +37,14 @@ class Parts:
 
 
 def render(
-    answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions | None = None, origin: page_content.Origin | None = None
+    answer: Answer,
+    snapshot: ClusterSnapshot,
+    options: CycleOptions | None = None,
+    origin: page_content.Origin | None = None,
+    updates: Sequence[DrawnUpdate] = (),
 ) -> str:
-    """Return the page; *options* are those of the cycle that *answer* came from, *origin* is shown at the top."""
-    return drawn(page_content.content(answer, snapshot, options or CycleOptions(), origin), parts())
+    """Return the page; *options* are those of the cycle that *answer* came from, *origin* is shown at the top, *updates* below it."""
+    return drawn(page_content.content(answer, snapshot, options or CycleOptions(), origin, updates), parts())
 
 
 def drawn(content: page_content.Content, made_with: Parts) -> str:

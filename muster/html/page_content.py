@@ -13,6 +13,7 @@ from muster.html.root_cards import Card, CardLine
 from muster.html.root_index import RootIndex
 from muster.html.sentences import bare_names, some
 from muster.html.unplaced_roots import Open
+from muster.html.update_steps import DrawnUpdate
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
 from scheduler_core.cycle.run_cycle import CycleOptions
@@ -93,6 +94,7 @@ class Content:
     facts: tuple[Fact, ...]
     index: RootIndex
     sections: tuple[tuple[str, str], ...]
+    updates: tuple[DrawnUpdate, ...]
     own: OwnRoots
     open: Open
     chart: Chart
@@ -105,8 +107,14 @@ class Content:
     foot: tuple[str, ...]
 
 
-def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions, origin: Origin | None = None) -> Content:
-    """Return the content of the page of *answer*."""
+def content(
+    answer: Answer,
+    snapshot: ClusterSnapshot,
+    options: CycleOptions,
+    origin: Origin | None = None,
+    updates: Sequence[DrawnUpdate] = (),
+) -> Content:
+    """Return the content of the page of *answer*; *updates* are those of running objects."""
     case = Case.from_answer(answer, with_device_rows(snapshot), options)
     opened, figures = unplaced_roots.opened(case)
     own = OwnRoots(tuple(card for card in opened.cards if card.root in case.own), _trees(case, [*_placed(case, own=True)]))
@@ -121,6 +129,7 @@ def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions, or
         facts=(),
         index=root_index.index_roots(case, _roots_shown(own, opened, trees), case.own),
         sections=(),
+        updates=tuple(updates),
         own=own,
         open=opened,
         chart=cluster_map.chart(case, figures),
@@ -160,7 +169,8 @@ def _sections(page: Content) -> Iterator[tuple[str, str]]:
     """Yield anchor and title of each section that is not empty."""
     own = page.own.cards or page.own.trees.shown
     filled = {
-        "path": ("At PATH", own),
+        "updates": ("Update, step by step" if len(page.updates) == 1 else "Updates, step by step", page.updates),
+        "path": ("At PATH, after the update" if page.updates else "At PATH", own),
         "open": ("Other roots, not placed" if own else "Not placed, and why", page.open.cards or page.open.briefs.shown),
         "cluster": ("The cluster", True),
         "placed": ("Other roots, placed" if own else "Placed", page.trees.shown or page.alone),

@@ -5,7 +5,7 @@ answer_json     as JSON, version 1
 cause_json      causes as JSON
 cause_keys      words and keys of causes in JSON, from their classes and the types of their fields
 problem_words   problems and notes in words; queue_words: those about queues of Kueue
-drain_facts     what is said about drained nodes, as values
+drain_facts     what trials tell about drained nodes and later updates, as values
 file_notes      problems of files and of requests to an API server, as values
 answer_text     as text; root_text: one root of it
 tree_rows       one decision as rows, parents first

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubeapi.problem import Problem
+from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind
 from scheduler_core.causes.cause import Cause
 from scheduler_core.model.decision import Decision, latest, unplaced_pods
 from scheduler_core.model.names import Name
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 ALL_PLACED, NOT_PLACED, NOTHING_DECIDED = 0, 1, 2
 """Exit statuses."""
+_UNREAD = frozenset({ProblemKind.NO_FILE, ProblemKind.UNREADABLE_FILE, ProblemKind.UNREADABLE_RESOURCE, ProblemKind.UNREADABLE_OBJECT})
+
+
+def is_unread(problem: Problem) -> bool:
+    """Return whether a file, a kind or an object could not be read; for a live cluster, a pod on a node that was deleted could."""
+    return problem.kind in _UNREAD or isinstance(problem.fact, ObjectLeftOut)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,6 +120,11 @@ class Answer:
     def pods(self) -> int:
         """Return the number of pods that got a node."""
         return len({pod for decision in self.decisions for pod in decision.assignments})
+
+    @property
+    def not_read(self) -> tuple[Problem, ...]:
+        """Return what could not be read, at PATH and of the rest of the cluster: it is named first."""
+        return tuple(dict.fromkeys((*self.unread, *filter(is_unread, self.skipped))))
 
     @property
     def exit_status(self) -> int:

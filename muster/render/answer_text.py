@@ -20,15 +20,19 @@ from scheduler_core.wording.phrases import shape_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
-PLACED_SHOWN, OTHERS_SHOWN, PODS_SHOWN, PROBLEMS_SHOWN = 20, 12, 8, 8
+PLACED_SHOWN, OTHERS_SHOWN, PODS_SHOWN, PROBLEMS_SHOWN, UNREAD_SHOWN = 20, 12, 8, 8, 3
 """Limits of entries shown one by one, unless all are requested."""
 _INDENT = "    "
 
 
-def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: bool = False) -> str:
-    """Return the report; with *every*, nothing is omitted and each pod is listed with its node."""
+def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: bool = False, after_unread: bool = False) -> str:
+    """Return the report; with *every*, nothing is omitted and each pod is listed with its node.
+
+    What could not be read comes first, unless the report is shown below it: *after_unread*.
+    """
     page = Page(kinship, Paint(colour), every)
-    lines: list[str] = []
+    named = unread_lines(answer.not_read, page.paint, every=every)
+    lines: list[str] = [*named, ""] if named and not after_unread else []
     before: Sequence[Decision] = ()
     for decisions in answer.cycles():
         if before:
@@ -39,7 +43,8 @@ def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: boo
     lines += _rootless(answer, page)
     lines += fragmentation_lines(answer.fragments or (), page.paint)
     lines += _listed("Notes:", answer.notes, page)
-    lines += _listed("Problems in the input:", answer.problems, page)
+    shown = {*_shown_unread(answer.not_read, every=every)}
+    lines += _listed("Problems in the input:", [each for each in answer.problems if each not in shown], page)
     lines += folded_summary(answer, page)
     return "\n".join(lines) + "\n"
 
@@ -130,6 +135,27 @@ def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator
     yield ""
 
 
+def unread_lines(unread: Sequence[Problem], paint: Paint, *, every: bool = False) -> list[str]:
+    """Return lines with what could not be read and why, nodes first; unless *every*, the first ones and the number of the others."""
+    shown = _shown_unread(unread, every=every)
+    lines = [each for alike in grouped(shown) for each in folded(f"! {_named(alike, every=every)}", "")]
+    if more := len(unread) - len(shown):
+        lines.append(f"! and {counted(more, 'more input')} that could not be read, listed below")
+    return [paint.paint_status(Status.WAIT, each) for each in lines]
+
+
+def _shown_unread(unread: Sequence[Problem], *, every: bool) -> list[Problem]:
+    """Return those that ``unread_lines`` names."""
+    groups = grouped(sorted(unread, key=lambda each: all(name.kind != "Node" for name in each.names)))
+    return [each for alike in (groups if every else groups[:UNREAD_SHOWN]) for each in alike]
+
+
+def _named(alike: Sequence[Problem], *, every: bool) -> str:
+    """Return the objects of problems with the same fact, and the message."""
+    objects = [printable(object_words(each)) for each in alike]
+    return f"{', '.join(objects) if every else fitting(objects, WIDTH // 2)}: {problem_words(alike[0])}"
+
+
 def _listed(heading: str, problems: Sequence[Problem], page: Page) -> Iterator[str]:
     """Yield *problems* under a heading, grouped by message."""
     if not problems:
@@ -138,9 +164,7 @@ def _listed(heading: str, problems: Sequence[Problem], page: Page) -> Iterator[s
     groups = grouped(problems)
     shown = groups if page.every else groups[:PROBLEMS_SHOWN]
     for alike in shown:
-        objects, message = [printable(object_words(each)) for each in alike], problem_words(alike[0])
-        named = ", ".join(objects) if page.every else fitting(objects, WIDTH // 2)
-        yield from folded(f"{named}: {message}", "  ")
+        yield from folded(_named(alike, every=page.every), "  ")
     if len(shown) < len(groups):
         yield f"  … and {counted(len(problems) - sum(map(len, shown)), 'more problem')}"
     yield ""

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from expansion.notes import Note
-from muster.render.drain_facts import DrainFact
+from muster.render.drain_facts import DrainFact, LaterUpdateHangs
 from muster.render.file_notes import FileNote
 from scheduler_core.causes.attempts import AttemptResult, Feasibility
 from scheduler_core.causes.cause import Cause
@@ -35,7 +35,7 @@ from scheduler_core.causes.volume_causes import StorageShortage
 from scheduler_core.model.names import Domain, NamedClaim
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass
 
-ProblemFact = InputProblem | FileNote | DrainFact | Note | SearchedRoots
+ProblemFact = InputProblem | FileNote | DrainFact | LaterUpdateHangs | Note | SearchedRoots
 """What a problem or note says."""
 OBJECT, CAUSES, MESSAGE = "object", "causes", "message"
 MARKERS = (AttemptResult, AttemptNote, Awaited, PodRule)

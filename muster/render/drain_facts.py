@@ -1,4 +1,4 @@
-"""What is said about the nodes that are drained, as values; ``problem_words`` has their text."""
+"""What trials tell about drained nodes and later updates, as values; ``problem_words`` has their text."""
 
 from __future__ import annotations
 
@@ -54,6 +54,31 @@ class GroupDisrupted:
     problem_kind: ClassVar = ProblemKind.DRAIN
     evicted: int
     others: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LaterUpdateHangs:
+    """New object that fits, but whose next update to the same resources would hang; it was played.
+
+    Attributes:
+        old: number of old pods that run on.
+        waiting: number of new pods that wait for a node.
+        refused: number of new pods that a quota refuses.
+        field: field of the object with whose *value* the update is finished; empty if none helps, or none was tried.
+        value: the value.
+        like: node of which *more* further ones help, if no field does; empty if none is known.
+        more: how many of them.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.LATER_UPDATE_HANGS
+    old: int
+    waiting: int
+    refused: int = 0
+    field: str = ""
+    value: str = ""
+    like: str = ""
+    more: int = 0
 
 
 DrainFact = DrainedPods | EvictionsRefused | GroupDisrupted

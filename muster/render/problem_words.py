@@ -14,7 +14,7 @@ from kubeapi.names import Name
 from kubeapi.problem import Fact, ObjectLeftOut, Problem, ProblemKind
 from kubeapi.resource_names import COUNT, LIMITS, OF_DEVICE_CLASS, OF_STORAGE_CLASS, size, without_section
 from muster.render import file_notes as files
-from muster.render.drain_facts import DrainedPods, DrainFact, EvictionsRefused
+from muster.render.drain_facts import DrainedPods, DrainFact, EvictionsRefused, LaterUpdateHangs
 from muster.render.file_notes import FileNote, RefusedRequest
 from muster.render.queue_words import queue_words
 from scheduler_core.causes.changes import EnabledPlugin
@@ -61,8 +61,8 @@ def reason_words(problem: Problem) -> str:
     fact = problem.fact
     if isinstance(fact, FileNote):
         return _file_words(fact)
-    if isinstance(fact, DrainFact):
-        return _drain_words(fact)
+    if isinstance(fact, DrainFact | LaterUpdateHangs):
+        return _later_words(fact) if isinstance(fact, LaterUpdateHangs) else _drain_words(fact)
     return _note_words(fact, problem.names) if isinstance(fact, Note) else of_objects.problem_words(problem)
 
 
@@ -81,6 +81,14 @@ def grouped(problems: Iterable[Problem]) -> list[list[Problem]]:
         kind = problem.names[0].kind if problem.names and isinstance(problem.fact, _NAMES_KIND) else ""
         groups.setdefault((problem.fact, kind), []).append(problem)
     return [*groups.values()]
+
+
+def without_nodes_words(unread: Iterable[Problem]) -> str:
+    """Return why no node is known: there is none among the inputs, or those that there are could not be read."""
+    nodes = [*dict.fromkeys(name for each in unread for name in each.names if name.kind == "Node")]
+    if len(nodes) == 1:
+        return f"{label(nodes[0])}, the only one, could not be read"
+    return f"none of the {len(nodes):,} Nodes could be read" if nodes else "there is no Node among the inputs"
 
 
 def shown_order(problem: Problem) -> tuple[str, str]:
@@ -125,6 +133,15 @@ def _note_words(fact: Note, names: Iterable[Name]) -> str:  # noqa: C901, PLR091
     return _quota_words(fact) if isinstance(fact, notes.QuotaCause) else _unsimulated_words(fact)
 
 
+def _later_words(fact: LaterUpdateHangs) -> str:
+    left = f"{counted(fact.old, 'old pod')} {'runs' if fact.old == 1 else 'run'} on" if fact.old else "no old pod is left"
+    waiting = f"{counted(fact.waiting, 'new pod')} {'waits' if fact.waiting == 1 else 'wait'}"
+    waiting = f"a quota refuses {counted(fact.refused, 'new pod')}" if fact.refused else waiting
+    nodes = f"{counted(fact.more, 'more node')} like {fact.like}" if fact.like else ""
+    helps = f"{fact.field}: {fact.value}" if fact.field else nodes
+    return f"a later update would hang: {left}, and {waiting}{f'; it is finished with {helps}' if helps else ''}"
+
+
 def _drain_words(fact: DrainFact) -> str:
     if isinstance(fact, DrainedPods):
         rest = fact.evicted - fact.placed
@@ -144,7 +161,7 @@ def _drain_words(fact: DrainFact) -> str:
 def _kueue_words(fact: notes.KueueGroupIncomplete | notes.KueueQuotas) -> str:
     if isinstance(fact, notes.KueueQuotas):
         queues = counted(fact.queues, "ClusterQueue")
-        return f"nothing at PATH has the label {QUEUE}, so quotas of Kueue are not considered (the cluster has {queues})"
+        return f"no new object at PATH has the label {QUEUE}, so quotas of Kueue are not considered (the cluster has {queues})"
     return (
         f"{fact.existing} of {counted(fact.total, 'pod')} of Kueue's pod group {fact.group_name} exist, so Kueue admits none of them: "
         f"create {'the missing pod' if fact.total - fact.existing == 1 else f'the {fact.total - fact.existing} missing pods'}, "

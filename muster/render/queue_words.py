@@ -43,6 +43,8 @@ def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911 - one case for e
             return f"the namespace selector of queue {fact.cluster_queue.name} does not match its namespace"
         case notes.AdmittedByQueue():
             return _admitted(fact)
+        case notes.QueueUnused():
+            return f"queue {fact.local_queue.name} has no effect: Kueue does not manage this kind; with the label in the pod template it queues the pods"
         case notes.FlavorsAssumed():
             return f"{', '.join(fact.flavors)}: not among the inputs, and taken to have no node labels, taints and topology"
         case notes.NamespaceLabelsUnknown():
@@ -54,13 +56,17 @@ def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911 - one case for e
 
 def _exceeded(fact: notes.QueueQuotaExceeded) -> str:
     free, needed = (size(fact.resource, each) for each in (fact.free, fact.needed))
+    more = " more" if fact.own else ""
     parts = [f"nominal {size(fact.resource, fact.nominal)}"]
-    parts += [f"{size(fact.resource, fact.used)} used"] if fact.used else []
+    parts += [f"{size(fact.resource, fact.used - fact.own)} used"] if fact.used > fact.own else []
+    parts += [f"{size(fact.resource, fact.own)} for other pods of it"] if fact.own else []
     parts += [f"cohort {fact.cohort} lends {size(fact.resource, fact.lent)}"] if fact.cohort else []
-    words = f"queue {fact.cluster_queue.name} leaves {free} {fact.resource} of flavor {fact.flavor} ({', '.join(parts)}), {needed} needed"
+    words = (
+        f"queue {fact.cluster_queue.name} leaves {free} {fact.resource} of flavor {fact.flavor} ({', '.join(parts)}), {needed}{more} needed"
+    )
     if fact.preempted:
         return f"{words}; Kueue preempts {_listed(fact.preempted)} for it"
-    if fact.needed > fact.largest:
+    if fact.needed + fact.own > fact.largest:
         return f"{words}: more than it can ever have" if fact.used or fact.largest > fact.free else words
     return f"{words}; it waits until others end"
 

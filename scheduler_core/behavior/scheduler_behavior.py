@@ -30,7 +30,12 @@ class SchedulerBehavior:
         scores_pod_requests: NodeResourcesFit rates a node for a pod by its pod-level requests; else by those of its containers.
         counts_by_empty_selector: a topology spread constraint with the ``labelSelector`` ``{}`` counts all pods; else none.
         compares_exact_capacity: a CSIStorageCapacity is compared as a quantity; else in whole bytes, rounded up.
-        qualifies_capacities: names of capacities without a domain have that of the driver, in claims and devices; else names must be equal.
+        qualifies_capacities: names of capacities without a domain have that of the driver, in claims, their status and devices; else names
+            must be equal.
+        compares_versions: constraints compare versions of devices without their builds, and a value that cannot be read ends the attempt
+            of the pod with an error; else as text, and two such values differ.
+        guards_shared_devices: a device of which claims still have shares is not allocated to one claim alone after its
+            ``allowMultipleAllocations`` has changed; else it is.
         skips_incomplete_pools: a request for all devices of an incomplete or invalid pool excludes the nodes that reach the pool; else
             it ends the attempt of the pod with an error.
         ranks_by_root: pods of a group have the priority of the root of their tree when they are victims; else their own.
@@ -44,7 +49,8 @@ class SchedulerBehavior:
         counts_failed_children: messages about a minimum count the children that failed; else those that were not tried.
         names_ancestors: a group that is not placed because of a group above it states only the name of that group; else its status.
         hides_reasons_from_pods: pods that had no turn, or fit, state only that their group is unschedulable; else the reason of the group.
-        prefixes_messages: messages of groups begin with "pod group is unschedulable".
+        prefixes_messages: messages of groups begin with "pod group is unschedulable", which is all that is said about a placement on which
+            no pod of a PodGroup was tried.  Without placements only messages about such groups begin with it.
         writes_composites: it writes conditions of CompositePodGroups.
         invalid_pod_group: reason of the condition of a PodGroup in an invalid tree; until 1.37 only the API documentation has it.
         invalid_composite: likewise of a CompositePodGroup.
@@ -70,6 +76,8 @@ class SchedulerBehavior:
     counts_by_empty_selector: bool
     compares_exact_capacity: bool
     qualifies_capacities: bool
+    compares_versions: bool
+    guards_shared_devices: bool
     skips_incomplete_pools: bool
     ranks_by_root: bool
     ranks_members_as_groups: bool
@@ -118,6 +126,8 @@ KUBERNETES_1_37 = SchedulerBehavior(
     counts_by_empty_selector=False,
     compares_exact_capacity=False,
     qualifies_capacities=False,
+    compares_versions=False,
+    guards_shared_devices=False,
     skips_incomplete_pools=False,
     ranks_by_root=True,
     ranks_members_as_groups=True,
@@ -151,6 +161,8 @@ KUBERNETES_1_38 = SchedulerBehavior(
     counts_by_empty_selector=True,
     compares_exact_capacity=True,
     qualifies_capacities=True,
+    compares_versions=True,
+    guards_shared_devices=True,
     skips_incomplete_pools=True,
     ranks_by_root=False,
     ranks_members_as_groups=False,

@@ -35,6 +35,11 @@ class Feasibility(NamedTuple):
         return self.status is Status.SUCCESS
 
     @property
+    def before_pods(self) -> bool:
+        """Return whether it is that of a PodGroup of which no pod was tried."""
+        return not self.composite and not self.unschedulable and not self.unresolvable
+
+    @property
     def hopeless(self) -> bool:
         """Return whether the minimum cannot be met any more."""
         return self.status is Status.UNSCHEDULABLE or self.status is Status.UNRESOLVABLE

@@ -242,6 +242,15 @@ class LabelUnknown:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ResourceUnknown:
+    """Resource that a pod requests and no node has, while nodes have the *similar* one."""
+
+    problem_kind: ClassVar = ProblemKind.UNKNOWN_RESOURCE
+    resource: str
+    similar: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class KeyInOtherCase:
     """Label of a node whose key differs from the topology key *key* only in case."""
 
@@ -318,6 +327,7 @@ InputProblem = (
     | PartlyScored
     | TopologyKeyUnknown
     | LabelUnknown
+    | ResourceUnknown
     | KeyInOtherCase
     | ValueInOtherCase
     | AttributeUnknown

@@ -24,6 +24,7 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
+from validators.gates import ALL_ON, Gates
 
 
 def load(
@@ -31,15 +32,16 @@ def load(
     profiles: SchedulerProfiles | None = None,
     device_topology: Iterable[str] = (),
     behavior: SchedulerBehavior = KUBERNETES_1_37,
+    gates: Gates = ALL_ON,
 ) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
     Nodes, Namespaces, pods, groups, Workloads, priority classes, disruption budgets, the objects about claims, volumes and CSI drivers,
     and the Services and controllers of pods are read; other kinds are skipped.  *profiles* are the profiles by scheduler; None: those of
     a KubeSchedulerConfiguration among *objects*, or else kube-scheduler's defaults.  *device_topology* are attributes of devices that
-    are topology keys.  *behavior* is that of the kube-scheduler that is mirrored.  The result does not depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
+    are topology keys.  *behavior* is that of the kube-scheduler that is mirrored, and *gates* are those with which it reads its configuration.  The result does not depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
     """
-    return load_gathered(*gather(objects), profiles, device_topology, behavior)
+    return load_gathered(*gather(objects), profiles, device_topology, behavior, gates)
 
 
 def load_gathered(
@@ -48,11 +50,12 @@ def load_gathered(
     profiles: SchedulerProfiles | None = None,
     device_topology: Iterable[str] = (),
     behavior: SchedulerBehavior = KUBERNETES_1_37,
+    gates: Gates = ALL_ON,
 ) -> ClusterSnapshot:
     """Return the snapshot of the objects by kind; see ``load``."""
     stores = Stores.filled(kinds, problems)
     nodes, groups, volumes = stores.nodes.nodes, stores.groups, stores.volumes.objects
-    profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems, behavior)
+    profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems, behavior, gates)
     parsed_pods, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
     parsed_pods, devices = _with_devices(stores, parsed_pods, reader)
     generated = v1alpha1.join(parsed_pods, groups.objects["Workload"].values(), groups.groups, groups.priorities)
@@ -106,10 +109,12 @@ def _with_devices(stores: Stores, parsed_pods: list[ParsedPod], reader: Reader) 
     return PodDevices(devices, stores.groups.entries).resolved(parsed_pods, reader.forms), devices
 
 
-def configured_profiles(objects: Objects, nodes: int, problems: list[Problem], behavior: SchedulerBehavior) -> SchedulerProfiles:
+def configured_profiles(
+    objects: Objects, nodes: int, problems: list[Problem], behavior: SchedulerBehavior, gates: Gates
+) -> SchedulerProfiles:
     """Return the profiles of the configuration among *objects*, the first as JSON of several; the defaults if there is none.
 
-    *nodes* is the number of nodes of the cluster, *behavior* that of the kube-scheduler that reads the configuration.
+    *nodes* is the number of nodes of the cluster, *behavior* and *gates* are those of the kube-scheduler that reads the configuration.
     """
     by_text = {each.canonical(): each for each in objects}
     if not by_text:
@@ -117,7 +122,7 @@ def configured_profiles(objects: Objects, nodes: int, problems: list[Problem], b
     if len(by_text) > 1:
         problems.append(several(NAME))
     try:
-        configuration = read_configuration(by_text[min(by_text)].content(), behavior)
+        configuration = read_configuration(by_text[min(by_text)].content(), behavior, gates)
     except Unusable as error:
         problems.append(left_out(CONFIGURATION, ("", ""), str(error)))
         return DEFAULT_PROFILES

@@ -1,6 +1,6 @@
-"""Labels that no node has, in topology keys of groups and in what pending pods require of nodes, with the similar ones that nodes have.
+"""Labels and resources that no node has, in topology keys of groups and in what pending pods require of nodes, with similar ones of nodes.
 
-A label without a similar one is not reported here: the diagnosis of its group or pod names it.
+A name without a similar one is not reported here: the diagnosis of its group or pod names it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 
 from kubeapi.groups import Group
 from kubeapi.problem import Problem
-from scheduler_core.causes.input_problems import LabelSource, LabelUnknown, TopologyKeyUnknown
+from kubeapi.resource_names import is_extended
+from scheduler_core.causes.input_problems import LabelSource, LabelUnknown, ResourceUnknown, TopologyKeyUnknown
 from scheduler_core.model.names import Name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -35,7 +36,7 @@ _PRESENT = frozenset({"In", "Exists", "Gt", "Lt"})
 
 
 def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord]) -> Iterator[Problem]:
-    """Yield a problem for each label that no node has, but a similar one; nothing without nodes."""
+    """Yield a problem for each label and resource that no node has, but a similar one; nothing without nodes."""
     if not len(nodes):
         return
     suggestions = LabelSuggestions(nodes)
@@ -46,13 +47,34 @@ def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord
                 name = Name(group.kind, namespace_of(group), group.metadata.name)
                 yield Problem.about(name, TopologyKeyUnknown(each.key, near))
     pending = {id(pod.shape): pod for pod in reversed([*pods]) if pod.node < 0}
+    misspelt = misspelt_resources(nodes)
     for pod in pending.values():
+        for row in (row for row, _ in pod.shape.requests if row in misspelt):
+            yield Problem.about(Name("Pod", pod.namespace, pod.name), ResourceUnknown(nodes.resources[row], misspelt[row]))
         for source, key, values in _required(pod.shape):
             name = Name("Pod", pod.namespace, pod.name)
             if near := suggestions.key(key):
                 yield Problem.about(name, LabelUnknown(key, source, near))
             elif not any(suggestions.has(key, value) for value in values) and (near := suggestions.first_value(key, values)):
                 yield Problem.about(name, LabelUnknown(key, source, near, values))
+
+
+def misspelt_resources(nodes: NodeTable) -> dict[int, str]:
+    """Return the rows of resources that no node has, each with the similar resource that nodes have."""
+    present = [name for row, name in enumerate(nodes.resources) if is_extended(name) and nodes.allocatable[row].any()]
+    missing = ((row, name) for row, name in enumerate(nodes.resources) if is_extended(name) and not nodes.allocatable[row].any())
+    similar = ((row, _similar_resource(name, present)) for row, name in itertools.islice(missing, _SEARCHES))
+    return {row: near for row, near in similar if near}
+
+
+def _similar_resource(name: str, present: Iterable[str]) -> str:
+    """Return one of *present* that *name* is probably meant to be: its domain and the rest are similar; empty if there is none."""
+    domain, _, last = name.rpartition("/")
+    for each in present:
+        other_domain, _, other_last = each.rpartition("/")
+        if is_slip(name, each) or (similar_name(domain, (other_domain,)) and similar_name(last, (other_last,))):
+            return each
+    return ""
 
 
 def _required(shape: PodShape) -> Iterator[tuple[LabelSource, str, tuple[str, ...]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Container, Hashable, Iterable, Mapping
 
 from kubeapi import pod_requests
@@ -44,6 +45,13 @@ def images_among(listed: Iterable[ContainerImage], names: Container[str]) -> tup
     return tuple((name, image.size_bytes) for image in listed for name in image.names or () if name in names)
 
 
+def _misspelt(gathered: GatheredObjects) -> str:
+    """Return the clause about a field of the status with a name like allocatable; empty if there is none."""
+    status = gathered.content().get("status")
+    near = difflib.get_close_matches("allocatable", status if isinstance(status, dict) else (), n=1)
+    return f": a node has no field status.{near[0]}" if near else ""
+
+
 def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
     """Return the name of a node, and the node.
 
@@ -58,7 +66,7 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
     if written is None:
         written, path = node.status.capacity, "status.capacity"
     if written is None:
-        raise Unusable("status.allocatable is missing")
+        raise Unusable(f"status.allocatable is missing{_misspelt(gathered)}")
     try:
         allocatable, kept = pod_requests.amounts(written, path), registry.declared().kept_of_node(node)
     except ValueError as error:

@@ -230,9 +230,10 @@ class DeviceObjects:
     extended: Mapping[ClaimName, Mapping[str, Allocation | None]] = dataclasses.field(default_factory=dict)
     usage: DeviceUsage | None = None
 
-    def new_usage(self) -> DeviceUsage:
-        """Return the use of devices by ``allocated``, to which the caller can add allocations."""
-        return DeviceUsage(self.allocated.values()) if self.usage is None else DeviceUsage(base=self.usage)
+    def new_usage(self, *, qualifies: bool = False) -> DeviceUsage:
+        """Return the use of devices by ``allocated``, to which the caller can add allocations; *qualifies* as of ``DeviceUsage``."""
+        known = () if self.usage is not None else self.allocated.values()
+        return DeviceUsage(known, self.usage, qualifies=qualifies)
 
     def without_allocations(self, claims: Collection[str]) -> DeviceObjects:
         """Return the objects in which *claims*, by key, are not allocated."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from scheduler_core.model.devices import Allocation, DeviceId, GivenDevice
+from scheduler_core.model.devices import Allocation, DeviceId, GivenDevice, full_name
 
 _NOTHING = Decimal(0)
 
@@ -33,8 +33,12 @@ class DeviceUsage:
 
     """
 
-    def __init__(self, allocations: Iterable[Allocation] = (), base: DeviceUsage | None = None) -> None:
-        """Record *allocations* as used, besides those of *base*, which is not changed and must not change meanwhile."""
+    def __init__(self, allocations: Iterable[Allocation] = (), base: DeviceUsage | None = None, *, qualifies: bool = False) -> None:
+        """Record *allocations* as used, besides those of *base*, which is not changed and must not change meanwhile.
+
+        If it *qualifies*, as *base* must, names of capacities without a domain have that of the driver.
+        """
+        self._qualifies = qualifies
         self._uses: dict[DeviceId, Use] = {}
         self._base = base
         self.versions: Counter[tuple[str, str]] = Counter()
@@ -75,7 +79,7 @@ class DeviceUsage:
 
     def consumed(self, device: DeviceId, capacity: str) -> Decimal:
         """Return how much of a capacity of *device* its shares consume."""
-        return self.use(device).consumed.get(capacity, _NOTHING)
+        return self.use(device).consumed.get(full_name(capacity, device[0]) if self._qualifies else capacity, _NOTHING)
 
     def state(self, device: DeviceId) -> object:
         """Return the same for devices that are used in the same way."""
@@ -98,9 +102,15 @@ class DeviceUsage:
             use = self._uses[given.id] = dataclasses.replace(self.use(given.id))
         if given.shared:
             use.shares += amount
-            more = {name: use.consumed.get(name, _NOTHING) + amount * value for name, value in given.consumed}
+            more = {name: use.consumed.get(name, _NOTHING) + amount * value for name, value in self._amounts(given).items()}
             use.consumed = {**use.consumed, **more} if use.shares else {}
         else:
             use.users += amount
         if self._base is None and not use.users and not use.shares:
             del self._uses[given.id]
+
+    def _amounts(self, given: GivenDevice) -> Mapping[str, Decimal]:
+        """Return what a share consumes; of a capacity with two names, the amount by the name with the domain."""
+        if not self._qualifies:
+            return dict(given.consumed)
+        return {full_name(name, given.id[0]): value for name, value in sorted(given.consumed, key=lambda each: "/" in each[0])}

@@ -34,6 +34,11 @@ MOST_ALTERNATIVES = 8
 """Maximum number of alternatives of a request."""
 
 
+def full_name(name: str, driver: str) -> str:
+    """Return the *name* of an attribute or capacity of a device of *driver* with its domain."""
+    return name if "/" in name else f"{driver}/{name}"
+
+
 def selector_error(index: int, device: str, error: str) -> str:
     """Return kube-scheduler's error, after the owner of the selector, if one cannot be evaluated for *device*; or, if empty, not be compiled."""
     return (

@@ -43,13 +43,12 @@ def judge_by_document(
 class CompositeProgress:
     """Children counted by their result (KEP-6012, PlacementFeasible: S, R, U, UU).
 
-    With *by_document* there are four statuses.  With *counts_failed*, messages of kube-scheduler count the failed children.
+    With *by_document* there are four statuses.
     """
 
     minimum: int
     remaining: int
     by_document: bool
-    counts_failed: bool = False
     scheduled: int = 0
     unschedulable: int = 0
     unresolvable: int = 0
@@ -72,8 +71,7 @@ class CompositeProgress:
     def judged(self) -> Feasibility:
         """Return the feasibility of the composite."""
         if not self.by_document:
-            failed = self.unschedulable if self.counts_failed else 0
-            return judge(self.minimum, self.scheduled, self.remaining, failed, composite=True)
+            return judge(self.minimum, self.scheduled, self.remaining, self.unschedulable, composite=True)
         return judge_by_document(self.minimum, self.scheduled, self.remaining, self.unschedulable, self.unresolvable, composite=True)
 
 

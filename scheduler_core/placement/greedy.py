@@ -277,8 +277,7 @@ class Greedy:
 
     def _try_children(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
         by_document = self.state.options.four_statuses
-        counts_failed = self.state.behavior.counts_failed_children
-        progress = CompositeProgress(request.entity.minimum, len(request.children), by_document, counts_failed)
+        progress = CompositeProgress(request.entity.minimum, len(request.children), by_document)
         outcomes: list[PlacementOutcome | None] = [None] * len(request.children)
         if by_document:
             self._skip_inadmissible(request, placement, progress, outcomes)

@@ -141,7 +141,7 @@ def _feasibility_after(state: PlacementState, minimum: int, scheduled: int, left
 def _judge(state: PlacementState, minimum: int, scheduled: int, remaining: int, failed: int) -> Feasibility:
     if state.options.four_statuses:
         return judge_by_document(minimum, scheduled, remaining, failed, composite=False)
-    return judge(minimum, scheduled, remaining, failed if state.behavior.counts_failed_children else 0, composite=False)
+    return judge(minimum, scheduled, remaining, failed, composite=False)
 
 
 def _pod_by_pod(request: PlacementRequest, placement: Placement, state: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:

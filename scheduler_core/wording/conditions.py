@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
-from scheduler_core.causes.attempts import AttemptResult, PreemptionReason, TreeRefused
+from scheduler_core.causes.attempts import AttemptReason, AttemptResult, Feasibility, PlacementsUnavailable, PreemptionReason, TreeRefused
 from scheduler_core.causes.groups import GroupUnschedulable
 from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision
@@ -50,7 +50,8 @@ def scheduler_causes(decision: Decision, group: GroupDecision) -> tuple[GroupUns
     if group.group.kind not in INITIALLY_SCHEDULED or group.status not in _FAILED or final:
         return None
     alone = group.causes == (AttemptResult.NOTHING_NEW,) and decision.behavior.prefixes_messages
-    return (GroupUnschedulable(), None) if alone else (GroupUnschedulable(group.reason), decision.post_filter or group.retried)
+    stated = GroupUnschedulable() if alone else GroupUnschedulable(_stated_reason(decision, group))
+    return stated, None if alone else decision.post_filter or group.retried
 
 
 def scheduled(kind: str) -> GroupCondition:
@@ -81,13 +82,25 @@ def _reason(decision: Decision, group: GroupDecision) -> str:
 
 def _text(decision: Decision, group: GroupDecision) -> str:
     """Return the reason of a condition that is False.  It begins with kube-scheduler's message, which users and tools search for."""
-    own = causes_words(group.causes) if group.causes != (group.reason,) else ""
+    stated = _stated_reason(decision, group)
+    own = causes_words(group.causes) if group.causes != (stated,) else ""
     if group.status in _FAILED:
-        result = _unschedulable(GroupUnschedulable(group.reason), decision.post_filter or group.retried, decision.behavior)
+        result = _unschedulable(GroupUnschedulable(stated), decision.post_filter or group.retried, decision.behavior)
     else:
         result = attempt_words(group.reason, decision.behavior)
         own = own if group.status is Status.INVALID or not result else ""
     return "; ".join(filter(None, (result, own)))
+
+
+def _stated_reason(decision: Decision, group: GroupDecision) -> AttemptReason | None:
+    """Return the reason that kube-scheduler states; 1.37 does not say why none of the pods was tried on a placement."""
+    behavior, reason = decision.behavior, group.reason
+    if not behavior.prefixes_messages or not behavior.tries_placements:
+        return reason
+    unavailable = PlacementsUnavailable(1, reason) if isinstance(reason, Feasibility) else reason
+    if isinstance(unavailable, PlacementsUnavailable) and isinstance(unavailable.first, Feasibility) and unavailable.first.before_pods:
+        return PlacementsUnavailable(unavailable.tried, AttemptResult.NOTHING_NEW)
+    return reason
 
 
 def _unschedulable(result: GroupUnschedulable, post_filter: PreemptionReason | None, behavior: SchedulerBehavior) -> str:

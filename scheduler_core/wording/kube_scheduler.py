@@ -166,7 +166,7 @@ def _key(name: Name | None) -> str:
 def unschedulable(reason: AttemptReason | None, behavior: SchedulerBehavior = KUBERNETES_1_37) -> str:
     """Return the message of a group with reason Unschedulable."""
     if not behavior.tries_placements:
-        if isinstance(reason, Feasibility):
+        if isinstance(reason, Feasibility) and not reason.before_pods:
             return attempt_words(reason, behavior)
         if isinstance(reason, PlacementsUnavailable):
             reason = AttemptResult.NOTHING_NEW

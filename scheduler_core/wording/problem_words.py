@@ -155,6 +155,7 @@ def _scored_words(fact: inputs.PartlyScored) -> str:
 _LabelProblem = (
     inputs.TopologyKeyUnknown
     | inputs.LabelUnknown
+    | inputs.ResourceUnknown
     | inputs.KeyInOtherCase
     | inputs.ValueInOtherCase
     | inputs.AttributeUnknown
@@ -169,6 +170,8 @@ def _label_words(fact: _LabelProblem) -> str:  # noqa: PLR0911 - as above
             return f'no node has the topology key "{fact.key}"; did you mean "{fact.similar}"?'
         case inputs.LabelUnknown():
             return f'no node has the label {_required(fact)} of its {_SOURCES[fact.required_by]}; did you mean "{fact.similar}"?'
+        case inputs.ResourceUnknown():
+            return f'no node has the resource "{fact.resource}"; did you mean "{fact.similar}"?'
         case inputs.KeyInOtherCase():
             return f'the label "{fact.node_key}" is not the topology key "{fact.key}": they differ in case'
         case inputs.ValueInOtherCase():

@@ -172,7 +172,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"expanded"}),
     ),
     "expansion.kueue": (
-        frozenset({"pending", "quota_tree"}),
+        frozenset({"pending", "queued_jobs", "quota_tree"}),
         frozenset({"queues"}),
         frozenset({"assign_flavors"}),
         frozenset({"preemption"}),
@@ -181,8 +181,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "expansion.rollouts": (
         frozenset({"units"}),
-        frozenset({"strategies"}),
-        frozenset({"play", "running"}),
+        frozenset({"strategies", "group_strategies"}),
+        frozenset({"group_updates", "play", "situations"}),
+        frozenset({"running"}),
+        frozenset({"later"}),
     ),
     "expansion.admission": (
         frozenset({"amounts", "static_volumes"}),
@@ -342,16 +344,19 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"device_rows", "free_capacity", "placed_pods", "sentences", "topology_areas"}),
         frozenset({"failure_figure", "heat_map", "page_data"}),
         frozenset({"root_index", "svg"}),
-        frozenset({"failure_text", "map_parts"}),
+        frozenset({"failure_text", "map_parts", "update_steps"}),
         frozenset({"cluster_map", "root_cards"}),
         frozenset({"unplaced_roots"}),
         frozenset({"page_content"}),
         frozenset({"page"}),
     ),
     "muster.commands": (
-        frozenset({"device_selectors", "known_objects", "options", "page_origin", "pod_creation", "progress", "scheduler_config"}),
-        frozenset({"certs", "compile", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
-        frozenset({"sidecar", "simulate"}),
+        frozenset(
+            {"device_selectors", "known_objects", "options", "topology_keys", "page_origin", "pod_creation", "progress", "scheduler_config"}
+        ),
+        frozenset({"certs", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
+        frozenset({"described_nodes"}),
+        frozenset({"compile", "sidecar", "simulate"}),
         frozenset({"snapshot"}),
         frozenset({"live_input", "why"}),
         frozenset({"migrate"}),

@@ -97,6 +97,7 @@ COMPARES_OTHER_TEXT: dict[tuple[str, str], str] = {
     ("muster.commands.fit.command", "(*own.problems, *own.skipped, *unread)"): "problems",
     ("muster.commands.fit.command", "(*own.problems, *beside)"): "problems",
     ("muster.commands.fit.command", "judged.kind"): "a kind of verdict",
+    ("muster.commands.fit.verdict", "judged.kind"): "a kind of verdict",
     ("muster.commands.simulate.simulation", "(*inputs.refused, *inputs.notes, *others)"): "problems",
     ("muster.render.answer_json", "known"): "objects by identity of causes",
     ("muster.render.cause_json", "encoded"): "empty values",

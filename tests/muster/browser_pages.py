@@ -10,6 +10,7 @@ from muster.commands.fit.verdict import Kind, Verdict
 from muster.commands.fit.verdict_report import with_heading
 from muster.html import cluster_map, page, unplaced_roots
 from muster.html.page_content import Origin
+from muster.html.update_steps import UpdateStep, drawn_update
 from scheduler_core.model.names import Name
 from tests.muster import paged
 from tests.muster.paged import gang, machine, member, racks
@@ -45,6 +46,19 @@ def fitted(kind=Kind.DOES_NOT_FIT):
     return page.render(with_heading(verdict, own), snapshot, options, ORIGIN)
 
 
+def updating():
+    """The page of ``muster fit`` for an object whose update hangs, and one whose update has more steps than are drawn."""
+    answer, snapshot, options = paged.decided(paged.placed_tree())
+    verdict = Verdict(Kind.DOES_NOT_FIT, "does not fit", "Deployment team/llm: the update hangs at step 2")
+    hanging = [UpdateStep(1, "1 deleted, 2 created", (3, 1, 1, 0)), UpdateStep(2, "nothing", (2, 2, 0, 1))]
+    long = [UpdateStep(number, "1 deleted, 1 created", (30 - number, number, 0, 0)) for number in range(1, 31)]
+    updates = [
+        drawn_update("Deployment team/llm (at most 1 more pod, at most 1 unavailable)", "the update hangs", hanging),
+        drawn_update("StatefulSet team/db (1 pod at a time)", "every new pod has a node as soon as it is created", long),
+    ]
+    return page.render(with_heading(verdict, answer), snapshot, options, ORIGIN, updates)
+
+
 PAGES = {
     "placed": lambda: paged.rendered(paged.placed_tree()),
     "not placed": lambda: paged.rendered(paged.many_gpus(), strategy="complete"),
@@ -53,5 +67,6 @@ PAGES = {
     "many roots": many_roots,
     "does not fit": fitted,
     "undecided": lambda: fitted(Kind.UNDECIDED),
+    "updates": updating,
     "hostile": lambda: paged.rendered(hostile()),
 }

@@ -375,7 +375,7 @@ def test_a_mistake_is_one_line_and_exit_2(arguments, want):
 def test_without_nodes_the_message_names_the_missing_objects():
     saved("mine.json", [job(1)])
     answer = CliRunner().invoke(cli.main, ["fit", "mine.json"])
-    want = "○ nothing to judge: there is no Node among the inputs: give --objects or --cluster"
+    want = "○ nothing to judge: there is no Node among the inputs: give --objects, --nodes or --cluster"
     assert (2, "", want) == (answer.exit_code, answer.stderr, answer.stdout.splitlines()[0])
 
 

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
 from muster import cli
+from muster.commands.schema.report_schemas import report_schema
 
 Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
@@ -140,6 +142,53 @@ def test_a_daemon_set_with_a_surge_hangs_on_full_nodes():
     assert 0 == fit(workload("DaemonSet"), node("n0"), node("n1"), *old)[0]
 
 
+def ordinal(number: int) -> Json:
+    return running(f"llm-{number}", f"n{number}", 1, ("StatefulSet", "llm"))
+
+
+def test_an_update_of_pods_that_do_not_fit_is_played():
+    status, answer = fit(workload("StatefulSet", 2, 2), node("n0"), node("n1"), ordinal(0), ordinal(1))
+    pods = {"old": 1, "new": 0, "waiting": 1}
+    assert (1, "does-not-fit", pods) == (status, answer["verdict"], answer["rollout"]["pods"])
+    assert "no node" in answer["message"] or "2 of 2 pods do not fit" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "old"), [({"rollingUpdate": {"partition": 1}}, "1 old pod"), ({"type": "OnDelete"}, "2 old pods"), ({}, None)]
+)
+def test_pods_that_are_kept_need_no_room_as_new_ones(strategy, old):
+    mine = workload("StatefulSet", 2, 2, updateStrategy=strategy)
+    status, answer = fit(mine, node("n0"), node("n1", 2), ordinal(0), ordinal(1))
+    if old is None:
+        assert (1, "does-not-fit", "hangs") == (status, answer["verdict"], answer["rollout"]["outcome"])
+        return
+    assert (0, "fits", "at-once") == (status, answer["verdict"], answer["rollout"]["outcome"])
+    assert f"the update is finished, and keeps {old}; not all would fit as new ones" in answer["message"]
+
+
+def test_a_kept_pod_does_not_excuse_another_object():
+    mine = workload("StatefulSet", 2, 2, updateStrategy={"rollingUpdate": {"partition": 1}})
+    other = {**workload("StatefulSet", 1, 9), "metadata": {"name": "other", "namespace": "team"}}
+    status, answer = fit({"apiVersion": "v1", "kind": "List", "items": [mine, other]}, node("n0"), node("n1", 2), ordinal(0), ordinal(1))
+    assert (1, "does-not-fit") == (status, answer["verdict"])
+
+
+def test_an_update_that_is_refused_for_another_reason_is_not_played():
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "small", "namespace": "team"},
+        "spec": {"limits": [{"type": "Container", "max": {GPU: "1"}}]},
+    }
+    status, answer = fit(workload("StatefulSet", 1, 2), node("n0", 2), ordinal(0), limits)
+    assert (1, "does-not-fit", False) == (status, answer["verdict"], "rollout" in answer)
+
+
+def test_the_text_says_what_is_not_replaced_by_itself():
+    _, text = fit(workload("StatefulSet", 1, updateStrategy={"type": "OnDelete"}), node("n0"), ordinal(0), form="text")
+    assert "Update of StatefulSet team/llm (nothing by itself): every new pod has a node" in text
+
+
 def test_an_update_that_evicts_says_so():
     mine = workload("Deployment")
     mine["spec"]["template"]["spec"]["priorityClassName"] = "high"
@@ -178,3 +227,13 @@ def test_the_text_numbers_the_steps():
 def test_the_same_answer_twice():
     cluster = [node("n1", 3), *(running(f"a{number}", "n1") for number in range(3))]
     assert fit(workload("Deployment", 3), *cluster, form="text") == fit(workload("Deployment", 3), *cluster[::-1], form="text")
+
+
+@pytest.mark.parametrize(("fields", "key"), [({}, "change"), (SURGE_0, "outcome")])
+def test_the_json_of_an_update_has_its_published_schema(fields, key):
+    _, answer = fit(workload("Deployment", **fields), node("n1"), running("llm-a", "n1"))
+    assert key in answer["rollout"]
+    jsonschema.validate(answer, report_schema("fit"))
+    answer["rollout"]["outcome"] = "perhaps"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(answer, report_schema("fit"))

@@ -85,7 +85,7 @@ def test_planted_mistakes_are_reported_in_their_place(repository: str) -> None:
         pytest.param(["templates/podgroup.yaml"], 2, id="a template that is named is unreadable"),
         pytest.param(["values.yaml"], 0, id="values are not a Kubernetes object: a warning"),
         pytest.param([".", "--include", "templates/"], 2, id="templates that are included"),
-        pytest.param([".", "--include", "templates/", "--exclude", "*.yaml"], 0, id="exclude takes precedence"),
+        pytest.param([".", "--include", "templates/", "--exclude", "*.yaml"], 2, id="exclude takes precedence, and nothing is left"),
         pytest.param([".", "--exclude", "!"], 2, id="a pattern without a meaning"),
     ],
 )

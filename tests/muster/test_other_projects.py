@@ -92,6 +92,38 @@ def test_the_missing_pods_of_a_pod_group_of_kueue_are_to_be_created(pods, number
     assert [] == [remedy for each in answer["decisions"] for remedy in each.get("remedies", ())]
 
 
+def test_pods_with_a_queue_wait_for_the_missing_ones_though_they_have_no_gates_yet():
+    pods = [of_kueue(f"k{number}", total="3") for number in range(2)]
+    for each in pods:
+        del each["spec"]["schedulingGates"]
+    _, unmanaged = fit(pods, NODES)
+    for each in pods:
+        each["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "main"
+    status, answer = fit(pods, NODES)
+    assert ("fits", 1, "does-not-fit") == (unmanaged["verdict"], status, answer["verdict"])
+    assert "2 of 3 pods" in answer["message"]
+
+
+def test_the_labels_of_a_flavor_cannot_be_dropped():
+    def of_kueue(kind: str, name: str, spec: Json) -> Json:
+        return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+    quota = {"name": "f", "resources": [{"name": "cpu", "nominalQuota": 100}]}
+    queues = [
+        of_kueue("ClusterQueue", "cq", {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [quota]}]}),
+        of_kueue("LocalQueue", "main", {"clusterQueue": "cq"}),
+        of_kueue("ResourceFlavor", "f", {"nodeLabels": {RACK: "c"}}),
+    ]
+    mine = pod("p", nodeSelector={RACK: "c"})
+    _, own = fit([mine], NODES)
+    del mine["spec"]["nodeSelector"]
+    mine["metadata"] |= {"uid": "", "labels": {"kueue.x-k8s.io/queue-name": "main"}}
+    _, given = fit([mine], [*NODES, *queues])
+    assert ("does-not-fit", "does-not-fit") == (own["verdict"], given["verdict"])
+    assert ("dropped" in own["message"], "change" in own) == (True, True)
+    assert ("smallest change" in given["message"], "change" in given) == (False, False)
+
+
 def test_pods_of_the_cluster_complete_a_pod_group_of_kueue():
     _, answer = fit([of_kueue("k0")], [*NODES, *(of_kueue(f"k{number}") for number in range(1, 4))])
 

@@ -158,7 +158,7 @@ def test_queues_of_kueue_are_named_as_not_considered():
     queue = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "q"}}
     _, answer = fit([job(1)], [*NODES, queue])
     assert [
-        "nothing at PATH has the label kueue.x-k8s.io/queue-name, so quotas of Kueue are not considered (the cluster has 1 ClusterQueue)"
+        "no new object at PATH has the label kueue.x-k8s.io/queue-name, so quotas of Kueue are not considered (the cluster has 1 ClusterQueue)"
     ] == [each["message"] for each in answer["notes"]]
 
 

@@ -20,6 +20,10 @@ CASES: list[tuple[QueueNote, str]] = [
     ),
     (QueueQuotaExceeded(CQ, "h100", GPU, 8, 16, 8, 0, 8), f"{SHORT} (nominal 8), 16 needed"),
     (QueueQuotaExceeded(CQ, "h100", GPU, 8, 10, 12, 4, 12), f"{SHORT} (nominal 12, 4 used), 10 needed; it waits until others end"),
+    (
+        QueueQuotaExceeded(CQ, "h100", GPU, 2, 4, 12, 10, 12, own=8),
+        "queue research leaves 2 nvidia.com/gpu of flavor h100 (nominal 12, 2 used, 8 for other pods of it), 4 more needed; it waits until others end",
+    ),
     (QueueQuotaExceeded(CQ, "h100", GPU, 8, 13, 12, 4, 12), f"{SHORT} (nominal 12, 4 used), 13 needed: more than it can ever have"),
     (
         QueueQuotaExceeded(CQ, "h100", GPU, 8, 10, 12, 4, 12, preempted=WORKLOADS[:1]),
@@ -59,6 +63,10 @@ CASES: list[tuple[QueueNote, str]] = [
             "queue research of Kueue has quota for it, on nodes of flavor h100, cpu, with quota that others lend: "
             "it is admitted with 3 of its 4 pods; its pods start when a, b are ready too"
         ),
+    ),
+    (
+        notes.QueueUnused(Name("LocalQueue", "a", "main")),
+        "queue main has no effect: Kueue does not manage this kind; with the label in the pod template it queues the pods",
     ),
     (notes.FlavorsAssumed(("a", "b")), "a, b: not among the inputs, and taken to have no node labels, taints and topology"),
     (

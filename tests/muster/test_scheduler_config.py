@@ -13,11 +13,12 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.request import SimulationRequest, with_values
-from muster.commands.simulate.simulation_options import SCHEDULER_CONFIG
+from muster.commands.simulate.simulation_options import GATES, SCHEDULER_CONFIG
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, KUBERNETES_1_38
 from scheduler_core.model.placement_options import KUBERNETES
 from tests.muster.test_sidecar import invoke, kubeconfig, started
 from tests.scheduler_core.builders import node, pod
+from validators.gates import COMPOSITE, TOPOLOGY
 
 __all__ = ["kubeconfig", "started"]
 
@@ -265,3 +266,22 @@ def test_the_configuration_is_read_by_the_version_of_the_cluster(cluster, given,
     else:
         _, snapshot = simulation.run(inputs, request, Progress())
         assert read == snapshot.profiles.profile("default-scheduler").percentage_of_placements
+
+
+@pytest.mark.parametrize("listed", [False, True], ids=["global", "of a profile"])
+def test_a_percentage_of_placements_needs_topology_aware_scheduling(listed):
+    header = {key: PLACEMENTS[key] for key in ("apiVersion", "kind")}
+    written = {**header, "profiles": [{"percentageOfPlacementsToScore": 50}]} if listed else PLACEMENTS
+    values = {SCHEDULER_CONFIG: written, KUBERNETES: KUBERNETES_1_38, GATES: {TOPOLOGY: False, COMPOSITE: False}}
+    at = r"profiles\[0\]\." if listed else ""
+    stated = f"kube-scheduler 1\\.38 does not start with it: {at}percentageOfPlacementsToScore: .* requires {TOPOLOGY} feature gate"
+    with pytest.raises(simulation.RefusedRequestError, match=stated):
+        simulation.run(ClusterInput([*OBJECTS]), with_values(SimulationRequest(), values), Progress())
+
+
+def test_a_configuration_of_the_cluster_with_a_percentage_of_placements_is_left_out_without_topology_aware_scheduling():
+    inputs = ClusterInput([*OBJECTS, PLACEMENTS], behavior=KUBERNETES_1_38)
+    request = with_values(SimulationRequest(), {GATES: {TOPOLOGY: False, COMPOSITE: False}})
+    for each, percentage in ((SimulationRequest(), 50), (request, 0)):
+        _, snapshot = simulation.run(inputs, each, Progress())
+        assert percentage == snapshot.profiles.profile("default-scheduler").percentage_of_placements

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from kubeapi.gathered import GatheredObjects
-from muster.commands.simulate.node_addition import MOST_ADDED, Addition, paired_additions, parse_additions
+from muster.commands.described_nodes.description_syntax import MOST_NODES
+from muster.commands.simulate.node_addition import Addition, paired_additions, parse_additions
 from muster.commands.simulate.what_if import WhatIfError, suppose
 from scheduler_core.cluster.load import load
 from scheduler_core.model.names import HOSTNAME
@@ -250,7 +251,7 @@ def test_unknown_node_is_reported_with_similar_ones(drain, additions, want):
         pytest.param("  3  like  n1 ", Addition(3, "n1"), id="spaces"),
         pytest.param("1 like n1,a/b=c", Addition(1, "n1", (("a/b", "c"),)), id="a label"),
         pytest.param("1 like n1,a=,b=2", Addition(1, "n1", (("a", ""), ("b", "2"))), id="an empty value"),
-        pytest.param(f"{MOST_ADDED} like n1", Addition(MOST_ADDED, "n1"), id="as many as may be"),
+        pytest.param(f"{MOST_NODES} like n1", Addition(MOST_NODES, "n1"), id="as many as may be"),
     ],
 )
 def test_addition_is_read(text, want):
@@ -258,7 +259,7 @@ def test_addition_is_read(text, want):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "like n1", "n1", "0 like n1", f"{MOST_ADDED + 1} like n1", "2 like n1,a", "2 like n1,=b", "-1 like n1", "2 like"]
+    "text", ["", "like n1", "n1", "0 like n1", f"{MOST_NODES + 1} like n1", "2 like n1,a", "2 like n1,=b", "-1 like n1", "2 like"]
 )
 def test_what_is_no_addition_is_reported(text):
     with pytest.raises(ValueError, match=r"must be"):

@@ -179,7 +179,7 @@ def test_names_cannot_steer_a_terminal() -> None:
 
 
 WRONG = [
-    pytest.param((), "give --objects PATH, or --cluster for the live cluster", id="no cluster"),
+    pytest.param((), "give --objects PATH, --nodes, or --cluster for the live cluster", id="no cluster"),
     pytest.param(("--objects", "a", "--cluster"), "give --objects or --cluster, not both", id="two clusters"),
     pytest.param(("--context", "c"), "--kubeconfig and --context need --cluster", id="context of no cluster"),
     pytest.param(("--objects", "missing.json"), "'missing.json' must be a file or a directory that exists", id="no such file"),

@@ -13,7 +13,7 @@ from typing import overload
 
 import msgspec
 
-from kubeapi.field_path import Key
+from kubeapi.field_path import Key, Part
 from kubeapi.groups import Group
 from kubeapi.meta import replaced
 from kubeapi.names import CLUSTER_SCOPED
@@ -240,11 +240,13 @@ def _decoder(model: int) -> msgspec.msgpack.Decoder[Object]:
 
 
 def _with_keys(item: Controller) -> Controller:
-    pods = (
-        replaced(each, path=tuple(Key(part[1:]) if isinstance(part, str) and part.startswith(KEY_MARK) else part for part in each.path))
-        for each in item.pods
-    )
-    return replaced(item, pods=tuple(pods))
+    pods = tuple(replaced(each, path=_path(each.path)) for each in item.pods)
+    gang = None if item.gang is None else replaced(item.gang, path=_path(item.gang.path))
+    return replaced(item, pods=pods, gang=gang)
+
+
+def _path(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    return tuple(Key(each[1:]) if isinstance(each, str) and each.startswith(KEY_MARK) else each for each in parts)
 
 
 def _sorted(hashes: Iterable[int]) -> array[int]:

@@ -14,6 +14,7 @@ from kubeapi.field_path import Key, Part
 from kubeapi.meta import ObjectMeta, Struct, replaced
 from validators.model import start_order
 from validators.model.own_gangs import KUBEFLOW_REPLICAS, OwnGang
+from validators.model.rolling_updates import new_before_ready
 from validators.model.start_order import HEAD, LEADER, SUBMITTER, WORKER, Event, Wait, items, ray_workers
 from validators.model.views import CronJob, Job, JobSet, JobSetSpec, Pod, PodSpec
 
@@ -27,6 +28,7 @@ class TemplatePods(Struct, frozen=True, gc=False):
 
     ``path`` is that of the template's ``spec``.  ``count`` is the largest number of pods at one time, None if it is unknown.
     ``part`` is their name in the order of creation; ``wait`` is None if they are created with the controller.
+    ``renewed`` is the largest number of new pods that an update creates before one of them is ready; None if it is unknown.
     """
 
     path: tuple[Part, ...]
@@ -34,6 +36,7 @@ class TemplatePods(Struct, frozen=True, gc=False):
     count: int | None = None
     part: str = ""
     wait: Wait | None = None
+    renewed: int | None = None
 
 
 class Controller(Struct, frozen=True, gc=False):
@@ -53,6 +56,7 @@ class RawTemplate(Struct, frozen=True, gc=False):
     count: int | None = None
     part: str = ""
     wait: Wait | None = None
+    renewed: int | None = None
 
 
 def pods_of(item: object) -> tuple[TemplatePods, ...]:
@@ -123,11 +127,15 @@ def _replicas(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     yield RawTemplate(("spec", "template", "spec"), section(spec, "template", "spec"), _number(spec, "replicas", None))
 
 
+def _deployment(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
+    yield from (replaced(each, renewed=new_before_ready("Deployment", spec)) for each in _replicas(spec))
+
+
 def _stateful_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     waits = start_order.start_order("apps", "StatefulSet", spec)
     for template in _replicas(spec):
         if not waits or template.count is None:
-            yield template
+            yield replaced(template, renewed=new_before_ready("StatefulSet", spec))
             continue
         yield replaced(template, count=min(template.count, 1), part=start_order.FIRST)
         others = max(template.count - 1, 0)
@@ -135,7 +143,7 @@ def _stateful_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
 
 
 def _daemon_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
-    yield RawTemplate(("spec", "template", "spec"), section(spec, "template", "spec"))
+    yield RawTemplate(("spec", "template", "spec"), section(spec, "template", "spec"), renewed=new_before_ready("DaemonSet", spec))
 
 
 def _leader_worker_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
@@ -144,9 +152,10 @@ def _leader_worker_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     leader = "leaderTemplate" if parts.get("leaderTemplate") is not None else "workerTemplate"
     wait = start_order.start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec).get(WORKER)
     workers = None if size is None else size - 1
-    yield RawTemplate((*path, leader, "spec"), section(parts, leader, "spec"), replicas, LEADER)
-    worker_spec = section(parts, "workerTemplate", "spec")
-    yield RawTemplate((*path, "workerTemplate", "spec"), worker_spec, _times(replicas, workers), WORKER, wait)
+    groups = new_before_ready("LeaderWorkerSet", spec)
+    yield RawTemplate((*path, leader, "spec"), section(parts, leader, "spec"), replicas, LEADER, renewed=groups)
+    worker_spec, at = section(parts, "workerTemplate", "spec"), (*path, "workerTemplate", "spec")
+    yield RawTemplate(at, worker_spec, _times(replicas, workers), WORKER, wait, _times(groups, workers))
 
 
 def _ray_cluster(cluster: Mapping[str, Any], *path: Part) -> Iterator[RawTemplate]:
@@ -196,7 +205,8 @@ def _training_runtime(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
 
 
 _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Iterator[RawTemplate]]] = {
-    **{("apps", kind): _replicas for kind in ("Deployment", "ReplicaSet")},
+    ("apps", "Deployment"): _deployment,
+    ("apps", "ReplicaSet"): _replicas,
     ("apps", "StatefulSet"): _stateful_set,
     ("", "ReplicationController"): _replicas,
     ("apps", "DaemonSet"): _daemon_set,

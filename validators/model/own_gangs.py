@@ -2,7 +2,7 @@
 
 The pods do not name the group in the object: the controller writes its name into them.  Sources: Trainer 2.3 (``coscheduling.go``,
 ``volcano.go``), MPI Operator 0.8 (``podgroup.go``), Training Operator 1.9 (``pkg/controller.v1/common``), Volcano 1.15
-(``job_controller_actions.go``).
+(``job_controller_actions.go``, ``pg_controller_handler.go``).
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kubeapi.decode import section
+from kubeapi.field_path import Key, Part
 from kubeapi.meta import Struct
-from validators.model.start_order import LEADER, WORKER, Wait, items, start_order, task_name
+from validators.model.rolling_updates import VOLCANO_MINIMUM, new_before_ready, volcano_minimum
+from validators.model.start_order import FIRST, LEADER, OTHERS, WORKER, Wait, items, start_order, task_name
 
 TRAINER_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 """Label of the replicated jobs of a runtime; that of the training nodes has the value ``trainer``."""
@@ -52,25 +54,36 @@ class OwnGang(Struct, frozen=True, gc=False):
         minimum: number of the pods that it needs.
         pods: the pods by part.
         schedulers: the schedulers for which a group is created, if the object names some.
+        renewed: the largest number of pods of a new group that an update creates before one of them is ready; None if an update makes
+            no new group, or the number is unknown.
 
     """
 
-    path: tuple[str, ...]
+    path: tuple[Part, ...]
     minimum: int
     pods: tuple[OwnPods, ...]
     schedulers: tuple[str, ...] = ()
+    renewed: int | None = None
 
     @property
     def can_fail(self) -> bool:
-        """True if rules have something to check: an order of creation, too few pods, or several schedulers."""
+        """True if rules have something to check: an order of creation, too few pods, also of an update, or several schedulers."""
         few = sum(each.count for each in self.pods) < self.minimum
-        return few or len(self.schedulers) > 1 or any(each.wait is not None for each in self.pods)
+        return few or len(self.schedulers) > 1 or any(each.wait is not None for each in self.pods) or self.hangs_when_updated
+
+    @property
+    def hangs_when_updated(self) -> bool:
+        """True if a rolling update waits for the new gang, and this for pods that come later."""
+        return self.renewed is not None and self.renewed < self.minimum <= sum(each.count for each in self.pods)
 
 
 def own_gang(group: str, kind: str, content: Mapping[str, Any]) -> OwnGang | None:
     """Return the gang that the controller of an object makes of its pods; None if it makes none, or none that can fail."""
     read = _READERS.get((group, kind))
-    gang = None if read is None else read(section(content, "spec"))
+    if (group, kind) in _OF_VOLCANO:
+        gang = _owner_for_volcano(content)
+    else:
+        gang = None if read is None else read(section(content, "spec"))
     return gang if gang is not None and gang.can_fail else None
 
 
@@ -134,6 +147,21 @@ def _leader_worker_set(spec: Mapping[str, Any]) -> OwnGang | None:
     return OwnGang(path, _number(gang, "minGroupCount", len(groups)), tuple(OwnPods(each, 1, waits.get(each)) for each in groups))
 
 
+def _owner_for_volcano(content: Mapping[str, Any]) -> OwnGang | None:
+    """Return the gang that Volcano makes of the pods of a ReplicaSet, a StatefulSet or a DaemonSet."""
+    kind, spec = str(content.get("kind")), section(content, "spec")
+    minimum = volcano_minimum(kind, section(content, "metadata", "annotations"), section(spec, "template"))
+    path = ("metadata", "annotations", Key(VOLCANO_MINIMUM))
+    if minimum <= 1 or "replicas" not in spec:
+        # Without replicas, an autoscaler may set the number.
+        return None
+    number = _number(spec, "replicas", 1)
+    waits = start_order("apps", "StatefulSet", spec) if kind == "StatefulSet" else {}
+    pods = (OwnPods(FIRST, min(number, 1)), OwnPods(OTHERS, max(number - 1, 0), waits.get(OTHERS)))
+    # The others keep their group when they are updated.
+    return OwnGang(path, minimum, pods, renewed=new_before_ready(kind, spec) if kind == "Deployment" else None)
+
+
 _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], OwnGang | None]] = {
     ("trainer.kubeflow.org", "TrainingRuntime"): _training_runtime,
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _training_runtime,
@@ -143,6 +171,8 @@ _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], OwnGang | None]
 }
 GROUPS_AND_KINDS = frozenset(_READERS)
 """API groups and kinds of the objects."""
+_OF_VOLCANO = frozenset({("apps", "Deployment"), ("apps", "StatefulSet")})
+"""Kinds of objects whose annotations ask Volcano for a gang."""
 OWN_KINDS = {("batch.volcano.sh", "Job"): "VolcanoJob"}
 """Kinds of objects for rules, where another project has a kind of the same name."""
-KINDS = frozenset(OWN_KINDS.get(each, each[1]) for each in _READERS)
+KINDS = frozenset(OWN_KINDS.get(each, each[1]) for each in (*_READERS, *_OF_VOLCANO))

@@ -160,8 +160,14 @@ def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, op
         refused=tuple(map(relocated, made.refused)),
         # A uid is given to a dependent when it is created.
         warnings=tuple(relocated(each) for each in made.warnings if each.path.parts[-2:] != ("metadata", "uid")),
-        losses=tuple(dataclasses.replace(each, path=dependent.relocated(each.path)) for each in made.losses),
+        losses=tuple(dataclasses.replace(each, path=_path_of_loss(each, dependent)) for each in made.losses),
     )
+
+
+def _path_of_loss(loss: Loss, dependent: Dependent) -> FieldPath:
+    """Return the path in the user's object of a *loss* of a dependent, to which the object may pass its own label for a queue."""
+    is_passed = kueue_annotations.is_queue(loss.path) and not loss.path.starts_with(dependent.below)
+    return loss.path if is_passed else dependent.relocated(loss.path)
 
 
 def _named_parts(compiled: Compiled) -> dict[str, Any]:

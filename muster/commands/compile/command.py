@@ -12,17 +12,20 @@ import click
 from kubeapi.versions import kubernetes_releases, served_versions
 from muster import standard_output
 from muster.commands import options, pod_creation
+from muster.commands.described_nodes.description_syntax import EXAMPLE, NODES, SAVE
 from muster.commands.progress import Progress
 from validators import rule_options
 from validators.options import one_of
 
 if TYPE_CHECKING:
     from muster.commands.compile.compilation import Run
+    from muster.commands.described_nodes.description_syntax import NodeDescription
     from workloadbuilder.adapters.shared.known_objects import DeclaredTemplate
 
 FORMATS = ("yaml", "json")
 KUBERNETES = kubernetes_releases.names(served_versions.served_since("Workload"))
 """Minor versions that serve the created objects, by name."""
+_NODES_HELP = f"Further nodes to look up, such as '{EXAMPLE}' (repeatable): with --pods, DaemonSets have a pod on each that they select."
 
 
 @click.command(
@@ -62,6 +65,8 @@ KUBERNETES = kubernetes_releases.names(served_versions.served_since("Workload"))
     metavar="PATH",
     help="Further objects to look up: runtimes, topologies, pods, Workloads of parents (repeatable).",
 )
+@options.click_option(NODES, text=_NODES_HELP)
+@options.click_option(SAVE)
 @pod_creation.levels
 @options.click_option(pod_creation.POD_TEMPLATE)
 def compile_(  # noqa: PLR0913 - one parameter an option
@@ -75,6 +80,8 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     version: str,
     kubernetes: int,
     objects: tuple[str, ...],
+    nodes: tuple[NodeDescription, ...],
+    save: str | None,
     levels: dict[str, str],
     pod_template: Mapping[str, tuple[DeclaredTemplate, ...]],
 ) -> int:
@@ -101,12 +108,15 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     if delegated and pods:
         raise click.UsageError("--delegated and --pods exclude each other: with --delegated, the child Jobs create the pods")
     from muster.commands.compile import compilation, sources
+    from muster.commands.described_nodes.node_manifests import DescribedNodes
     from workloadbuilder.adapters.compiled import CompileOptions
 
     compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version)
     progress = Progress("compile")
     try:
-        inputs = sources.read_compile_inputs(paths, objects, levels, dict(pod_template), kubernetes, progress)
+        inputs = sources.read_compile_inputs(
+            paths, objects, DescribedNodes(nodes, save, "compile"), levels, dict(pod_template), kubernetes, progress
+        )
         run = compilation.run(inputs, compile_options, progress)
     finally:
         progress.end()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from muster.commands.described_nodes.node_manifests import DescribedNodes
 from muster.commands.progress import Progress
 from validators.lint import files
 from validators.lint.documents import Document, Manifest, Unreadable
@@ -29,12 +30,13 @@ class CompileInputs:
 def read_compile_inputs(
     paths: Sequence[str],
     further: Sequence[str],
+    described: DescribedNodes,
     levels: Mapping[str, str],
     pod_templates: Mapping[str, Sequence[DeclaredTemplate]],
     kubernetes: int,
     progress: Progress,
 ) -> CompileInputs:
-    """Return the objects at *paths*, and those at *further* to look up, for Kubernetes 1.*kubernetes*.
+    """Return the objects at *paths*, and those at *further* and *described* ones to look up, for Kubernetes 1.*kubernetes*.
 
     *levels* are labels by the names of levels, *pod_templates* those of kinds that have no adapter.
 
@@ -56,6 +58,7 @@ def read_compile_inputs(
         if isinstance(part, Document):
             looked_up.append(part.content)
     documents = tuple(part for manifest in manifests for part in manifest.parts if isinstance(part, Document))
+    looked_up += described.objects([*looked_up, *(each.content for each in documents)])
     known = Known((each.content for each in documents), looked_up, levels, kubernetes, pod_templates=pod_templates)
     problems = [line for manifest in manifests for line in _problems(manifest)]
     problems += [f"no {', '.join(files.SUFFIXES)} file in {each}" for each in files.empty_directories(paths)]

@@ -45,7 +45,14 @@ def _complete_check(_ctx: click.Context, _parameter: click.Parameter, incomplete
     type=click.Choice([*kubernetes_releases.names(kubernetes_releases.TODAY + 1)]),
     help="Also judge the stored objects and feature gates by a newer version of Kubernetes.",
 )
-@click.option("--ignore", multiple=True, metavar="CHECK", shell_complete=_complete_check, help="Leave out a check (repeatable).")
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="CHECK,...",
+    callback=options.read_list,
+    shell_complete=_complete_check,
+    help="Leave out these checks (repeatable).",
+)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @options.no_color
 def doctor(  # noqa: PLR0913 - one parameter an option

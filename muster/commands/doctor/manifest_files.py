@@ -26,7 +26,7 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
     Files of other tools below a directory, such as templates, are skipped; their number is printed.
 
     Raises:
-        click.UsageError: a path does not exist.
+        click.UsageError: a path does not exist, or nothing at *paths* is a Kubernetes object.
 
     """
     try:
@@ -35,7 +35,6 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
     skipped = Counter(inputs.skipped) + Counter(each.tool for each in manifests if each.tool)
-    options.report_skipped("muster doctor", skipped, "name a file to read it")
     items: dict[tuple[str, str, str], Item] = {}
     problems: list[Problem] = []
     for part in (part for each in manifests for part in each.parts):
@@ -49,6 +48,9 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
             problems.append(Problem(DocumentUnreadable(part.message, left_out=False), place=f"{part.file}:{part.line}:{part.column}"))
     if not (manifests or skipped):
         problems.append(Problem(NoFile(files.SUFFIXES), place=", ".join(paths)))
+    if (manifests or skipped) and not (items or problems):
+        raise click.UsageError(options.nothing_checked("muster doctor", paths, skipped))
+    options.report_skipped("muster doctor", skipped, "name a file to read it")
     objects = tuple(items.values())
     return World(now=now, items=objects, bindings=frozenset(filter(None, map(binding_of, objects)))), problems
 

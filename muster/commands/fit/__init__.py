@@ -5,5 +5,8 @@ verdict   the verdict of an answer, and its line
 rollout_trial   updates of running objects, played in the cluster; rollout_report: in words
 scale_trial     how far objects can be scaled
 change_for_all  the smallest change with which everything at PATH fits
+rollout_trial   updates of running objects, played in the cluster
+rollout_changes  changes with which an update that hangs may be finished
+rollout_report  updates in words and as JSON
 verdict_report  the verdict and its details as text, JSON or a page
 """

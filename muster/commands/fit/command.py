@@ -9,19 +9,24 @@ import click
 from expansion.pod_creation import Gang, PodCreation
 from muster import extras, standard_output
 from muster.commands import live_input, options, pod_creation
+from muster.commands.described_nodes.description_syntax import NODES, SAVE
 from muster.commands.options import click_option
 from muster.commands.outputs import output_of, to_file
+from muster.commands.simulate import simulation_options
 from muster.commands.simulate.simulation_options import ADMISSION_PLUGINS_ON, GATES, IGNORE, PLATFORM, REMEDIES, SCHEDULER_CONFIG
 from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
+    from muster.commands.described_nodes.node_manifests import DescribedNodes
     from muster.commands.fit.rollout_trial import JudgedRollout
     from muster.commands.fit.verdict import Verdict
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
+    from muster.commands.simulate.own_objects import Own
     from muster.commands.simulate.request import SimulationRequest
+    from muster.render.answer import Answer
     from scheduler_core.model.snapshot import ClusterSnapshot
     from validators.gates import Gates
 
@@ -30,13 +35,21 @@ FORMATS = ("text", "json", "html")
 
 @click.command(
     short_help="Will it fit? The verdict about Jobs, JobSets, Deployments and more in a cluster.",
-    epilog="Example: muster fit train.yaml --objects cluster.json",
+    epilog="Example: muster fit train.yaml --nodes '32 x cpu=192,memory=2Ti,nvidia.com/gpu=8 in 4 racks'",
 )
 @click.argument("paths", nargs=-1, metavar="PATH...|-")
 @click.option("--objects", multiple=True, metavar="PATH", help="The cluster: a snapshot or manifests (repeatable).")
+@click_option(NODES)
+@click_option(SAVE)
 @live_input.options
+@click_option(simulation_options.DRAIN)
+@click_option(simulation_options.CORDON)
+@click_option(simulation_options.ADD_NODES)
+@click_option(simulation_options.LIKE)
 @click.option("--gang", is_flag=True, help="Judge the pods of an object without a gang as one gang: all of them, or none.")
-@click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
+@click.option(
+    "--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone, or only zone."
+)
 @click.option("--scale", is_flag=True, help="Also find up to which number of replicas, or of workers, each object at PATH fits.")
 @pod_creation.levels
 @pod_creation.without_pods
@@ -67,6 +80,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
     objects: tuple[str, ...],
+    save: str | None,
     cluster: bool,
     kubeconfig: str | None,
     context: str | None,
@@ -104,6 +118,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--topology needs --gang")
     import dataclasses
 
+    from muster.commands.described_nodes.node_manifests import DescribedNodes
     from muster.commands.page_origin import page_origin
     from muster.commands.progress import Progress
     from muster.commands.simulate.command import request_of
@@ -119,10 +134,12 @@ def fit(  # noqa: PLR0913 - one parameter an option
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         created = request.creation(creation, known.behavior if known is not None else None)
-        inputs = _inputs(paths, objects, known, created, progress)
+        inputs = _inputs(paths, objects, known, DescribedNodes(request.nodes, save, "fit"), created, request, progress)
+        # The cluster is changed already, before the pods of controllers are created: those of DaemonSets depend on its nodes.
+        request = dataclasses.replace(request, drain=(), cordon=(), additions=())
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
-        judged = _judged(inputs, request, progress, live=cluster)
+        judged = _with_later(_judged(inputs, request, progress, live=cluster), inputs, request, progress)
         if scale:
             judged = _with_scales(judged, inputs, request, progress, live=cluster)
         on_terminal = not no_color and standard_output.is_colourful()
@@ -150,30 +167,43 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         raise click.UsageError(str(error)) from None
     progress.end()
     mine = inputs.own or own_objects.Own(frozenset(), frozenset())
-    own = own_objects.restricted(answer, snapshot, mine)
-    unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=shown_order)
-    own = dataclasses.replace(own, skipped=(*own.skipped, *unjudged))
-    unread = own_objects.unread(answer, own, inputs.unread)
-    own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))
+    own = _own_part(answer, snapshot, mine, inputs, live=live)
     kinship = Kinship.from_snapshot(snapshot)
-    number = sum(map(own_objects.is_unread, unread)) if live else len(unread)
-    if not live and own.decisions and not len(snapshot.nodes):
-        return Judged(verdict.without_nodes(number), answer, own, snapshot, kinship, request.cycle)
+    number = len(own.unread)
+    if own.decisions and not len(snapshot.nodes) and (not live or verdict.has_node(own.unread)):
+        return Judged(verdict.without_nodes(own), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
     if judged.kind in verdict.PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects, mine)):
         skipped = tuple(sorted({*own.skipped, *beside}, key=shown_order))
         own = dataclasses.replace(own, skipped=skipped, problems=tuple(dict.fromkeys((*own.problems, *beside))))
         judged = verdict.judge(own, inputs.own, kinship, number)
-    if judged.kind is Kind.DOES_NOT_FIT and not own.refused:
+    rollouts = _rollouts(judged, own, inputs, request, snapshot, progress)
+    kept = verdict.kept_rollouts(own, mine, rollouts) if judged.kind is Kind.DOES_NOT_FIT else ()
+    if judged.kind is Kind.DOES_NOT_FIT and not own.refused and not kept:
         progress.show("searching for a change that helps")
         change = change_for_all(own, mine, snapshot, inputs.objects, request, kinship)
         progress.end()
     if change is not None:
         answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
         judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins, inputs.minimums), change.remedy.change)
-    judged, rollouts = _with_rollouts(judged, inputs, request, snapshot, progress)
+    judged = verdict.with_rollouts(judged, rollouts, kept)
     remedy = None if change is None else change.remedy
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)
+
+
+def _own_part(answer: Answer, snapshot: ClusterSnapshot, mine: Own, inputs: ClusterInput, *, live: bool) -> Answer:
+    """Return the part of *answer* about PATH, with the inputs of the cluster that could not be read."""
+    import dataclasses
+
+    from muster.commands.simulate import own_objects
+    from muster.render.answer import is_unread
+
+    own = own_objects.restricted(answer, snapshot, mine)
+    unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=shown_order)
+    own = dataclasses.replace(own, skipped=(*own.skipped, *unjudged))
+    unread = own_objects.unread(answer, own, inputs.unread)
+    problems = tuple(dict.fromkeys((*own.problems, *own.skipped, *unread)))
+    return dataclasses.replace(own, problems=problems, unread=tuple(filter(is_unread, unread)) if live else unread)
 
 
 def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, live: bool) -> Judged:
@@ -188,33 +218,80 @@ def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationReques
     return dataclasses.replace(judged, scales=scales)
 
 
-def _with_rollouts(
-    judged: Verdict, inputs: ClusterInput, request: SimulationRequest, snapshot: ClusterSnapshot, progress: Progress
-) -> tuple[Verdict, tuple[JudgedRollout, ...]]:
-    """Return the verdict with the updates of running objects, which are played if the new pods fit in place of the old ones."""
+def _rollouts(
+    judged: Verdict, own: Answer, inputs: ClusterInput, request: SimulationRequest, snapshot: ClusterSnapshot, progress: Progress
+) -> tuple[JudgedRollout, ...]:
+    """Return the updates of running objects; changes that help are searched if the new pods fit in place of the old ones."""
+    from expansion.notes import QuotaCause
     from muster.commands.fit import verdict
     from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 
-    if judged.kind not in verdict.PLACED or not inputs.rollouts:
-        return judged, ()
+    placed = judged.kind in verdict.PLACED
+    # An update is played with quotas; pods that are refused for another reason do not arise.
+    is_played = placed or (judged.kind is verdict.Kind.DOES_NOT_FIT and all(isinstance(each.fact, QuotaCause) for each in own.refused))
+    if not inputs.rollouts or not is_played:
+        return ()
     from muster.commands.fit.rollout_trial import RolloutTrials
 
     progress.show("playing the updates")
     trials = RolloutTrials(inputs.objects, snapshot, request)
-    search = bool(remedy_limit(request.cycle, request.remedies))
+    search = placed and bool(remedy_limit(request.cycle, request.remedies))
     rollouts = tuple(trials.judged(each, search=search) for each in inputs.rollouts)
     progress.end()
-    return verdict.with_rollouts(judged, rollouts), rollouts
+    return rollouts
+
+
+def _with_later(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress) -> Judged:
+    """Return the result with a note for each new object at PATH that fits, and whose next update would hang."""
+    import dataclasses
+
+    from kubeapi.problem import Problem
+    from muster.commands.fit.rollout_trial import RolloutTrials
+    from muster.commands.fit.verdict import Kind
+    from scheduler_core.whatif.remedies.for_decisions import remedy_limit
+
+    if judged.verdict.kind is not Kind.FITS or not inputs.later:
+        return judged
+    progress.show("playing later updates")
+    trials = RolloutTrials(inputs.objects, judged.snapshot, request)
+    trials.settle({pod: node for each in judged.own.decisions for pod, node in each.assignments.items()})
+    search = bool(remedy_limit(request.cycle, request.remedies))
+    played = ((each.origin, trials.later(each, search=search)) for each in inputs.later[: trials.most_later])
+    later = [Problem.about(origin, fact) for origin, fact in played if fact is not None]
+    progress.end()
+    answer, own = (dataclasses.replace(each, notes=(*each.notes, *later)) for each in (judged.answer, judged.own))
+    return dataclasses.replace(judged, answer=answer, own=own)
 
 
 def _inputs(
-    paths: tuple[str, ...], objects: tuple[str, ...], known: ClusterInput | None, creation: PodCreation, progress: Progress
+    paths: tuple[str, ...],
+    objects: tuple[str, ...],
+    known: ClusterInput | None,
+    described: DescribedNodes,
+    creation: PodCreation,
+    request: SimulationRequest,
+    progress: Progress,
 ) -> ClusterInput:
-    from muster.commands.simulate import cluster_input
+    import functools
+
+    from muster.commands.simulate import cluster_input, what_if
     from muster.commands.simulate.completed_input import ClusterInput
 
-    cluster = known or ClusterInput()
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, creation=creation, strict=True)
+    change = functools.partial(what_if.suppose, drained=request.drain, additions=request.additions, unschedulable=request.cordon)
+    try:
+        inputs = cluster_input.read_cluster_input(
+            paths,
+            objects,
+            progress,
+            cluster=known or ClusterInput(),
+            described=described,
+            change=change if request.drain or request.additions or request.cordon else None,
+            creation=creation,
+            strict=True,
+            attributes=request.device_topology,
+        )
+    except what_if.WhatIfError as error:
+        raise click.UsageError(str(error)) from None
     if not inputs.files:
         standard_output.report(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}")
     return inputs

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from expansion.rollouts.group_strategies import NewCluster, RollingCliques, RollingGroups
 from expansion.rollouts.play import Outcome, Step
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy
-from muster.commands.fit.rollout_trial import Change, JudgedRollout
+from muster.commands.fit.rollout_changes import Change
+from muster.commands.fit.rollout_trial import JudgedRollout
 from scheduler_core.wording.titles import titled
 from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted
+
+if TYPE_CHECKING:
+    from muster.html.update_steps import DrawnUpdate
 
 _SHOWN = 8
 """Maximum number of steps that are shown; of more, the first and the last ones."""
@@ -47,22 +52,33 @@ def _help(rollout: JudgedRollout) -> str:
 
 def change_words(change: Change) -> str:
     """Return a change as a person makes it."""
-    return f"1 more node like {change.like}" if change.like else f"spec.{change.field}: {change.value}"
+    return f"{counted(change.number, 'more node')} like {change.like}" if change.like else f"spec.{change.field}: {change.value}"
 
 
 def limits_words(strategy: Strategy) -> str:
     """Return what a strategy allows, in words."""
+    partition = getattr(strategy, "partition", 0)
+    first = f", from ordinal {partition} on" if partition else ""
     match strategy:
         case RollingDeployment():
-            return f"at most {counted(strategy.surge, 'more pod')}, at most {strategy.unavailable} unavailable"
+            words = f"at most {counted(strategy.surge, 'more pod')}, at most {strategy.unavailable} unavailable"
         case Recreate():
-            return "all old pods first"
-        case RollingStatefulSet(_, first, number):
-            from_first = f", from ordinal {first} on" if first else ""
-            return f"{counted(number, 'pod')} at a time, the highest ordinal first{from_first}"
+            words = "all old pods first"
+        case RollingStatefulSet(unavailable=number) if number:
+            words = f"{counted(number, 'pod')} at a time, the highest ordinal first"
         case RollingDaemonSet():
-            return f"{strategy.surge} nodes with both" if strategy.surge else f"{counted(strategy.unavailable, 'node')} at a time"
-    return "nothing by itself"
+            words = f"{strategy.surge} nodes with both" if strategy.surge else f"{counted(strategy.unavailable, 'node')} at a time"
+        case RollingGroups():
+            words = (
+                f"at most {counted(strategy.surge, 'more group')}, at most {strategy.unavailable} unavailable, the highest ordinal first"
+            )
+        case NewCluster():
+            words = "the old cluster ends when the new one runs"
+        case RollingCliques():
+            words = "one replica at a time, one pod of each clique at a time"
+        case _:
+            return "nothing by itself"
+    return words + first
 
 
 def text_lines(rollout: JudgedRollout) -> Iterator[str]:
@@ -78,13 +94,26 @@ def text_lines(rollout: JudgedRollout) -> Iterator[str]:
         yield f"  {number}. {_step_words(step)}"
 
 
-def _step_words(step: Step) -> str:
+def _done(step: Step) -> str:
     did = [f"{step.deleted} deleted"] if step.deleted else []
     did += [f"{step.created} created"] if step.created else []
+    return ", ".join(did) or "nothing"
+
+
+def _step_words(step: Step) -> str:
     left = [f"{step.old} old", f"{step.new} new"]
     left += [f"{step.waiting} waiting"] if step.waiting else []
     left += [f"{step.refused} refused by a quota"] if step.refused else []
-    return f"{', '.join(did) or 'nothing'}: {', '.join(left)}"
+    return f"{_done(step)}: {', '.join(left)}"
+
+
+def drawn(rollout: JudgedRollout) -> DrawnUpdate:
+    """Return an update for a page."""
+    from muster.html.update_steps import UpdateStep, drawn_update
+
+    numbered = enumerate(rollout.played.steps, 1)
+    steps = [UpdateStep(number, _done(each), (each.old, each.new, each.waiting, each.refused)) for number, each in numbered]
+    return drawn_update(f"{titled(rollout.origin)} ({limits_words(rollout.strategy)})", _ENDS[rollout.played.outcome], steps)
 
 
 def as_json(rollout: JudgedRollout) -> dict[str, Any]:

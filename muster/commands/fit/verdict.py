@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 
 from expansion.notes import FitsWithPlugin, NeverCreated, SharesAhead, SharesUncounted
 from expansion.rollouts.play import Outcome
-from kubeapi.problem import ProblemKind
+from kubeapi.problem import Problem, ProblemKind
 from muster.commands.fit.rollout_report import hanging_words
 from muster.commands.fit.rollout_trial import JudgedRollout
 from muster.commands.simulate.own_objects import Own, pod_name
 from muster.render.answer import Answer, Heading
 from muster.render.phrases import nodes, per_node
-from muster.render.problem_words import object_words, plugin_clause, problem_words, reason_words
+from muster.render.problem_words import object_words, plugin_clause, problem_words, reason_words, without_nodes_words
 from muster.render.tree_rows import Kinship
 from scheduler_core.causes.changes import AwaitedDeletions, Change
 from scheduler_core.model.decision import Decision, latest
@@ -34,7 +34,7 @@ _NAMED = 4
 """Maximum number of victims' groups, and of objects, that are named."""
 BUDGET = "budget"
 _PODLESS = frozenset({ProblemKind.CREATES_NO_PODS, ProblemKind.HAS_ENDED})
-_MISSPELT = frozenset({ProblemKind.UNKNOWN_TOPOLOGY_KEY, ProblemKind.UNKNOWN_LABEL})
+_MISSPELT = frozenset({ProblemKind.UNKNOWN_TOPOLOGY_KEY, ProblemKind.UNKNOWN_LABEL, ProblemKind.UNKNOWN_RESOURCE})
 
 
 class Kind(enum.StrEnum):
@@ -126,8 +126,29 @@ def _awaited(pods: Sequence[Name]) -> str:
     return f"; first, {change_text(AwaitedDeletions(tuple(pods)))}" if pods else ""
 
 
-def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout]) -> Verdict:
-    """Return the verdict of objects that fit in place of running ones, with their updates: one can hang, or evict pods on the way."""
+def kept_rollouts(answer: Answer, own: Own, rollouts: Sequence[JudgedRollout]) -> tuple[JudgedRollout, ...]:
+    """Return the updates that are finished although not all pods of their objects have a place; none if anything else does not fit.
+
+    They keep old pods, as below a partition.
+    """
+    unplaced = {*(each.root for each in latest(answer.decisions).values() if each.pending), *map(pod_name, answer.reasons)}
+    failing = {subject(own.origins, each) for each in unplaced} | {name for each in answer.refused for name in each.names}
+    kept = tuple(each for each in rollouts if each.is_finished and each.origin in failing)
+    return kept if failing == {each.origin for each in kept} else ()
+
+
+def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout], kept: Sequence[JudgedRollout] = ()) -> Verdict:
+    """Return the verdict with the updates of running objects: one can hang, or evict pods on the way.
+
+    If the objects do not fit in place of running ones, nothing is added, except where *kept*, as in ``kept_rollouts``, are all that fail.
+    """
+    if kept:
+        more = f" (and {counted(len(kept) - 1, 'more update')})" if len(kept) > 1 else ""
+        old = counted(kept[0].played.last.old, "old pod")
+        details = f"{titled(kept[0].origin)}{more}: the update is finished, and keeps {old}; not all would fit as new ones"
+        judged = dataclasses.replace(judged, kind=Kind.FITS, head="fits", details=details)
+    if judged.kind not in PLACED:
+        return judged
     if hanging := [each for each in rollouts if each.played.outcome is Outcome.HANGS]:
         more = f" (and {counted(len(hanging) - 1, 'more update')})" if len(hanging) > 1 else ""
         details = f"{titled(hanging[0].origin)}{more}: {hanging_words(hanging[0])}"
@@ -147,9 +168,17 @@ def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout]) -> Verdict
     return dataclasses.replace(judged, details=f"{judged.details}; new pods wait for old ones to end") if waits else judged
 
 
-def without_nodes(unread: int) -> Verdict:
-    """Return the verdict if no node is known; *unread* as in ``judge``."""
-    return Verdict(Kind.NOTHING, _NOTHING, f"there is no Node among the inputs: give --objects or --cluster{_unread(unread)}", bool(unread))
+def without_nodes(answer: Answer) -> Verdict:
+    """Return the verdict if no node is known."""
+    unread, why = answer.not_read, without_nodes_words(answer.not_read)
+    if has_node(unread):
+        return Verdict(Kind.NOTHING, _NOTHING, why, incomplete=True)
+    return Verdict(Kind.NOTHING, _NOTHING, f"{why}: give --objects, --nodes or --cluster{_unread(len(answer.unread))}", bool(unread))
+
+
+def has_node(problems: Sequence[Problem]) -> bool:
+    """Return whether one of *problems* is about a node."""
+    return any(name.kind == "Node" for each in problems for name in each.names)
 
 
 def subject(origins: Mapping[Name, Name], root: Name) -> Name:
@@ -278,7 +307,7 @@ class _Case:
         return ""
 
     def _suggestion(self, decision: Decision) -> str:
-        """Return what its pods wait for and never get, or the problem of a misspelt key or label; or nothing."""
+        """Return what its pods wait for and never get, or the problem of a misspelt key, label or resource; or nothing."""
         own = {decision.root, *(each.group for each in decision.groups), *map(pod_name, decision.pending)}
         subject = self._subject(decision.root)
         missing = (each for each in self.answer.notes if each.kind is ProblemKind.MISSING_OBJECT and subject in each.names)

@@ -51,7 +51,8 @@ class Judged:
         if form == "html":
             from muster.html import page
 
-            return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin)
+            updates = [rollout_report.drawn(each) for each in self.rollouts]
+            return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin, updates)
         return as_text(self, everything=everything, colour=colour, every=every)
 
 
@@ -59,17 +60,18 @@ _COLOURS = {Kind.FITS: Status.SUCCESS, Kind.DOES_NOT_FIT: Status.ERROR}
 
 
 def as_text(judged: Judged, *, everything: bool, colour: bool, every: bool) -> str:
-    """Return the line of the verdict, how far objects can be scaled, the steps of updates, then the details of the answer."""
+    """Return the line of the verdict, what was not read, how far objects can be scaled, the steps of updates, then the details."""
     verdict, shown = judged.verdict, judged.answer if everything else judged.own
     paint = Paint(colour)
     status = Status.WAIT if verdict.incomplete else _COLOURS.get(verdict.kind, Status.WAIT)
     line = paint.paint_status(status, f"{verdict.sign} {verdict.line}")
-    lines = "".join(f"{_scale_text(each)}\n" for each in judged.scales)
+    unread = answer_text.unread_lines(judged.own.not_read, paint, every=every)
+    lines = "".join(f"{each}\n" for each in (*unread, *map(_scale_text, judged.scales)))
     if not (shown.decisions or shown.pending or shown.problems or shown.notes):
         return f"{line}\n{lines}"
     steps = "".join(f"\n{each}\n" for each in ("\n".join(rollout_report.text_lines(rollout)) for rollout in judged.rollouts))
     steps += "\nAfterwards, without the old pods:\n" if judged.rollouts else ""
-    return f"{line}\n{lines}{steps}\n{answer_text.render(shown, judged.kinship, colour=colour, every=every)}"
+    return f"{line}\n{lines}{steps}\n{answer_text.render(shown, judged.kinship, colour=colour, every=every, after_unread=True)}"
 
 
 def as_json(judged: Judged) -> str:

@@ -102,8 +102,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
     To hide a finding, add the annotation muster.dev/ignore ("rule-id: reason") to its object, or a comment
     "# muster: ignore[rule-id] reason" on its line or alone on the line above.
 
-    Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read, PATH has no manifest, or the command line is
-    wrong, 3 both 1 and 2. With --fix, errors that were fixed do not count; with --diff, a change counts as an error.
+    Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read, PATH has no manifest or only files of other
+    tools, or the command line is wrong, 3 both 1 and 2. With --fix, errors that were fixed do not count; with --diff, a change counts as an error.
     """
     live_input.refuse_contradictions(cluster=cluster, objects=(), kubeconfig=kubeconfig, context=context)
     minor = kubernetes_releases.names()[judging["kubernetes"]]

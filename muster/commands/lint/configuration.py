@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from muster import standard_output
-from muster.commands.options import Command
+from muster.commands.options import Command, read_list
 from validators.rules.base import Severity
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ _AS_IS = ("profile", "kubernetes", "select", "ignore", "exclude", "include")
 def options(command: Command) -> Command:
     """Add --config, --no-config, --select and --ignore; the options of *command* get their defaults from the file."""
     added = (
-        click.option("--ignore", multiple=True, metavar="ID", shell_complete=_complete_rule, help="Do not report this rule (repeatable)."),
-        click.option("--select", multiple=True, metavar="ID", shell_complete=_complete_rule, help="Report only this rule (repeatable)."),
+        _rules_option("--ignore", "Do not report these rules (repeatable)."),
+        _rules_option("--select", "Report only these rules (repeatable)."),
         click.option("--no-config", is_flag=True, is_eager=True, expose_value=False, callback=_load, help="Read no configuration file."),
         click.option(
             "--config",
@@ -115,6 +115,10 @@ def current() -> Configuration | None:
     """Return the configuration that the running command has read."""
     configuration: Configuration | None = click.get_current_context().meta.get(_META)
     return configuration
+
+
+def _rules_option(flag: str, text: str) -> Callable[[Command], Command]:
+    return click.option(flag, multiple=True, metavar="ID,...", callback=read_list, shell_complete=_complete_rule, help=text)
 
 
 def bases(option: str, folders: Sequence[str]) -> Sequence[str]:

@@ -197,19 +197,32 @@ def warn_without_files(inputs: Discovered, count: int) -> None:
     """Print that there is nothing to read, if *count* is 0."""
     from validators.lint import files
 
-    if not count:
+    if not (count or inputs.skipped):
         command = click.get_current_context().command_path
         standard_output.report(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}")
 
 
 def print_skipped(report: Report) -> None:
-    """Print the number of skipped files of each other tool."""
-    shared.report_skipped(click.get_current_context().command_path, report.skipped, "name a file, or use --include, to read it")
+    """Print the number of skipped files of each other tool, unless nothing else was read: the exit status says so."""
+    if _is_checked(report):
+        shared.report_skipped(click.get_current_context().command_path, report.skipped, "name a file, or use --include, to read it")
+
+
+def _is_checked(report: Report) -> bool:
+    """Return whether an object was checked, or there is a finding about something that was read, or could not be read."""
+    return bool(report.summary.documents or report.has_unreadable or any(each.source and not each.is_counted for each in report.findings))
 
 
 def exit_status(report: Report, level: str, paths: Sequence[str]) -> int:
-    """Return the exit status for the value *level* of ``--fail-on``, and report those of *paths* that are empty directories."""
+    """Return the exit status for the value *level* of ``--fail-on``, and report those of *paths* that are empty directories.
+
+    It is not 0 if *paths* have no object to check.
+    """
     if not (report.files or report.skipped):
         return NOTHING_READ
+    if paths and not _is_checked(report):
+        command = click.get_current_context().command_path
+        standard_output.report(f"{command}: {shared.nothing_checked(command, paths, report.skipped)}")
+        return report.status_if(_FAILING[level]) | NOTHING_READ
     empty = report.files and shared.report_empty_directories(str(click.get_current_context().info_name), paths)
     return report.status_if(_FAILING[level]) | (NOTHING_READ if empty else 0)

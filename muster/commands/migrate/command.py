@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from kubeapi.versions import kubernetes_releases, served_versions
-from muster import extras
+from muster import extras, standard_output
 from muster.commands import live_input, options
 from muster.commands.outputs import output_of, to_file
 from muster.commands.progress import Progress
@@ -96,7 +96,12 @@ def migrate(  # noqa: PLR0913 - one parameter an option
         _write(stream, _rendered(migration, form, written))
     for name, file in files:
         to_file(file, _rendered(migration, name, written))
-    return migration.exit_status | (NOTHING_READ if options.report_empty_directories("migrate", paths) else 0)
+    if options.report_empty_directories("migrate", paths):
+        return migration.exit_status | NOTHING_READ
+    if not (migration.documents or migration.refused):
+        standard_output.report(f"muster migrate: {options.nothing_checked('muster migrate', paths, {})}")
+        return NOTHING_READ
+    return migration.exit_status
 
 
 def _upgrade(kubeconfig: str | None, context: str | None, version: str | None, form: str, *, cluster: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from expansion.rollouts.play import Outcome
 from muster.commands.schema.cause_schemas import definitions
 from scheduler_core.model.status import Status
 
@@ -63,8 +64,15 @@ def _answer(*, fit: bool) -> Schema:
         left_out = {"object": _TEXT, "reason": _TEXT}
         skipped, refused = _list(_object(left_out)), _list(_object(left_out, _CAUSES))
         required |= {"verdict": verdicts, "message": _TEXT, "skipped": skipped, "refused": refused}
-        optional["change"] = _REMEDY
+        optional |= {"change": _REMEDY, "rollout": _rollout(), "rollouts": _list(_rollout())}
     return _object(required, optional)
+
+
+def _rollout() -> Schema:
+    pods = _object({"old": _COUNT, "new": _COUNT, "waiting": _COUNT}, {"refused": _COUNT})
+    steps = _list(_object({"deleted": _COUNT, "created": _COUNT, "pods": pods}))
+    outcomes: Schema = {"enum": [each.value for each in Outcome]}
+    return _object({"object": _TEXT, "outcome": outcomes, "step": _COUNT, "pods": pods, "steps": steps}, {"change": _TEXT})
 
 
 def _decision() -> Schema:

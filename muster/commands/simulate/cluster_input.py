@@ -10,7 +10,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import BinaryIO
 
 import click
@@ -18,7 +18,10 @@ import click
 from expansion.pod_creation import UNCHANGED, PodCreation
 from kubeapi import decode, gathered, json_values
 from kubeapi.decode import Source
+from kubeapi.gathered import Given
 from kubeapi.problem import Problem
+from muster.commands import topology_keys
+from muster.commands.described_nodes.node_manifests import DescribedNodes
 from muster.commands.progress import Progress
 from muster.commands.simulate import completed_input, file_texts, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
@@ -37,14 +40,17 @@ _BEGINS_AS_JSON = b"{"
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
-def read_cluster_input(
+def read_cluster_input(  # noqa: PLR0913 - what a cluster is made of
     paths: Sequence[str],
     further: Sequence[str],
     progress: Progress,
     *,
     cluster: ClusterInput | None = None,
+    described: DescribedNodes | None = None,
+    change: Callable[[list[Given]], tuple[list[Given], list[Problem]]] | None = None,
     creation: PodCreation = UNCHANGED,
     strict: bool = False,
+    attributes: Collection[str] = (),
 ) -> ClusterInput:
     """Return the objects at *paths*, with the pods that controllers create, and those at *further* with other names.
 
@@ -53,22 +59,33 @@ def read_cluster_input(
         further: paths of further objects.
         progress: receives the names of large files.
         cluster: further objects that are read already.
+        described: nodes that are further objects.
+        change: changes the further objects; returns them and the problems of reading them.
         creation: how the pods of controllers' objects are created.
         strict: as for ``complete``; and refuse duplicate keys in the JSON at *paths*, also if there are no further objects.
+        attributes: attributes of devices that are topology keys, besides the labels of nodes.
 
     Raises:
-        click.UsageError: a path does not exist.
+        click.UsageError: a path does not exist, the file of *described* cannot be written, or no node has the topology key of the gang that
+            *creation* makes.
 
     """
-    inputs = read_files(paths, progress, strict=strict or bool(further) or cluster is not None)
+    has_cluster = bool(further) or cluster is not None or bool(described)
+    inputs = read_files(paths, progress, strict=strict or has_cluster)
     if inputs.files:
         inputs.problems += empty_directories(paths)
     inputs.skipped += inputs.problems
     known = read_files(further, progress, leave_out=paths, into=cluster)
     known.problems += empty_directories(further)
+    if described:
+        known.objects += described.objects((*known.objects, *inputs.objects))
+    if change is not None:
+        known.objects, problems = change(known.objects)
+        known.problems += problems
     inputs.stored += known.stored
     inputs.behavior = known.behavior
-    completed_input.complete(inputs, known.objects if further or cluster is not None else None, known.problems, creation, strict=strict)
+    creation = topology_keys.with_whole_key(creation, (*inputs.objects, *known.objects), attributes)
+    completed_input.complete(inputs, known.objects if has_cluster else None, known.problems, creation, strict=strict)
     return inputs
 
 

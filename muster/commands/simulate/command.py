@@ -9,6 +9,7 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import options, pod_creation, scheduler_config
+from muster.commands.described_nodes.description_syntax import NODES, SAVE
 from muster.commands.options import click_option
 from muster.commands.simulate import simulation_options
 from muster.commands.simulate.simulation_options import BY_NAME, SCHEDULER_CONFIG
@@ -42,7 +43,10 @@ NOTHING_DECIDED = 2
 @click_option(simulation_options.SCHEDULER_NAME)
 @click_option(SCHEDULER_CONFIG)
 @click_option(DEVICE_TOPOLOGY)
+@click_option(NODES)
+@click_option(SAVE)
 @click_option(simulation_options.DRAIN)
+@click_option(simulation_options.CORDON)
 @click_option(simulation_options.ADD_NODES)
 @click_option(simulation_options.LIKE)
 @click_option(simulation_options.IGNORE)
@@ -82,6 +86,7 @@ def simulate(
     batch: bool,
     objects: tuple[str, ...],
     certificate: str | None,
+    save: str | None,
     verbose: bool,
     no_color: bool,
     **given: Any,
@@ -102,14 +107,16 @@ def simulate(
     of the command line in camel case (addNodes, schedulerName), and override them.
 
     Exit status: 0 every pod is placed, 1 at least one is not, 2 nothing could be decided, an object at PATH that creates pods
-    was skipped, a file or an object of the cluster could not be read, or the command line is wrong. With --objects, 0 and 1 are
-    only about the pods and groups at PATH and their trees. For example, muster simulate --objects cluster.json job.yaml tests whether that job fits.
+    was skipped, a file or an object of the cluster could not be read, or the command line is wrong. With --objects or
+    --nodes, 0 and 1 are only about the pods and groups at PATH and their trees. For example, muster simulate --objects cluster.json job.yaml tests whether that job fits.
     """
     extras.require("simulate")
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if batch and (form in {"text", "html"} or verbose):
         raise click.UsageError("with --batch, the answers are JSON: leave out --verbose and other formats")
+    if batch and save:
+        raise click.UsageError("--save is for one cluster: leave out --batch")
     if certificate and (batch or given["evict"]):
         raise click.UsageError("--certificate is about one cycle: leave out --batch and --evict")
     from muster.commands.progress import Progress
@@ -120,9 +127,11 @@ def simulate(
         from muster.commands.simulate import question_batch
 
         return question_batch.answer(paths, objects, request, creation, progress)
+    from muster.commands.described_nodes.node_manifests import DescribedNodes
     from muster.commands.simulate import cluster_input
 
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, creation=request.creation(creation))
+    described = DescribedNodes(request.nodes, save, "simulate")
+    inputs = cluster_input.read_cluster_input(paths, objects, progress, described=described, creation=request.creation(creation))
     if not inputs.files:
         standard_output.report(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}")
     return _one(
@@ -151,6 +160,7 @@ def _one(
     from muster.commands.simulate import simulation
     from muster.commands.simulate.simulation import RefusedRequestError
     from muster.commands.simulate.what_if import WhatIfError
+    from muster.render.problem_words import without_nodes_words
 
     try:
         answer, snapshot = simulation.run(inputs, request, progress)
@@ -159,7 +169,7 @@ def _one(
     finally:
         progress.end()
     if answer.decisions and not len(snapshot.nodes):
-        standard_output.report("muster simulate: there is no Node among the inputs")
+        standard_output.report(f"muster simulate: {without_nodes_words(answer.not_read)}")
     if certificate:
         from muster.commands.simulate import certificate_file
 

@@ -39,6 +39,8 @@ class ClusterInput:
     """Losses of converted controllers' objects, and objects that create no pods."""
     rollouts: list[Rollout] = dataclasses.field(default_factory=list)
     """Updates of running objects of the cluster by those at PATH."""
+    later: list[Rollout] = dataclasses.field(default_factory=list)
+    """The next updates of objects at PATH that do not run yet, of which some can hang."""
     stored: list[OpenFile] = dataclasses.field(default_factory=list)
     """Files in which texts of objects are."""
     minimums: dict[Name, str | None] = dataclasses.field(default_factory=dict)
@@ -94,5 +96,6 @@ def complete(
     inputs.refused += expanded.refused
     inputs.notes += expanded.notes
     inputs.rollouts += expanded.rollouts
+    inputs.later += expanded.later
     inputs.unread += [*known_problems, *expanded.unread]
     inputs.problems += [*inputs.unread, *expanded.invalid]

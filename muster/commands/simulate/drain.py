@@ -1,4 +1,4 @@
-"""Nodes selected by ``--drain``: by name, or by a label such as ``rack=r3``."""
+"""Nodes selected by ``--drain`` and ``--cordon``: by name, or by a label such as ``rack=r3``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class NoSuchNode(ValueError):
     """No node has that name or label; the message has similar names."""
 
 
-def drained(texts: Sequence[str], nodes: Mapping[str, GatheredObjects]) -> frozenset[str]:
+def selected_nodes(texts: Sequence[str], nodes: Mapping[str, GatheredObjects]) -> frozenset[str]:
     """Return the names of all nodes that *texts* select; *nodes* are all nodes by name.
 
     Each text is a name or ``KEY=VALUE``.  A key is the full key of a label, or, if no node has that label, the part after the

@@ -36,7 +36,9 @@ def drain_notes(
     """
     kinds, _ = gather(objects)
     nodes = {name: gathered for (_, name), gathered in by_name(kinds["Node"], []).items()}
-    evicted = {f"{namespace}/{name}": pod for (namespace, name), pod in evicted_pods(kinds["Pod"], drain.drained(drained, nodes)).items()}
+    evicted = {
+        f"{namespace}/{name}": pod for (namespace, name), pod in evicted_pods(kinds["Pod"], drain.selected_nodes(drained, nodes)).items()
+    }
     records = {pod.key: pod for pod in snapshot.pods if pod.key in evicted}
     placed = {pod for each in decisions for pod in each.assignments} & evicted.keys()
     bare = tuple(pod_name(key) for key, pod in sorted(evicted.items()) if not section(pod, "metadata").get("ownerReferences"))

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-MOST_ADDED = 100_000
-"""Maximum number of nodes of one addition."""
+from muster.commands.described_nodes.description_syntax import MOST_NODES
+
 _LIKE = r"([^\s,=]+)\s*((?:,[^,=]+=[^,=]*)*)\s*"
 _FORM = re.compile(rf"\s*(\d{{1,9}})\s+like\s+{_LIKE}")
 _NODE = re.compile(rf"\s*{_LIKE}")
@@ -33,8 +33,8 @@ class Addition:
 
     def __post_init__(self) -> None:
         """Raise ValueError if the number is out of range."""
-        if not 1 <= self.count <= MOST_ADDED:
-            raise ValueError(f"{f'{self.count} like {self.like}'!r}: the number of nodes must be from 1 to {MOST_ADDED:,}")
+        if not 1 <= self.count <= MOST_NODES:
+            raise ValueError(f"{f'{self.count} like {self.like}'!r}: the number of nodes must be from 1 to {MOST_NODES:,}")
 
 
 def parse_additions(texts: Sequence[str]) -> tuple[Addition | int, ...]:

@@ -11,7 +11,7 @@ from expansion.notes import ObjectNote, ShareNotJudged, SharesAhead
 from kubeapi.device_shares import first_share
 from kubeapi.gather import ADMISSION_KINDS, CONFIGURATION, KINDS, is_left_out
 from kubeapi.gathered import Given
-from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind
+from kubeapi.problem import Problem, ProblemKind
 from kubeapi.resource_names import is_extended
 from muster.render.answer import Answer, Share
 from scheduler_core.causes.input_problems import KindNotServed
@@ -105,11 +105,6 @@ def is_unused(problem: Problem, kinds: Collection[str] = _USED) -> bool:
     A kind that the API server does not serve is none of the cluster's.
     """
     return (is_left_out(problem, kinds) and not isinstance(problem.fact, KindNotServed)) or is_ambiguous(problem)
-
-
-def is_unread(problem: Problem) -> bool:
-    """Return whether Muster could not read an object; for a live cluster, a pod on a node that was deleted is none."""
-    return problem.kind is ProblemKind.UNREADABLE_OBJECT or isinstance(problem.fact, ObjectLeftOut)
 
 
 def is_ambiguous(problem: Problem) -> bool:

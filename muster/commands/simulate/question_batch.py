@@ -14,6 +14,7 @@ import click
 from expansion.pod_creation import PodCreation
 from kubeapi import decode, gathered
 from kubeapi.decode import Source
+from muster.commands.described_nodes.node_manifests import described_objects
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input, completed_input, simulation
 from muster.commands.simulate.cluster_input import LARGEST_JSON
@@ -54,9 +55,8 @@ def _answered(
         head["id"] = _value(fields.get("id"))
         line_request = with_options(request, _value(fields.get("options")))
         inputs = ClusterInput([*_objects(fields.get("objects"))], stored=known.stored)
-        completed_input.complete(
-            inputs, known.objects if known.objects or known.problems else None, known.problems, line_request.creation(creation)
-        )
+        cluster = [*known.objects, *described_objects(line_request.nodes, (*known.objects, *inputs.objects))]
+        completed_input.complete(inputs, cluster if cluster or known.problems else None, known.problems, line_request.creation(creation))
         result, _ = simulation.run(inputs, line_request, progress)
     except (InvalidOptions, WhatIfError, simulation.RefusedRequestError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from expansion.pod_creation import PodCreation
 from kubeapi.versions.kubernetes_releases import TODAY
 from muster.commands import options, placement_plugins
+from muster.commands.described_nodes.description_syntax import NodeDescription
 from muster.commands.simulate.node_addition import Addition, paired_additions
 from muster.commands.simulate.simulation_options import ADD_NODES, BY_KEY, FIELDS, GATES, LIKE, SCHEDULER_CONFIG
 from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
@@ -32,8 +33,12 @@ class SimulationRequest:
     """Options of one simulation."""
 
     cycle: CycleOptions = dataclasses.field(default_factory=CycleOptions)
+    nodes: tuple[NodeDescription, ...] = ()
+    """Nodes of the cluster besides those that are given."""
     drain: tuple[str, ...] = ()
     """Nodes to remove, by name or label."""
+    cordon: tuple[str, ...] = ()
+    """Nodes to cordon, by name or label."""
     additions: tuple[Addition, ...] = ()
     timings: bool = False
     remedies: int | None = None

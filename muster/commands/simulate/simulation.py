@@ -90,6 +90,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes, awaited=awaited)
     if inputs.own is not None:
         answer = _with_share(answer, snapshot, inputs, inputs.own)
+    else:
+        answer = dataclasses.replace(answer, unread=tuple(dict.fromkeys(inputs.unread)))
     if request.fragmentation:
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
@@ -99,12 +101,12 @@ def _loaded(inputs: ClusterInput, request: SimulationRequest) -> tuple[Simulatio
     """Return the request as the version reads it, the objects after hypothetical changes, their snapshot, and the problems so far."""
     objects: Iterable[Given] = inputs.objects
     problems = list(inputs.problems)
-    if request.drain or request.additions:
-        objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
+    if request.drain or request.additions or request.cordon:
+        objects, unsorted = what_if.suppose(objects, request.drain, request.additions, request.cordon)
         problems += unsorted
     request, behavior = _of_version(request, request.behavior or inputs.behavior or KUBERNETES_1_37)
     profiles = request.configuration.profiles if request.configuration is not None else None
-    snapshot = load(objects, profiles, request.device_topology, behavior)
+    snapshot = load(objects, profiles, request.device_topology, behavior, request.cycle.gates)
     if request.configuration is not None:
         problems += request.configuration.problems(len(snapshot.nodes))
     _demand_profile(snapshot, request.cycle.scheduler_name)
@@ -141,7 +143,7 @@ def _of_version(request: SimulationRequest, behavior: SchedulerBehavior) -> tupl
         raise RefusedRequestError(f"option gates: {error}") from None
     configuration = request.configuration
     if configuration is not None:
-        configuration = read_configuration(configuration.written, behavior)
+        configuration = read_configuration(configuration.written, behavior, gates)
         if configuration.errors:
             errors = "; ".join(f"{each.path}: {each}" for each in configuration.errors)
             raise RefusedRequestError(f"option schedulerConfig: kube-scheduler {behavior.version} does not start with it: {errors}")

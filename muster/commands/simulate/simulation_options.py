@@ -12,6 +12,7 @@ from typing import Any
 
 from expansion.managed_clusters import MANAGED_CLUSTERS
 from expansion.pod_creation import ADMISSION_PLUGINS
+from muster.commands.described_nodes.description_syntax import NODES
 from muster.commands.options import near
 from muster.commands.pod_creation import POD_TEMPLATE
 from muster.commands.simulate import node_addition
@@ -90,6 +91,11 @@ DRAIN = Option(
     names("NODE|LABEL=VALUE,..."),
     "What if this node, or all nodes with this label (rack=r3), are removed; their pods become pending.",
 )
+CORDON = Option(
+    "--cordon",
+    names("NODE|LABEL=VALUE,..."),
+    "What if this node, or all nodes with this label, take no new pods; running pods stay.",
+)
 ADD_NODES = Option(
     "--add-nodes",
     OptionType(node_addition.parse_additions, node_addition.decode_additions, "'N like NODE[,label=value...]'", repeatable=True),
@@ -143,7 +149,9 @@ FIELDS: Mapping[Option[Any], tuple[str, ...]] = {
     EVICT: ("cycle", "evict"),
     TIMINGS: ("timings",),
     FRAGMENTATION: ("fragmentation",),
+    NODES: ("nodes",),
     DRAIN: ("drain",),
+    CORDON: ("cordon",),
     ADD_NODES: ("additions",),
     LIKE: ("additions",),
     SCHEDULER_NAME: ("cycle", "scheduler_name"),

@@ -1,7 +1,8 @@
-"""Hypothetical nodes: removal and addition of nodes in the objects before they are loaded.
+"""Hypothetical nodes: removal, cordoning and addition of nodes in the objects before they are loaded.
 
 Of several objects with one name, only one is used, independent of their order.  A drained node is removed.  Its pods become
 pending, except pods that belong to the node: pods of DaemonSets, static pods and pods that are being deleted are removed too.
+A cordoned node takes no new pods; its pods stay.
 An added node is a copy with the pods of DaemonSets, without other pods, images, and taints for the state of the node.
 """
 
@@ -10,49 +11,58 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.gather import Name, by_name, gather
-from kubeapi.gathered import GatheredObjects, Given
+from kubeapi.gathered import GatheredObjects, Given, ObjectList
 from kubeapi.problem import Problem
 from muster.commands import options
 from muster.commands.simulate import drain
 from muster.commands.simulate.node_addition import Addition
 from scheduler_core.cluster.accepted import accepted_content
 from scheduler_core.model.names import HOSTNAME
-from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, companion, csi_drivers, fresh, section
+from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, companion, cordoned, csi_drivers, fresh, section
 
 
 class WhatIfError(ValueError):
     """A hypothetical change that is not possible; the message is for users."""
 
 
-def suppose(objects: Iterable[Given], drained: Sequence[str], additions: Sequence[Addition]) -> tuple[list[Given], list[Problem]]:
+def suppose(
+    objects: Iterable[Given], drained: Sequence[str], additions: Sequence[Addition], unschedulable: Sequence[str] = ()
+) -> tuple[list[Given], list[Problem]]:
     """Return the changed objects, and the problems of reading them.
 
     Args:
         objects: the objects of the cluster.
         drained: names of nodes, or ``KEY=VALUE`` for all with the label.
         additions: nodes to be added.
+        unschedulable: nodes to be cordoned, as *drained*.
 
     Raises:
         WhatIfError: a node does not exist, or cannot be copied.
 
     """
-    kinds, problems = gather(objects)
+    unread = ObjectList()
+    kinds, problems = gather(objects, unread)
     nodes = {name: gathered for (_, name), gathered in by_name(kinds["Node"], problems).items()}
     pods = [*by_name(kinds["Pod"], problems).values()]
     for each in additions:
         if each.like not in nodes:
             raise WhatIfError(f"there is no node {each.like!r} among the inputs{options.near(each.like, nodes)}")
     try:
-        gone = drain.drained(drained, nodes)
+        gone, closed = drain.selected_nodes(drained, nodes), drain.selected_nodes(unschedulable, nodes)
     except drain.NoSuchNode as error:
         raise WhatIfError(str(error)) from None
     listed = by_name(kinds["CSINode"], []).items() if additions else ()
     drivers = {name: content for (_, name), gathered in listed if (content := accepted_content(gathered)) is not None}
     added = [*_added(nodes, drivers, additions, pods)]
-    remaining_nodes = [gathered for name, gathered in nodes.items() if name not in gone]
+    remaining_nodes = [_cordoned(each) if name in closed else each for name, each in nodes.items() if name not in gone]
     remaining_pods: list[Given] = [*_without(pods, gone)] if gone else [*pods]
     others = [each for kind, listed in kinds.items() if kind not in {"Node", "Pod"} for each in listed.given()]
-    return [*others, *remaining_nodes, *remaining_pods, *added], problems
+    return [*unread.given(), *others, *remaining_nodes, *remaining_pods, *added], problems
+
+
+def _cordoned(node: GatheredObjects) -> Given:
+    # The reader of the node reports one that it leaves out.
+    return node if (content := accepted_content(node)) is None else cordoned(content)
 
 
 def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[Given]:

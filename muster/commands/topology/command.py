@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from muster import extras, standard_output
-from muster.commands import live_input, options
+from muster.commands import live_input, options, topology_keys
+from muster.commands.described_nodes.description_syntax import NODES, SAVE
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
 from scheduler_core.model.placement_options import DEVICE_TOPOLOGY, KUBERNETES
 
 if TYPE_CHECKING:
     from kubeapi.problem import Problem
+    from muster.commands.described_nodes.description_syntax import NodeDescription
     from muster.commands.simulate.completed_input import ClusterInput
     from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
     from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
@@ -34,9 +36,16 @@ _COLUMNS = 4
 )
 @click.argument("keys", nargs=-1, metavar="[KEY...]")
 @click.option("--objects", multiple=True, metavar="PATH", help="The cluster: a snapshot or manifests, - for standard input (repeatable).")
+@options.click_option(NODES)
+@options.click_option(SAVE)
 @live_input.options
 @click.option(
-    "--resource", "resources", multiple=True, metavar="NAME", help="Show this resource (repeatable).  [default: cpu, memory and devices]"
+    "--resource",
+    "resources",
+    multiple=True,
+    metavar="NAME,...",
+    callback=options.read_list,
+    help="Show these resources (repeatable).  [default: cpu, memory and devices]",
 )
 @options.click_option(DEVICE_TOPOLOGY)
 @options.click_option(KUBERNETES)
@@ -47,6 +56,8 @@ def topology(  # noqa: PLR0913 - one parameter an option
     *,
     keys: tuple[str, ...],
     objects: tuple[str, ...],
+    nodes: tuple[NodeDescription, ...],
+    save: str | None,
     cluster: bool,
     kubeconfig: str | None,
     context: str | None,
@@ -59,9 +70,10 @@ def topology(  # noqa: PLR0913 - one parameter an option
 ) -> int:
     """Show the topology of a cluster as a tree: its levels by node labels, the widest first, and for each domain its capacity.
 
-    KEY is a node label, such as topology.kubernetes.io/zone, or an attribute of --device-topology. Without a KEY, the levels are the
+    KEY is a node label, such as topology.kubernetes.io/zone or only zone, or an attribute of --device-topology. Without a KEY, the levels are the
     topology keys of the groups, these attributes, and the well-known labels of regions, zones, blocks and racks. The cluster is --objects
-    (a snapshot, manifests, kubectl's JSON, directories, - for standard input) or, with --cluster, the live cluster of the kubeconfig.
+    (a snapshot, manifests, kubectl's JSON, directories, - for standard input), --nodes (described in one line) or, with --cluster, the
+    live cluster of the kubeconfig.
 
     Each bar shows the used, free and unusable part of a resource. Used is what running pods request. Capacity is unusable if it is
     free on a node that takes no new pods: one that is cordoned, not ready or under pressure, or whose cpu, memory or pod slots are
@@ -72,8 +84,8 @@ def topology(  # noqa: PLR0913 - one parameter an option
     """
     extras.require("simulate")
     live_input.refuse_contradictions(cluster=cluster, objects=objects, kubeconfig=kubeconfig, context=context)
-    if not (cluster or objects):
-        raise click.UsageError("give --objects PATH, or --cluster for the live cluster")
+    if not (cluster or objects or nodes):
+        raise click.UsageError("give --objects PATH, --nodes, or --cluster for the live cluster")
     for key in keys:
         _refuse_no_key(key)
     from kubeapi.problem import ProblemKind
@@ -85,7 +97,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     progress = Progress("topology")
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
-        inputs = known or cluster_input.read_files(objects, progress)
+        inputs = _with_nodes(known or cluster_input.read_files(objects, progress), nodes, save)
         progress.show("reading nodes and pods")
         snapshot = load(inputs.objects, device_topology=device_topology, behavior=kubernetes or inputs.behavior or KUBERNETES_1_37)
         for each in inputs.stored:
@@ -97,19 +109,25 @@ def topology(  # noqa: PLR0913 - one parameter an option
     problems = _unread(inputs, snapshot.problems)
     if not len(snapshot.nodes):
         _report(problems)
-        raise click.UsageError(f"there is no Node in {'the cluster' if cluster else ', '.join(objects)}")
-    _refuse_unknown_keys(keys, snapshot.nodes)
-    levels, whole = domains.survey_topology(snapshot, keys, nodes=verbose)
+        unread = " that could be read" if any(name.kind == "Node" for each in problems for name in each.names) else ""
+        raise click.UsageError(f"there is no Node in {'the cluster' if cluster else ', '.join(objects)}{unread}")
+    levels, whole = domains.survey_topology(snapshot, _whole_keys(keys, snapshot.nodes), nodes=verbose)
     chosen = _resources(resources, [each.resource for each in whole.amounts])
+    without_level = {ProblemKind.UNKNOWN_ATTRIBUTE, ProblemKind.IN_NO_DOMAIN}
+    _report([*problems, *(each for each in snapshot.problems if each.kind in without_level)])
     if form == "json":
         standard_output.write(domain_report.as_json(levels, whole, problems))
     else:
         colour = not no_color and standard_output.is_colourful()
         standard_output.write_lines(domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
-    without_level = {ProblemKind.UNKNOWN_ATTRIBUTE, ProblemKind.IN_NO_DOMAIN}
-    levels_missing = (each for each in snapshot.problems if each.kind in without_level)
-    _report([*problems, *levels_missing])
     return INCOMPLETE if problems else COMPLETE
+
+
+def _with_nodes(inputs: ClusterInput, nodes: Sequence[NodeDescription], save: str | None) -> ClusterInput:
+    from muster.commands.described_nodes.node_manifests import DescribedNodes
+
+    inputs.objects += DescribedNodes(nodes, save, "topology").objects(inputs.objects)
+    return inputs
 
 
 def _refuse_no_key(key: str) -> None:
@@ -129,20 +147,15 @@ def _refuse_no_key(key: str) -> None:
         raise click.BadParameter(f"{key!r} must be the key of a node label", param_hint="KEY")
 
 
-def _refuse_unknown_keys(keys: Sequence[str], nodes: NodeTable) -> None:
-    """Refuse a KEY that no node has; a similar one is named.
+def _whole_keys(keys: Sequence[str], nodes: NodeTable) -> list[str]:
+    """Return *keys* as nodes have them; one that only one label has as its name is that label.
 
     Raises:
         click.BadParameter: no node has a KEY.
 
     """
-    from scheduler_core.loading.label_suggestions import LabelSuggestions
-
-    for key in keys:
-        if not nodes.column(key).values:
-            near = LabelSuggestions(nodes).key(key)
-            hint = f'; did you mean "{near}"?' if near else ""
-            raise click.BadParameter(f'no node has the label "{key}"{hint}', param_hint="KEY")
+    labels = {key for each in nodes.labels for key in each}
+    return [*dict.fromkeys(each if nodes.column(each).values else topology_keys.whole_key(each, labels, "KEY") for each in keys)]
 
 
 def _resources(wanted: Sequence[str], present: Sequence[str]) -> list[str]:

@@ -153,6 +153,7 @@ def _simulated(
     from muster.commands.simulate import own_objects, simulation
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.snapshot import live_cluster
+    from muster.render.answer import is_unread
     from muster.render.tree_rows import Kinship
 
     progress.show("reading the cluster")
@@ -166,9 +167,11 @@ def _simulated(
     inputs = ClusterInput([*read.lists], [*read.problems], own=own, behavior=read.behavior)
     answer, snapshot = simulation.run(inputs, dataclasses.replace(request, only_own=True), progress)
     part, kinship = (own_objects.restricted(answer, snapshot, own) if own is not None else answer), Kinship.from_snapshot(snapshot)
-    not_read = tuple(filter(own_objects.is_unread, part.unread))
+    not_read = (*read.problems, *filter(is_unread, part.unread))
     shares = (*own_objects.pending_shares(part, snapshot), *own_objects.beside_shares(part, snapshot, inputs.objects, own))
-    part = dataclasses.replace(part, problems=(*part.problems, *not_read, *shares), unread=not_read, skipped=(*part.skipped, *shares))
+    part = dataclasses.replace(
+        part, problems=tuple(dict.fromkeys((*part.problems, *not_read, *shares))), unread=not_read, skipped=(*part.skipped, *shares)
+    )
     if not part.decisions and (name := _scheduler_without_profile(snapshot, kinship, subjects)):
         raise click.UsageError(f"{SCHEDULER_CONFIG.flag}: there is no profile {name!r}, which is the schedulerName of {subjects[0].label}")
     return part, kinship, ""

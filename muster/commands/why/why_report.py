@@ -12,6 +12,7 @@ from muster.commands.why.kueue_workload import KueueWorkload
 from muster.commands.why.subject import StatusCondition, Subject
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
+from muster.render.root_text import Paint
 from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import latest
 from scheduler_core.model.status import Status
@@ -118,7 +119,8 @@ def as_json(why: Why) -> str:
 
 def as_text(why: Why, *, colour: bool) -> str:
     """Return the verdict, then conditions, the last decision, and the simulation."""
-    lines = [printable(why.verdict), ""]
+    unread = answer_text.unread_lines(why.simulated.not_read, Paint(colour)) if why.simulated is not None and why.is_incomplete else []
+    lines = [printable(why.verdict), *unread, ""]
     if why.queued is not None:
         lines += ["Kueue:", *map(printable, _queued_lines(why.queued)), ""]
     elif why.unqueued:
@@ -131,7 +133,11 @@ def as_text(why: Why, *, colour: bool) -> str:
     elif why.unexplained:
         lines += [printable(f"No decision of the sidecar: {why.unexplained}"), ""]
     if why.simulated is not None and why.kinship is not None and (why.simulated.decisions or why.simulated.pending):
-        lines += ["Simulation on the cluster as it is now:", "", answer_text.render(why.simulated, why.kinship, colour=colour).rstrip("\n")]
+        lines += [
+            "Simulation on the cluster as it is now:",
+            "",
+            answer_text.render(why.simulated, why.kinship, colour=colour, after_unread=bool(unread)).rstrip("\n"),
+        ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

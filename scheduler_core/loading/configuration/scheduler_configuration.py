@@ -20,6 +20,7 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.scheduler_profile import SCORED_WHOLE, SchedulerProfile, SchedulerProfiles
 from validators import field
 from validators.field import FieldError
+from validators.gates import ALL_ON, TOPOLOGY, Gates
 
 NAME = Name(KIND, "", "")
 """Name of a configuration in problems: there is one."""
@@ -66,8 +67,10 @@ def part_scored(profile: SchedulerProfile, nodes: int | None = None, field: str 
     return PartlyScored(SCORED_WHOLE, nodes, most, field) if most < nodes else None
 
 
-def read_configuration(written: Mapping[str, Any], behavior: SchedulerBehavior = KUBERNETES_1_37) -> SchedulerConfiguration:
-    """Return the configuration of the object *written*, as a kube-scheduler with *behavior* reads it."""
+def read_configuration(
+    written: Mapping[str, Any], behavior: SchedulerBehavior = KUBERNETES_1_37, gates: Gates = ALL_ON
+) -> SchedulerConfiguration:
+    """Return the configuration of the object *written*, as a kube-scheduler with *behavior* and *gates* reads it."""
     errors: list[FieldError] = []
     notes: list[Note] = []
     for key, want in (("apiVersion", GROUP_VERSION), ("kind", KIND)):
@@ -78,7 +81,7 @@ def read_configuration(written: Mapping[str, Any], behavior: SchedulerBehavior =
     values = checked(written, configuration_fields(behavior), _ROOT, errors)
     if errors:
         return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), (), written)
-    errors += _check(values)
+    errors += _check(values, gates)
     if values.get("extenders"):
         notes.append(SettingNotModelled(str(_ROOT / "extenders"), UnmodelledSetting.EXTENDERS))
     by_name: dict[str, SchedulerProfile] = {}
@@ -86,7 +89,7 @@ def read_configuration(written: Mapping[str, Any], behavior: SchedulerBehavior =
     for index, each in enumerate(listed):
         path, given = _ROOT / "profiles" / index, each or {}
         name = given.get("schedulerName", DEFAULT_SCHEDULER if len(listed) == 1 else "")
-        errors += _check_percentages(given, path)
+        errors += _check_percentages(given, path, gates)
         if not name:
             errors.append(field.required(path / "schedulerName"))
         elif name in by_name:
@@ -136,10 +139,10 @@ def _enabled(enabled: EnabledPlugins) -> dict[str, Any]:
     }
 
 
-def _check(values: Mapping[str, Any]) -> Iterator[FieldError]:
+def _check(values: Mapping[str, Any], gates: Gates) -> Iterator[FieldError]:
     if (parallelism := values.get("parallelism", 16)) <= 0:
         yield field.invalid(_ROOT / "parallelism", parallelism, "should be an integer value greater than zero")
-    yield from _check_percentages(values, _ROOT)
+    yield from _check_percentages(values, _ROOT, gates)
     first, most = values.get("podInitialBackoffSeconds", 1), values.get("podMaxBackoffSeconds", 10)
     if first <= 0:
         yield field.invalid(_ROOT / "podInitialBackoffSeconds", first, "must be greater than 0")
@@ -152,7 +155,10 @@ def _check(values: Mapping[str, Any]) -> Iterator[FieldError]:
     yield from _check_extenders(values.get("extenders", ()))
 
 
-def _check_percentages(values: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
+def _check_percentages(values: Mapping[str, Any], path: FieldPath, gates: Gates) -> Iterator[FieldError]:
+    if _OF_PLACEMENTS in values and not gates.enabled(TOPOLOGY):
+        yield field.forbidden(path / _OF_PLACEMENTS, f"{_OF_PLACEMENTS} requires {TOPOLOGY} feature gate to be enabled")
+        return
     for key in (_PERCENTAGE, _OF_PLACEMENTS):
         if not 0 <= values.get(key, 0) <= 100:
             yield field.invalid(path / key, values[key], "not in valid range [0-100]")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 
+from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.filter_reasons import DeviceAdvice, SearchUnfinished
 from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
@@ -51,17 +52,15 @@ class Allocator:
         usage: DeviceUsage,
         selection: Selection,
         kinds: Callable[[PoolDevice], Hashable] | None = None,
-        *,
-        qualifies: bool = False,
+        behavior: SchedulerBehavior = KUBERNETES_1_37,
     ) -> None:
-        """Prepare; if it *qualifies*, names of capacities without a domain have that of the driver."""
         self._claims = claims
         self._kinds = kinds
         self._pools = pools
         self._node = node
         self._selection = selection
         self._views = pools.on(node)
-        self._chosen = ChosenDevices(claims, usage, qualifies=qualifies)
+        self._chosen = ChosenDevices(claims, usage, behavior)
         self._every: dict[tuple[int, Alternative], list[tuple[NodePool, PoolDevice]]] = {}
         self.tried = 0
         self._solutions: dict[Hashable, Solution] | None = None
@@ -268,7 +267,13 @@ class Allocator:
         self, wanted: Wanted, request: int, number: int, pool: NodePool, device: PoolDevice, following: tuple[int, int], *, must: bool
     ) -> bool:
         """Choose *device*, and continue with the next; if that finds no solution, give it back."""
-        if (undo := self._chosen.choose_device(wanted, pool, device, must=must)) is None:
+        try:
+            undo = self._chosen.choose_device(wanted, pool, device, must=must)
+        except AllocationError:
+            if self._kinds is None:
+                raise
+            return False
+        if undo is None:
             return False
         done = False
         try:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from kubeapi.devices import DeviceAttribute
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
+from scheduler_core.cel import versions
+from scheduler_core.cel.values import Fault
 from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.devices import AttributeConstraint
 
 _UNKNOWN = DeviceAttribute()
-"""Value of a type that 1.37 does not compare."""
+"""Value of a type that is not compared."""
+
+
+class UnreadableValueError(ValueError):
+    """A device has a value that kube-scheduler cannot read; it ends the attempt."""
 
 
 def attribute_of(device: PoolDevice, name: str) -> DeviceAttribute | None:
@@ -24,16 +31,24 @@ def attribute_of(device: PoolDevice, name: str) -> DeviceAttribute | None:
 class ConstraintState:
     """Values of the devices that are chosen so far."""
 
-    def __init__(self, constraint: AttributeConstraint) -> None:
-        self._constraint = constraint
-        self._values: list[DeviceAttribute] = []
+    def __init__(self, constraint: AttributeConstraint, behavior: SchedulerBehavior) -> None:
+        self._constraint, self._behavior = constraint, behavior
+        self._values: list[Hashable] = []
 
     def add(self, request: str, alternative: str, device: PoolDevice) -> bool:
-        """Add *device*, and return whether the constraint allows it; if not, nothing changes."""
+        """Add *device*, and return whether the constraint allows it; if not, nothing changes.
+
+        Raises:
+            UnreadableValueError: the version does not compare the value of the device.
+
+        """
         if not self._applies(request, alternative):
             return True
-        value = attribute_of(device, self._constraint.attribute)
-        if value is None or not self._allows(value):
+        attribute = attribute_of(device, self._constraint.attribute)
+        if attribute is None:
+            return False
+        value = self._compared(attribute, device) if self._behavior.compares_versions else attribute
+        if not self._allows(value):
             return False
         self._values.append(value)
         return True
@@ -43,7 +58,15 @@ class ConstraintState:
         if self._applies(request, alternative):
             self._values.pop()
 
-    def _allows(self, value: DeviceAttribute) -> bool:
+    def _compared(self, value: DeviceAttribute, device: PoolDevice) -> Hashable:
+        try:
+            if value != _UNKNOWN:
+                return value if value.version is None else versions.parse(value.version)
+        except Fault:
+            pass
+        raise UnreadableValueError(f"device {'/'.join(device.id)}: unsupported attribute value for {self._constraint.attribute}")
+
+    def _allows(self, value: Hashable) -> bool:
         if not self._values:
             return True
         if value == _UNKNOWN:

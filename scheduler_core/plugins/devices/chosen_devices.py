@@ -8,12 +8,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from kubeapi import quantity
+from kubeapi.devices import DeviceCapacity
+from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.model.device_pools import NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import MOST_ALTERNATIVES, Alternative, ClaimSpec, DeviceId, Request
-from scheduler_core.plugins.devices.attribute_constraints import ConstraintState
-from scheduler_core.plugins.devices.consumable_capacity import CapacityError, as_published, consumed_capacity, is_allowed
+from scheduler_core.plugins.devices.attribute_constraints import ConstraintState, UnreadableValueError
+from scheduler_core.plugins.devices.consumable_capacity import (
+    CapacityError,
+    as_published,
+    consumed_capacity,
+    distinct_capacities,
+    is_allowed,
+)
 from scheduler_core.plugins.devices.selection import AllocationError
 from scheduler_core.plugins.devices.shared_counters import CounterState
 from scheduler_core.plugins.devices.tolerations import tolerated
@@ -60,12 +68,11 @@ class Wanted:
 
 
 class ChosenDevices:
-    """Choices for each claim, with what they consume; if it *qualifies*, names of capacities without a domain have that of the driver."""
+    """Choices for each claim, with what they consume."""
 
-    def __init__(self, claims: Sequence[NamedSpec], usage: DeviceUsage, *, qualifies: bool) -> None:
-        self._usage = usage
-        self._qualifies = qualifies
-        self._constraints = [[ConstraintState(constraint) for constraint in claim.spec.constraints] for claim in claims]
+    def __init__(self, claims: Sequence[NamedSpec], usage: DeviceUsage, behavior: SchedulerBehavior) -> None:
+        self._usage, self._behavior = usage, behavior
+        self._constraints = [[ConstraintState(constraint, behavior) for constraint in claim.spec.constraints] for claim in claims]
         self.of_claim: list[list[Choice]] = [[] for _ in claims]
         self._taken: defaultdict[DeviceId, Counter[int]] = defaultdict(Counter)
         self._shares: Counter[DeviceId] = Counter()
@@ -76,6 +83,8 @@ class ChosenDevices:
         """Return whether *device* is in use; with admin access only the same claim matters."""
         if wanted.alternative.admin:
             return device.id in self._taken and self._taken[device.id][wanted.claim] > 0
+        if self._behavior.guards_shared_devices and not device.content.allow_multiple_allocations and self._usage.is_shared(device.id):
+            return True
         return self._usage.is_taken(device.id) or (device.id in self._taken and self._taken[device.id].total() > 0)
 
     def is_chosen(self, device: PoolDevice) -> bool:
@@ -93,7 +102,7 @@ class ChosenDevices:
             AllocationError: kube-scheduler cannot represent an amount.
 
         """
-        capacity = device.content.capacity
+        capacity = self._offered(device)
         if not capacity:
             return not wanted.alternative.capacity
         try:
@@ -113,13 +122,20 @@ class ChosenDevices:
     def _requested(self, wanted: Wanted, device: PoolDevice) -> Mapping[str, Decimal]:
         """Return the requested amounts, by the names of capacities that *device* has.  Raises CapacityError."""
         requested = wanted.alternative.capacity
-        return as_published(requested, device.content.capacity or (), device.id[0]) if requested and self._qualifies else requested
+        return (
+            as_published(requested, self._offered(device), device.id[0]) if requested and self._behavior.qualifies_capacities else requested
+        )
+
+    def _offered(self, device: PoolDevice) -> Mapping[str, DeviceCapacity]:
+        """Return the capacities of *device*."""
+        offered = device.content.capacity or {}
+        return distinct_capacities(offered, device.id[0]) if offered and self._behavior.qualifies_capacities else offered
 
     def choose_device(self, wanted: Wanted, pool: NodePool, device: PoolDevice, *, must: bool) -> Undo | None:
         """Choose *device*, which is selectable, and return how to undo that; None if it cannot be chosen.
 
         Raises:
-            AllocationError: *must*, and a constraint excludes the device.
+            AllocationError: *must*, and a constraint excludes the device; or kube-scheduler cannot read the value of an attribute.
 
         """
         shared = device.content.allow_multiple_allocations
@@ -154,14 +170,19 @@ class ChosenDevices:
 
     def _constrain(self, wanted: Wanted, device: PoolDevice, undone: list[Undo], *, must: bool) -> bool:
         names = wanted.request.name, wanted.alternative.name
+        own = wanted.alternative.name or wanted.request.name
         for each in self._constraints[wanted.claim]:
-            if each.add(*names, device):
+            try:
+                added = each.add(*names, device)
+            except UnreadableValueError as error:
+                _undo(undone)
+                raise AllocationError(f", request {own}: {error}", wanted.claim) from None
+            if added:
                 undone.append(lambda constraint=each: constraint.remove(*names))  # type: ignore[misc]
             elif must:
                 _undo(undone)
                 name = "/".join(device.id)
                 reason = "because a claim constraint would not be satisfied"
-                own = wanted.alternative.name or wanted.request.name
                 message = f", request {own}: cannot add device {name} {reason}"
                 raise AllocationError(message, wanted.claim, DeviceAdvice.DROP_CONSTRAINT)
             else:
@@ -172,7 +193,7 @@ class ChosenDevices:
         chosen = self.of_claim[wanted.claim]
         consumed: tuple[tuple[str, Decimal], ...] = ()
         if device.content.allow_multiple_allocations:
-            amounts = consumed_capacity(self._requested(wanted, device), device.content.capacity) or {}
+            amounts = consumed_capacity(self._requested(wanted, device), self._offered(device)) or {}
             consumed = tuple(sorted(amounts.items()))
             self._share(device.id, consumed, 1)
             undone.append(lambda: self._share(device.id, consumed, -1))

@@ -7,6 +7,7 @@ from decimal import ROUND_CEILING, ROUND_DOWN, Context, Decimal
 
 from kubeapi import quantity
 from kubeapi.devices import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
+from scheduler_core.model.devices import full_name
 
 _LARGEST = 2**63 - 1
 _MILLI = Decimal("0.001")
@@ -31,8 +32,15 @@ def consumed_capacity(requested: Mapping[str, Decimal], offered: Mapping[str, De
     return {name: _checked(name, requested.get(name), capacity) for name, capacity in sorted(offered.items())}
 
 
+def distinct_capacities(offered: Mapping[str, DeviceCapacity], driver: str) -> Mapping[str, DeviceCapacity]:
+    """Return the capacities that a device of *driver* *offered*; of one with two names, that with the domain counts (Kubernetes 1.38)."""
+    if not any("/" in name for name in offered):
+        return offered
+    return {name: capacity for name, capacity in offered.items() if (full := full_name(name, driver)) == name or full not in offered}
+
+
 def as_published(requested: Mapping[str, Decimal], offered: Iterable[str], driver: str) -> Mapping[str, Decimal]:
-    """Return the *requested* amounts by the names of the capacities that a device of *driver* *offered*.
+    """Return the *requested* amounts by the names of the distinct capacities that a device of *driver* *offered*.
 
     A name without a domain has that of the driver, in requests and devices (Kubernetes 1.38).
 
@@ -40,19 +48,15 @@ def as_published(requested: Mapping[str, Decimal], offered: Iterable[str], drive
         CapacityError: a capacity is requested by both names.
 
     """
-    names = {_full(name, driver): name for name in sorted(offered, key=lambda name: "/" in name)}
+    names = {full_name(name, driver): name for name in offered}
     amounts: dict[str, Decimal] = {}
     written: dict[str, str] = {}
     for name, amount in requested.items():
-        full = _full(name, driver)
+        full = full_name(name, driver)
         if (other := written.setdefault(full, name)) != name:
             raise CapacityError(f'capacity "{full.rpartition("/")[2]}" requested both as "{name}" and as "{other}"')
         amounts[names.get(full, name)] = amount
     return amounts
-
-
-def _full(name: str, driver: str) -> str:
-    return name if "/" in name else f"{driver}/{name}"
 
 
 def is_sufficient(requested: Mapping[str, Decimal], offered: Mapping[str, DeviceCapacity] | None) -> bool:

@@ -16,7 +16,7 @@ from scheduler_core.model.device_pools import PoolDevice, PoolName
 from scheduler_core.model.devices import Alternative, DeviceId, DeviceSlice
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
-from scheduler_core.plugins.devices.consumable_capacity import CapacityError, as_published, is_sufficient
+from scheduler_core.plugins.devices.consumable_capacity import CapacityError, as_published, distinct_capacities, is_sufficient
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import tolerated
 
@@ -189,10 +189,12 @@ class DeviceKinds:
 
     def _suffices(self, alternative: Alternative, kind: int) -> bool:
         """Return whether the capacity suffices; uncertain if that depends on names without a domain.  Raises CapacityError."""
-        offered = self._examples[kind].content.capacity
-        requested = alternative.capacity
-        if requested and (requested := as_published(requested, offered or (), self._examples[kind].id[0])) != alternative.capacity:
+        driver, offered, requested = self._examples[kind].id[0], self._examples[kind].content.capacity or {}, alternative.capacity
+        distinct = distinct_capacities(offered, driver)
+        published = as_published(requested, distinct, driver)
+        if len(distinct) < len(offered) or published != requested:
             self._evaluated[alternative].uncertain.add(kind)
+            return True
         return is_sufficient(requested, offered)
 
     def _kind(self, published: DeviceSlice, name: str, content: DeviceContent, *, local: bool) -> int:

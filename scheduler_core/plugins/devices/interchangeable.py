@@ -100,7 +100,7 @@ class Counting:
             table: the nodes.
             kinds: the devices.
             wishes: the claims.
-            contended: kinds with a device that is free only when several pods are gone, or that several claims have.
+            contended: kinds with a device that is free only when several pods are gone, or that several claims have, or have shares of.
             amounts: returns the number of devices of some kinds by node, shape (nodes,).
 
         """
@@ -239,14 +239,14 @@ class _Devices:
 
 
 def _contended(objects: DeviceObjects, reused: Container[str]) -> Iterator[DeviceId]:
-    """Yield the devices that are free only when several pods are gone, or that several claims have."""
+    """Yield the devices that are free only when several pods are gone, or that several claims have, or have shares of."""
     usage = objects.new_usage()
     for (namespace, name), claim in objects.claims.items():
         key = f"{namespace}/{name}"
         if (len(claim.consumers) > 1 or key in reused) and (allocation := objects.allocated.get(key)) is not None:
             yield from (device.id for device in allocation.devices)
     for allocation in objects.allocated.values():
-        yield from (device.id for device in allocation.devices if usage.users(device.id) > 1)
+        yield from (device.id for device in allocation.devices if usage.users(device.id) > 1 or usage.is_shared(device.id))
 
 
 def _exchanges(pod: Sequence[DeviceNeed]) -> bool:

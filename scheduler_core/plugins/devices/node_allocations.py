@@ -85,7 +85,7 @@ class NodeAllocations:
         kept = objects.structures if isinstance(objects, KeptObjects) else None
         self.pools = pools = DevicePools(nodes, objects.slices) if kept is None else kept.pools
         self._selection = Selection(exact=exact)
-        self.usage = objects.new_usage()
+        self.usage = objects.new_usage(qualifies=nodes.behavior.qualifies_capacities)
         self._changed = self.usage.changed = []
         self._kept: dict[tuple[int, tuple[int, ...], tuple[str, ...]], _Kept] = {}
         self.states = NodeStates(
@@ -188,8 +188,7 @@ class NodeAllocations:
         return self._allocator(claims, node, self._kinds)
 
     def _allocator(self, claims: Sequence[NamedSpec], node: int, kinds: Callable[[PoolDevice], Hashable] | None) -> Allocator:
-        qualifies = self._nodes.behavior.qualifies_capacities
-        return Allocator(claims, self.pools, node, self.usage, self._selection, kinds, qualifies=qualifies)
+        return Allocator(claims, self.pools, node, self.usage, self._selection, kinds, self._nodes.behavior)
 
     def search(self, claims: Sequence[NamedSpec], node: int) -> Result:
         """Return the result for *claims* on *node*."""

@@ -87,7 +87,8 @@ class Cache:
         self._unusable: dict[Key, str] = {}
         self.group_cache = GroupCache()
         self._volumes = VolumeCache()
-        self.devices = DeviceCache(self.group_cache.entries, SharedDeviceClaims(pods := PodCache()))
+        qualifies = behavior.qualifies_capacities
+        self.devices = DeviceCache(self.group_cache.entries, SharedDeviceClaims(pods := PodCache()), qualifies=qualifies)
         self.usage = NodeUsage(self.group_cache, self._volumes, pods, self.devices, reads.device_topology, behavior)
         self._reader = PodReader(membership, self.devices)
         self.reporter = ChangeReporter(self.usage, self.group_cache, self._volumes.selected)

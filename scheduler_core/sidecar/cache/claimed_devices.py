@@ -42,9 +42,10 @@ class ClaimedDevices:
 
     """
 
-    def __init__(self, claims: Mapping[Name, KnownClaim]) -> None:
+    def __init__(self, claims: Mapping[Name, KnownClaim], *, qualifies: bool = False) -> None:
+        """Create without allocations; *qualifies* as of ``DeviceUsage``."""
         self.allocated: dict[str, Allocation] = {}
-        self.usage = DeviceUsage()
+        self.usage = DeviceUsage(qualifies=qualifies)
         self.changed: set[DeviceId] = set()
         self._claims = claims
         self._held: dict[Name, _Held] = {}
@@ -54,8 +55,8 @@ class ClaimedDevices:
         self._claims_of_device: dict[DeviceId, set[Name]] = {}
 
     def is_contended(self, device: DeviceId) -> bool:
-        """Return whether *device* is free only when several pods are gone, or several claims have it."""
-        return self._shared[device] > 0 or self.usage.users(device) > 1
+        """Return whether *device* is free only when several pods are gone, or several claims have it, or shares of it."""
+        return self._shared[device] > 0 or self.usage.users(device) > 1 or self.usage.is_shared(device)
 
     def also_allocated(self, claim: Name) -> tuple[DeviceId, Name] | None:
         """Return a device of *claim* that another claim has too, which the API server accepts, and that claim; None if there is none."""

@@ -38,14 +38,17 @@ class DeviceCache(DeviceStore):
 
     """
 
-    def __init__(self, groups: GroupEntries, shared: Container[str]) -> None:
-        """Create an empty cache; *groups* are the entries of the PodGroups, *shared* the keys of claims that several pods use."""
+    def __init__(self, groups: GroupEntries, shared: Container[str], *, qualifies: bool = False) -> None:
+        """Create an empty cache; *groups* are the entries of the PodGroups, *shared* the keys of claims that several pods use.
+
+        If it *qualifies*, names of capacities without a domain have that of the driver.
+        """
         self._groups, self._shared = groups, shared
         self._reservations: Counter[str] = Counter()
         self.specs: Counter[ClaimSpec] = Counter()
         self.specs_changed = True
         known: dict[Name, KnownClaim] = {}
-        self.claimed, self.releasable = ClaimedDevices(known), ReleasableClaims(known)
+        self.claimed, self.releasable = ClaimedDevices(known, qualifies=qualifies), ReleasableClaims(known)
         super().__init__(known)
 
     def configurations(self, requests: Iterable[Request]) -> Iterator[tuple[str, bytes]]:

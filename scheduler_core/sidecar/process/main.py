@@ -261,7 +261,7 @@ def with_configuration_of(settings: Settings, minor: int, log: Log) -> Settings:
     """
     if settings.scheduler_config is not None:
         behavior = settings.kubernetes or behavior_of(minor)
-        configuration = read_configuration(settings.scheduler_config.written, behavior)
+        configuration = read_configuration(settings.scheduler_config.written, behavior, settings.gates)
         if configuration.errors:
             errors = "; ".join(f"{each.path}: {each}" for each in configuration.errors)
             log("warning", "scheduler-config", {"message": f"kube-scheduler {behavior.version} does not start with it: {errors}"})

@@ -66,6 +66,13 @@ def uncordoned(node: Content) -> Content:
     return {**node, "spec": kept}
 
 
+def cordoned(node: Content) -> Content:
+    """Return *node* as ``kubectl cordon`` leaves it, with the taint that the node controller then adds."""
+    spec = section(node, "spec")
+    others = [each for each in spec.get("taints") or () if each.get("key") != _CORDON]
+    return {**node, "spec": {**spec, "unschedulable": True, "taints": [*others, {"key": _CORDON, "effect": "NoSchedule"}]}}
+
+
 def csi_drivers(node: Content, name: str) -> Content:
     """Return a copy of a CSINode for the new node *name*."""
     return {**node, "metadata": {"name": name}}

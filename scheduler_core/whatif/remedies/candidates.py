@@ -150,6 +150,9 @@ def _kept_off(subject: Subject, tolerations: Mapping[PodShape, Tolerations], tai
 
 
 def _selects(pod: PodRecord) -> bool:
+    if kueue.PODSET in pod.labels:
+        # Kueue gives it the labels of a flavor again.
+        return False
     affinity = pod.shape.affinity.node_affinity if pod.shape.affinity else None
     required = affinity and affinity.required_during_scheduling_ignored_during_execution
     # The controller of a DaemonSet names the node of each pod, which nobody else can change.

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from scheduler_core.loading.label_suggestions import misspelt_resources
 from scheduler_core.model.names import HOSTNAME, Domain
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -123,6 +124,9 @@ def _related_keys(shape: PodShape) -> tuple[str, ...]:
 def _larger(capacity: PresentCapacity, area: DomainCapacity, domains: tuple[Domain, ...]) -> list[NodeKind]:
     """Return a node of *area* that is large enough for the largest request of each resource."""
     nodes, subject = capacity.snapshot.nodes, capacity.subject
+    if not misspelt_resources(nodes).keys().isdisjoint(row for row, _ in _all_requests(subject)):
+        # The name is to be corrected; no node will ever have it.
+        return []
     requested = {row: max(dict(pod.shape.requests).get(row, 0) for pod in subject.waiting) for row, _ in _all_requests(subject)}
     enough = nodes.allocatable.copy()
     for row, amount in requested.items():

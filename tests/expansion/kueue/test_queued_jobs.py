@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from expansion.expanded import Expanded, expand
-from expansion.notes import KueueQuotas, NotExpressed
+from expansion.notes import KueueGroupIncomplete, KueueQuotas, NotExpressed
 from expansion.queue_notes import (
     AdmittedByQueue,
     FlavorsAssumed,
@@ -18,6 +18,7 @@ from expansion.queue_notes import (
     QueueInactive,
     QueueMissing,
     QueueQuotaExceeded,
+    QueueUnused,
     ResourceNotCovered,
     RunsElsewhere,
 )
@@ -141,8 +142,115 @@ def test_each_pod_of_a_deployment_is_admitted_by_itself():
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {**pod_spec(4), "restartPolicy": "Always"}}
     body = {"replicas": 3, "selector": {"matchLabels": {"app": "a"}}, "template": template}
     mine = labelled({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": body})
+    found = expanded(mine, queue(), LOCAL, flavor())
+    (fact,) = (each.fact for each in found.refused)
+    assert (0, 4, 8, 8, []) == (fact.free, fact.needed, fact.used, fact.own, found.notes)
+    fitting = expanded(mine, queue(quota(amount=12)), LOCAL, flavor())
+    assert ([], [AdmittedByQueue(CQ, ("default",), 3, 3)]) == (fitting.refused, [each.fact for each in fitting.notes])
+
+
+def controlled(kind: str, spec: Json, own: Json, template: Json, api_version: str = "apps/v1") -> Json:
+    """Return an object with three pods; *own* are its labels, and *template* further ones of its pods."""
+    body = {"metadata": {"labels": {"app": "a", **template}}, "spec": {**pod_spec(4), "restartPolicy": "Always"}}
+    metadata = {"name": "d", "namespace": "team", "labels": own}
+    replicas = {"replicas": 3, "selector": {"matchLabels": {"app": "a"}}, "template": body}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": {**replicas, **spec}}
+
+
+LABEL = {"kueue.x-k8s.io/queue-name": "main"}
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
+def test_pods_with_a_label_of_their_own_are_admitted_by_themselves(kind):
+    mine = controlled(kind, {}, {}, LABEL)
     (fact,) = refusals(mine, queue(), LOCAL, flavor())
-    assert (0, 4, 8) == (fact.free, fact.needed, fact.used)
+    assert (0, 4, 8) == (fact.free, fact.needed, fact.own)
+    together = controlled(kind, {}, {}, {**LABEL, "kueue.x-k8s.io/pod-group-name": "g"})
+    (fact,) = refusals(together, queue(), LOCAL, flavor())
+    assert (8, 12, 0) == (fact.free, fact.needed, fact.own)
+
+
+def test_pods_of_a_job_with_a_label_of_their_own_are_admitted_by_themselves():
+    mine = {**job(3), "metadata": {"name": "train", "namespace": "team"}}
+    mine["spec"]["template"]["metadata"] = {"labels": LABEL}
+    (fact,) = refusals(mine, queue(), LOCAL, flavor())
+    assert (0, 4, 8) == (fact.free, fact.needed, fact.own)
+
+
+def test_the_label_of_a_kind_that_kueue_does_not_manage_has_no_effect():
+    found = expanded(controlled("ReplicaSet", {}, LABEL, {}), queue(), LOCAL, flavor())
+    assert ([], [QueueUnused(Name("LocalQueue", "team", "main"))]) == (found.refused, [each.fact for each in found.notes])
+    volcano = {"tasks": [{"name": "t", "replicas": 3, "template": {"spec": pod_spec(4)}}]}
+    mine = labelled({"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "v"}, "spec": volcano})
+    found = expanded(mine, queue(), LOCAL, flavor())
+    assert ([], [QueueUnused(Name("LocalQueue", "team", "main"))]) == (found.refused, [each.fact for each in found.notes])
+
+
+def test_the_label_of_the_only_object_that_an_app_wrapper_wraps_counts():
+    def wrapping(*objects: Json) -> Json:
+        metadata = {"name": "aw", "namespace": "team"}
+        spec = {"components": [{"template": each} for each in objects]}
+        return {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": spec}
+
+    (fact,) = refusals(wrapping(job(3)), queue(), LOCAL, flavor())
+    assert (8, 12) == (fact.free, fact.needed)
+    plain = {**job(3), "metadata": {"name": "train", "namespace": "team"}}
+    assert [] == refusals(wrapping(plain), queue(), LOCAL, flavor())
+
+
+def test_an_annotation_for_a_queue_is_not_read():
+    mine = job(3, labels={}, annotations=LABEL)
+    facts = [each.fact for each in expanded(mine, queue(), LOCAL, flavor()).notes]
+    assert [NotExpressed, KueueQuotas] == [*map(type, facts)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "api_version", "spec"),
+    [
+        ("InferenceService", "serving.kserve.io/v1beta1", {"predictor": {"minReplicas": 3, "containers": pod_spec(4)["containers"]}}),
+        ("LLMInferenceService", "serving.kserve.io/v1alpha1", {"model": {"uri": "hf://a/b", "name": "b"}, "replicas": 3, "template": pod_spec(4)}),
+        ("LLMInferenceService", "serving.kserve.io/v1alpha1", {"model": {"uri": "hf://a/b", "name": "b"}, "replicas": 3, "template": pod_spec(2), "worker": pod_spec(2), "parallelism": {"data": 2, "dataLocal": 1}}),
+    ],
+)  # fmt: skip
+def test_services_are_admitted_by_the_pod_or_group(kind, api_version, spec):
+    mine = labelled({"apiVersion": api_version, "kind": kind, "metadata": {"name": "s"}, "spec": spec})
+    mine["metadata"]["annotations"] = {"serving.kserve.io/deploymentMode": "RawDeployment"}
+    more = [{"name": name, "nominalQuota": "1000Gi"} for name in ("cpu", "memory", "ephemeral-storage")]
+    limits = queue()
+    (group,) = limits["spec"]["resourceGroups"]
+    group["coveredResources"] += [each["name"] for each in more]
+    group["flavors"] = [{"name": "default", "resources": [*quota()["resources"], *more]}]
+    found = expanded(mine, limits, LOCAL, flavor())
+    (fact,) = (each.fact for each in found.refused)
+    assert (0, 4, 8) == (fact.free, fact.needed, fact.own)
+    assert [] == [each for each in found.notes if isinstance(each.fact, NotExpressed) and "queue-name" in each.fact.field]
+
+
+def test_the_label_that_a_ray_service_passes_to_its_cluster_is_told_once():
+    head = {"rayStartParams": {}, "template": {"spec": pod_spec(1)}}
+    spec = {"rayClusterConfig": {"headGroupSpec": head}}
+    mine = labelled({"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "r"}, "spec": spec})
+    assert [AdmittedByQueue(CQ, ("default",), 1, 1)] == [each.fact for each in expanded(mine, queue(), LOCAL, flavor()).notes]
+
+
+def test_what_the_replaced_pods_of_a_deployment_have_reserved_does_not_count():
+    mine = controlled("Deployment", {"replicas": 2}, LABEL, {})
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "d-1", "uid": "1", "controller": True}
+    running = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "team", "labels": {"app": "a", "pod-template-hash": "1"}, "ownerReferences": [owner]},
+            "spec": {"nodeName": "n", **pod_spec(4)},
+        }
+        for name in ("d-1-a", "d-1-b")
+    ]
+    held = [
+        reserved(f"pod-{each}", 4, ownerReferences=[{"apiVersion": "v1", "kind": "Pod", "name": f"d-1-{each}", "controller": True}])
+        for each in "ab"
+    ]
+    assert [] == refusals(mine, queue(), LOCAL, flavor(), *running, *held)
+    assert 1 == len(refusals(mine, queue(), LOCAL, flavor(), *held))
 
 
 def test_pods_of_a_group_of_kueue_are_admitted_together():
@@ -153,6 +261,10 @@ def test_pods_of_a_group_of_kueue_are_admitted_together():
     ]
     (fact,) = refusals(given, queue(), LOCAL, flavor())
     assert (8, 10) == (fact.free, fact.needed)
+    waiting = [{**each, "metadata": {**each["metadata"], "annotations": {"kueue.x-k8s.io/pod-group-total-count": "3"}}} for each in given]
+    found = expanded(waiting, queue(quota(amount=100)), LOCAL, flavor())
+    assert [KueueGroupIncomplete("g", 2, 3)] == [each.fact for each in found.refused]
+    assert not any(isinstance(each.fact, AdmittedByQueue | KueueQuotas) for each in found.notes)
     alone = [{**each, "metadata": {**each["metadata"], "labels": {"kueue.x-k8s.io/queue-name": "main"}}} for each in given]
     (fact,) = refusals(alone, queue(), LOCAL, flavor())
     assert (3, 5) == (fact.free, fact.needed)
@@ -162,7 +274,7 @@ def test_given_pods_get_what_their_flavor_has():
     labels = {"kueue.x-k8s.io/queue-name": "main"}
     given = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "team", "labels": labels}, "spec": pod_spec()}
     (pod,) = pods(expanded(given, queue(), LOCAL, flavor(nodeLabels={"gpu": "h100"})))
-    assert {"gpu": "h100"} == pod["spec"]["nodeSelector"]
+    assert ({"gpu": "h100"}, "0") == (pod["spec"]["nodeSelector"], pod["metadata"]["labels"]["kueue.x-k8s.io/podset"])
 
 
 def test_pods_get_the_labels_and_tolerations_of_the_flavor():
@@ -172,6 +284,25 @@ def test_pods_get_the_labels_and_tolerations_of_the_flavor():
     specs = [each["spec"] for each in pods(found)]
     assert [{"disk": "ssd", "gpu": "h100"}] * 2 == [each["nodeSelector"] for each in specs]
     assert [[{"key": "spot", "operator": "Exists"}]] * 2 == [each["tolerations"] for each in specs]
+
+
+def test_pods_without_quota_are_judged_on_the_nodes_of_the_flavor_that_lacks_it():
+    spot = {"nodeTaints": [{"key": "spot", "effect": "NoSchedule"}], "tolerations": [{"key": "spot", "operator": "Exists"}]}
+    both = [flavor("first", nodeTaints=[{"key": "z", "effect": "NoSchedule"}]), flavor(nodeLabels={"gpu": "h100"}, **spot)]
+    found = expanded(job(3), queue(quota("first"), quota()), LOCAL, *both)
+    assert [QueueQuotaExceeded, FlavorUnsuitable] == [type(each.fact) for each in found.refused]
+    assert [({"gpu": "h100"}, spot["tolerations"])] * 3 == [
+        (each["spec"]["nodeSelector"], each["spec"]["tolerations"]) for each in pods(found)
+    ]
+    spec = pod_spec()
+    spec["containers"][0]["resources"]["requests"] = {"cpu": "1"}
+    found = expanded(job(spec=spec), queue(), LOCAL, both[1])
+    assert ([ResourceNotCovered(CQ, "cpu")], [{"gpu": "h100"}] * 2) == (
+        [each.fact for each in found.refused],
+        [each["spec"]["nodeSelector"] for each in pods(found)],
+    )
+    found = expanded(job(), queue(quota("first")), LOCAL, both[0])
+    assert [False] * 2 == ["tolerations" in each["spec"] for each in pods(found)]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from expansion.contents import full_name
 from expansion.rollouts.play import Outcome, Played, Update
 from expansion.rollouts.running import Rollout, is_played
-from expansion.rollouts.units import int_or_percent
+from kubeapi.content import int_or_percent
 from kubeapi.names import Name
 
 Json = dict[str, Any]
@@ -40,26 +41,30 @@ def rollout(kind: str, old: int = 4, new: int = 4, spec: Json | None = None, **m
 class Slots:
     """Cluster with a number of places, each for one pod."""
 
-    def __init__(self, places: int, old: int) -> None:
-        self.free = places - old
-        self.waiting: dict[tuple[str, str], None] = {}
-        self.placed: set[tuple[str, str]] = set()
-        self.most = old
+    def __init__(self, places: int, running: Sequence[Json]) -> None:
+        self.waiting = dict.fromkeys(full_name(each) for each in running if "nodeName" not in each["spec"])
+        self.placed: dict[tuple[str, str], str] = {}
+        self.free = places - len(running) + len(self.waiting)
 
-    def place(self, deleted: Any, created: Any) -> set[tuple[str, str]]:
-        self.free += len(deleted)
+    def place(self, deleted: Any, created: Any) -> dict[tuple[str, str], str]:
+        for name in map(full_name, deleted):
+            self.placed.pop(name, None)
+            if name in self.waiting:
+                del self.waiting[name]
+            else:
+                self.free += 1
         self.waiting |= dict.fromkeys(map(full_name, created))
         while self.waiting and self.free:
             name = next(iter(self.waiting))
             del self.waiting[name]
-            self.placed.add(name)
+            self.placed[name] = "any"
             self.free -= 1
         return self.placed
 
 
 def played(of: Rollout, places: int) -> Played:
-    slots = Slots(places, len(of.old))
-    return Update(of.strategy(), *of.units(), of.added()).play(slots.place, of.allowed, most=50)
+    slots = Slots(places, of.old)
+    return Update(of.strategy(), of.situation()).play(slots.place, of.allowed, most=50)
 
 
 def told(of: Rollout, places: int) -> tuple[Outcome, list[tuple[int, ...]]]:
@@ -107,7 +112,7 @@ def test_old_pods_that_are_not_ready_go_first():
     broken = pod("old-9", "old", "n9", creationTimestamp="2020-01-01T00:00:00Z")
     broken["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
     of = rollout("Deployment", 1, 2, rolling(0, 1), running=[pod("old-0", "old", "n0"), broken])
-    update = Update(of.strategy(), *of.units())
+    update = Update(of.strategy(), of.situation())
     assert ["team/old-9"] == list(update._strategy.next_step(update.progress).delete)
 
 
@@ -120,7 +125,7 @@ def test_a_cheaper_pod_goes_before_others_and_a_newer_one_before_older_ones():
         ),
     ]
     of = rollout("Deployment", 1, 3, rolling(0, 2), running=old)
-    update = Update(of.strategy(), *of.units())
+    update = Update(of.strategy(), of.situation())
     assert ["team/old-c", "team/old-b"] == list(update._strategy.next_step(update.progress).delete)
 
 
@@ -194,6 +199,104 @@ def test_a_quota_refuses_the_surge():
     assert Outcome.AT_ONCE is played(rollout("Deployment", spec=rolling(0, 1), quotas=[quota]), 9).outcome
     used = {**quota, "status": {"hard": {"pods": "5"}, "used": {"pods": "5"}}}
     assert Outcome.HANGS is played(rollout("Deployment", spec=rolling(1, 0), quotas=[used]), 9).outcome
+
+
+def owned(name: str, image: str, node: str, owner: str, created: str) -> Json:
+    reference = {"kind": "ReplicaSet", "name": owner, "controller": True}
+    return pod(name, image, node, ownerReferences=[reference], creationTimestamp=f"2026-01-01T00:00:{created}Z")
+
+
+def test_a_deployment_scales_its_only_replica_set_before_it_replaces_pods():
+    outcome, steps = told(rollout("Deployment", 4, 5, rolling("50%", 0)), 4)
+    assert (Outcome.HANGS, [(0, 1, 5, 0, 0), (0, 3, 5, 0, 3)]) == (outcome, steps)
+    outcome, steps = told(rollout("Deployment", 4, 3, rolling(1, 0)), 4)
+    assert (Outcome.AT_ONCE, (1, 0, 3, 0, 0)) == (outcome, steps[0])
+
+
+def test_old_pods_of_a_larger_number_are_refused_too():
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"}, "spec": {"hard": {"pods": "4"}}}
+    result = played(rollout("Deployment", 4, 5, rolling(0, 1), quotas=[quota]), 9)
+    assert (Outcome.HANGS, 4, 0, 0, 1) == (result.outcome, result.last.old, result.last.new, result.last.waiting, result.last.refused)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("StatefulSet", {"podManagementPolicy": "Parallel", "updateStrategy": {"rollingUpdate": {"maxUnavailable": "100%"}}}),
+        ("DaemonSet", {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}),
+        ("DaemonSet", {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 2}}}),
+    ],
+)
+def test_nothing_is_replaced_while_a_quota_refuses_missing_pods(kind, spec):
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"}, "spec": {"hard": {"pods": "3"}}}
+    result = played(rollout(kind, 3, 4, spec, quotas=[quota]), 9)
+    assert (Outcome.HANGS, 3, 0, 0, 1) == (result.outcome, result.last.old, result.last.new, result.last.waiting, result.last.refused)
+
+
+def test_two_replica_sets_are_not_scaled_at_once():
+    running = [owned("a-0", "old", "n0", "a", "01"), owned("b-0", "older", "n1", "b", "00")]
+    _, steps = told(rollout("Deployment", 2, 3, rolling(1, 0), running=running), 9)
+    assert (0, 2, 2, 2, 0) == steps[0]
+
+
+def test_an_update_goes_on_where_it_is():
+    running = [owned("a-0", "old", "n0", "a", "00"), owned("a-1", "old", "n1", "a", "00"), owned("b-0", "new", "", "b", "01")]
+    hangs = played(rollout("Deployment", 3, 2, rolling(1, 0), running=running), 2)
+    assert (Outcome.HANGS, 2, 0, 1) == (hangs.outcome, hangs.last.old, hangs.last.new, hangs.last.waiting)
+    outcome, steps = told(rollout("Deployment", 3, 2, rolling(0, 1), running=running), 2)
+    assert (Outcome.AT_ONCE, [(1, 0, 1, 1, 0), (1, 1, 0, 2, 0)]) == (outcome, steps)
+
+
+def test_an_update_that_is_taken_back_keeps_the_pods_that_run():
+    running = [owned("a-0", "new", "n0", "a", "00"), owned("a-1", "new", "n1", "a", "00"), owned("b-0", "old", "", "b", "01")]
+    outcome, steps = told(rollout("Deployment", 3, 2, rolling(1, 0), running=running), 2)
+    assert (Outcome.AT_ONCE, [(1, 0, 0, 2, 0)]) == (outcome, steps)
+    ordinals = [pod("w-0", "new", "n0"), pod("w-1", "old", "n1")]
+    assert [(1, 1, 0, 2, 0)] == told(rollout("StatefulSet", 2, 2, running=ordinals), 2)[1]
+
+
+def test_an_old_pod_that_gets_a_node_is_available():
+    running = [owned(f"a-{number}", "old", "n0" if number else "", "a", "00") for number in range(3)]
+    result = played(rollout("Deployment", 3, 3, rolling(1, 0), running=running), 3)
+    assert (Outcome.HANGS, 3, 1) == (result.outcome, result.last.old, result.last.waiting)
+
+
+def test_a_stateful_set_creates_old_pods_below_its_partition():
+    partition = {"updateStrategy": {"rollingUpdate": {"partition": 3}}}
+    result = played(rollout("StatefulSet", 2, 4, partition), 4)
+    assert (Outcome.AT_ONCE, 3, 1) == (result.outcome, result.last.old, result.last.new)
+    result = played(rollout("StatefulSet", 2, 4, {"updateStrategy": {"type": "OnDelete"}}), 4)
+    assert (Outcome.AT_ONCE, 2, 2) == (result.outcome, result.last.old, result.last.new)
+
+
+def test_a_partition_counts_from_the_first_ordinal():
+    running, new = ([pod(f"w-{number}", image, f"n{number}") for number in range(5, 9)] for image in ("old", "new"))
+    of = Rollout(Name("StatefulSet", "team", "w"), {"spec": {"updateStrategy": {"rollingUpdate": {"partition": 3}}}}, running, new)
+    assert (3, 1) == (played(of, 4).last.old, played(of, 4).last.new)
+
+
+def test_a_daemon_set_deletes_surplus_pods_first():
+    running = [owned(f"{image}-{number}", image, f"n{number}", "a", "00") for image in ("old", "older") for number in range(2)]
+    surge = {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+    outcome, steps = told(rollout("DaemonSet", 2, 2, surge, running=running), 2)
+    assert (Outcome.HANGS, [(2, 0, 2, 0, 0), (0, 1, 2, 0, 1)]) == (outcome, steps)
+
+
+@pytest.mark.parametrize(
+    ("surge", "wanted"), [(1, [(1, 1, 1, 2, 0), (1, 0, 0, 2, 0)]), (0, [(1, 0, 2, 0, 0), (1, 1, 1, 1, 0), (1, 1, 0, 2, 0)])]
+)
+def test_a_daemon_set_with_an_old_and_a_new_pod_on_a_node(surge, wanted):
+    running = [owned("old-0", "old", "n0", "a", "00"), owned("new-0", "new", "n0", "a", "01"), owned("old-1", "old", "n1", "a", "00")]
+    rolling_update = {"updateStrategy": {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": 1 - surge}}}
+    assert (Outcome.AT_ONCE, wanted) == told(rollout("DaemonSet", 3, 2, rolling_update, running=running), 4)
+
+
+def test_an_old_pod_of_a_daemon_set_that_is_not_ready_gives_way_to_a_new_one():
+    running = [owned("old-0", "old", "n0", "a", "00"), owned("new-0", "new", "", "a", "01")]
+    running[0]["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    running[1]["spec"]["affinity"] = pinned("new-0", "n0")["spec"]["affinity"]
+    surge = {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+    assert (Outcome.AT_ONCE, [(1, 0, 0, 1, 0)]) == told(rollout("DaemonSet", 1, 1, surge, running=running), 1)
 
 
 def test_equal_pods_are_no_update():

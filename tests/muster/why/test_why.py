@@ -323,7 +323,8 @@ def test_a_cluster_that_is_read_in_part_is_no_success(server: Server) -> None:
     server.lists["/api/v1/nodes"][2].extend([node("c", cpu="32"), node("d", cpu="x")])
     answer = why("workers", "--explain=off")
     assert (answer.exit_code, answer.stdout.splitlines()[0]) == (2, "PodGroup team/workers would be placed now")
-    assert "  Node d: status.allocatable[cpu]: " in answer.stdout
+    assert answer.stdout.splitlines()[1].startswith("! Node d: status.allocatable[cpu]: ")
+    assert answer.stdout.count("Node d: ") == 1
     simulated = json.loads(why("workers", "--explain=off", "--format=json").stdout)["simulation"]
     assert [each["object"] for each in simulated["problems"]] == ["Node d"]
     server.lists["/api/v1/nodes"][2].pop()

@@ -22,7 +22,16 @@ from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.wording.conditions import scheduler_message
 from tests.builders import Manifest, composite_pod_group, manifest, node, pod, pod_group, volume_claim
 from tests.scheduler_core.builders import reasons_of
-from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, request, template, wanting
+from tests.scheduler_core.plugins.device_objects import (
+    DRIVER,
+    device,
+    device_class,
+    device_slice,
+    request,
+    resource_claim,
+    template,
+    wanting,
+)
 from validators.gates import COMPOSITE, PREEMPTION_POLICY, TOPOLOGY, Gates
 
 BOTH = (KUBERNETES_1_37, KUBERNETES_1_38)
@@ -264,3 +273,121 @@ def test_a_capacity_that_is_requested_by_both_names_is_an_error():
     _, newer = both(with_capacity("memory", "memory", OWN, shared=True))
     assert newer.status is Status.ERROR
     assert f'capacity "memory" requested both as "memory" and as "{OWN}"' in reasons_of(newer)["default/p0"]
+
+
+def versioned(*versions: str) -> list[Manifest]:
+    """A slice with a device for each of *versions*."""
+    devices = [device(f"d{number}", attributes={}) | {"attributes": {"v": {"version": each}}} for number, each in enumerate(versions)]
+    return [node("n1", "8", "64Gi"), device_class(), device_slice("n1", *devices)]
+
+
+def constrained(kind: str, *versions: str) -> list[Manifest]:
+    claims = template("t", request(count=len(versions)), constraints=[{kind: f"{DRIVER}/v"}])
+    return [*versioned(*versions), claims, pod_group("g", 1), wanting("p", "g:t", group="g")]
+
+
+@pytest.mark.parametrize(
+    ("versions", "equal"),
+    [
+        (("1.2.3+a", "1.2.3+b"), [False, True]),
+        (("1.2.3-rc.1+a", "1.2.3-rc.1"), [False, True]),
+        (("1.2.3-rc.1", "1.2.3-rc.2"), [False, False]),
+        (("1.2.3", "1.2.3"), [True, True]),
+    ],
+)
+def test_versions_of_devices_are_compared_without_their_builds(versions, equal):
+    alike, different = (
+        [bool(placed(each)) for each in both(constrained(kind, *versions))] for kind in ("matchAttribute", "distinctAttribute")
+    )
+    assert (equal, [not each for each in equal]) == (alike, different)
+
+
+def test_a_version_with_too_large_a_number_ends_the_attempt():
+    large = f"1.2.{10**20}"
+    older, newer = both(constrained("distinctAttribute", "1.2.3", large))
+    assert {"p": "n1"} == placed(older)
+    assert newer.status is Status.ERROR
+    stated = f"request gpu: device {DRIVER}/n1/d1: unsupported attribute value for {DRIVER}/v"
+    assert stated in reasons_of(newer)["default/p"]
+
+
+def given_share(consumed: dict[str, str], **parts: Any) -> list[Manifest]:
+    """A claim of a running pod with a share of the only device, and a pod that wants the device, or 30Gi of its capacity."""
+    parts = {"capacity": {"memory": {"value": "80Gi"}}, **parts}
+    share = {"shareID": "11111111-1111-1111-1111-111111111111", "consumedCapacity": consumed}
+    held = resource_claim("held", devices=["gpu=n1/d"], users=["old"], results=share)
+    amounts = {"capacity": {"requests": dict.fromkeys(parts["capacity"], "30Gi")}} if parts.get("allowMultipleAllocations") else {}
+    old = wanting("old", "g=held", on="n1")
+    slices = [device_slice("n1", device("d", **parts))]
+    return [node("n1", "8", "64Gi"), device_class(), *slices, held, old, template("t", request(**amounts)), pod("p", **claim_of("t"))]
+
+
+def claim_of(name: str) -> dict[str, Any]:
+    return {"resourceClaims": [{"name": "g", "resourceClaimTemplateName": name}]}
+
+
+def test_a_device_with_shares_is_not_given_to_one_claim_alone():
+    older, newer = both(given_share({}, capacity={}))
+    assert [{"p": "n1"}, {}] == [placed(older), placed(newer)]
+
+
+@pytest.mark.parametrize("names", [("memory", OWN), (OWN, "memory")])
+def test_consumed_amounts_have_the_domain_of_the_driver(names):
+    """1.37 does not see 60 of 80Gi that are consumed."""
+    published, stated = names
+    capacity = {published: {"value": "80Gi"}}
+    older, newer = both(given_share({stated: "60Gi"}, capacity=capacity, allowMultipleAllocations=True))
+    assert [{"p": "n1"}, {}] == [placed(older), placed(newer)]
+
+
+def test_of_a_consumed_amount_with_two_names_that_with_the_domain_counts():
+    stated = {"memory": "60Gi", OWN: "50Gi"}
+    capacity = {OWN: {"value": "80Gi"}}
+    assert [{"p": "n1"}] * 2 == [placed(each) for each in both(given_share(stated, capacity=capacity, allowMultipleAllocations=True))]
+
+
+@pytest.mark.parametrize(("own", "domain", "want"), [("80Gi", "20Gi", [True, False]), ("20Gi", "80Gi", [False, True])])
+def test_of_a_capacity_that_a_device_offers_by_two_names_that_with_the_domain_counts(own, domain, want):
+    """A request of 30Gi by the name without a domain; 1.37 consumes all of the other."""
+    devices = [device("d", capacity={"memory": {"value": own}, OWN: {"value": domain}}, allowMultipleAllocations=True)]
+    claims = template("t", request(capacity={"requests": {"memory": "30Gi"}}))
+    objects = [node("n1"), device_class(), device_slice("n1", *devices), claims, pod("p", **claim_of("t"))]
+    assert want == [bool(placed(each)) for each in both(objects)]
+
+
+WITHOUT_DEVICES = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}}],
+}
+
+
+NO_POD_TRIED = "scheduling policy's minimum threshold (3) cannot be satisfied: 0 scheduled, 0 unschedulable, 2 not-evaluated"
+
+
+@pytest.mark.parametrize(
+    ("off", "messages"),
+    [
+        ({TOPOLOGY, COMPOSITE}, ["pod group is unschedulable, minCount (3) cannot be satisfied: 0 scheduled, 2 remaining", NO_POD_TRIED]),
+        (
+            {COMPOSITE},
+            [
+                "pod group is unschedulable, 0/1 placements are available, first placement status: pod group is unschedulable",
+                f"0/1 placements are available, first placement status: {NO_POD_TRIED}",
+            ],
+        ),
+    ],
+    ids=["without topologies", "with topologies"],
+)
+def test_a_message_says_otherwise_that_no_pod_was_tried(off, messages):
+    """One of three members is being deleted, so the other two are not enough."""
+    leaving = pod("p2", "g", metadata={"deletionTimestamp": "2026-01-02T00:00:00Z"})
+    objects = [WITHOUT_DEVICES, node("a"), pod_group("g", 3), pod("p0", "g"), pod("p1", "g"), leaving]
+    found = [decided(objects, behavior, Gates(frozenset(off))) for behavior in BOTH]
+    assert messages == [scheduler_message(each, each.groups[0]).partition(", pod group preemption")[0] for each in found]
+
+
+def test_requests_that_exceed_64_bits_together_leave_nothing():
+    """As in 1.38; in 1.37 the sum is negative, so that kube-scheduler places the pod."""
+    running = [pod(f"old{number}", cpu="1", memory="5Ei", on="n") for number in range(2)]
+    assert [{}, {}] == [placed(each) for each in both([node("n", "8", "64Gi"), *running, pod("p", cpu="1", memory="1Gi")])]

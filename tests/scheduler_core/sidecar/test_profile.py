@@ -30,6 +30,7 @@ from tests.scheduler_core.sidecar.test_devices_crashes import ATTACHED
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene
 from tests.scheduler_core.sidecar.volume_world import DYNAMIC, VolumeWorld, storage_classes, with_claims
 from tests.scheduler_core.sidecar.world import Luck
+from validators.gates import ALL_ON, COMPOSITE, TOPOLOGY, Gates
 
 PACKING = SchedulerProfile(strategy=ScoringStrategy(MOST_ALLOCATED, ((GPU, 5), ("cpu", 1))))
 
@@ -106,19 +107,23 @@ def test_what_is_not_modelled_is_logged_at_the_start(share, monkeypatch):
     assert main.options(settings).profile == SchedulerProfile(percentage_of_nodes=share)
 
 
+REFUSED = "does not start with it: percentageOfPlacementsToScore"
+
+
 @pytest.mark.parametrize(
-    ("minor", "kubernetes", "read", "warned"),
+    ("minor", "kubernetes", "gates", "read", "warned"),
     [
-        pytest.param(38, None, 50, "", id="the server has the field"),
-        pytest.param(37, None, 50, "kube-scheduler 1.37 does not start with it: percentageOfPlacementsToScore", id="the server does not"),
-        pytest.param(38, KUBERNETES_1_37, 50, "kube-scheduler 1.37 does not start with it: percentageOfPlacementsToScore", id="given"),
+        pytest.param(38, None, ALL_ON, 50, "", id="the server has the field"),
+        pytest.param(37, None, ALL_ON, 50, f"kube-scheduler 1.37 {REFUSED}", id="the server does not"),
+        pytest.param(38, KUBERNETES_1_37, ALL_ON, 50, f"kube-scheduler 1.37 {REFUSED}", id="given"),
+        pytest.param(38, None, Gates(frozenset({TOPOLOGY, COMPOSITE})), 50, f"kube-scheduler 1.38 {REFUSED}", id="a gate is off"),
     ],
 )
-def test_the_configuration_is_read_by_the_version_of_the_server(minor, kubernetes, read, warned):
+def test_the_configuration_is_read_by_the_version_of_the_server(minor, kubernetes, gates, read, warned):
     lines: list[tuple[str, str, Mapping[str, Any]]] = []
     header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     configuration = read_by_any_version({**header, "percentageOfPlacementsToScore": read})
-    settings = Settings(lease=None, scheduler_config=configuration, scheduler_name="default-scheduler", kubernetes=kubernetes)
+    settings = Settings(lease=None, scheduler_config=configuration, scheduler_name="default-scheduler", kubernetes=kubernetes, gates=gates)
 
     profile = main.with_configuration_of(settings, minor, lambda *line: lines.append(line)).profile
 

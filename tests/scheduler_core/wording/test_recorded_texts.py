@@ -30,14 +30,14 @@ RECORDED = (
     "719fb17c34b954f53df21889",
 )
 DECISIONS = (
-    "2318d7d288ebb2fe1f1bbec1",
-    "c56902817b12f321877786d7",
-    "612629c48c3816e365eef87f",
-    "fc3f335e2274a8ab16cf5b67",
-    "e8fa2cf016f0ff5f9c9d6e23",
-    "5578e67c97976d5d8ea28d75",
-    "34bd2fd7b903d43a84e1d068",
-    "6e0e6434fd275c2730580f18",
+    "45dff99188e90a696b044a32",
+    "5773223129d71102bd41694a",
+    "869fc1ef0f90a046bdc5fb01",
+    "d59f5a75f9fe799ce99a7a64",
+    "8f8c4b7486bdcbba4b3488aa",
+    "e105c60a3f2a36d5bcb126fb",
+    "8eca23a5c5bad968ba08f118",
+    "c5c84585d97c411b1b78baac",
 )
 
 

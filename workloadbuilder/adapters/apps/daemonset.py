@@ -6,6 +6,7 @@ import dataclasses
 
 from kubeapi.decode import Json
 from validators.field import FieldError
+from workloadbuilder.adapters.other_schedulers import volcano_owners
 from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.fields import Fields
@@ -40,7 +41,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
 
     if not selected:
         return dataclasses.replace(result, skipped="it selects none of the nodes in the input")
-    return dataclasses.replace(result, pods=(PodPlan("", len(selected), make),))
+    return volcano_owners.as_gang(dataclasses.replace(result, pods=(PodPlan("", len(selected), make),)), about, template)
 
 
 def _tolerating(spec: dict[str, Json]) -> dict[str, Json]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from kubeapi.decode import Json
 from validators.field import FieldError
+from workloadbuilder.adapters.other_schedulers import volcano_owners
 from workloadbuilder.adapters.shared import kueue_podsets, object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Reading
 from workloadbuilder.adapters.shared.known_objects import Known
@@ -32,14 +33,16 @@ def adapt(manifest: Json, known: Known) -> Reading:
         if parent is not None and known.compiles(parent.group, parent.kind, about.namespace, parent.name):
             detail = f"its pods are created with those of its controller, {object_identity.display_name(parent)}"
             return Reading(about.owner, about.namespace, skipped=detail, errors=tuple(errors))
-        return kueue_podsets.alone(pod_sets.one_by_one(about, [pods], errors, warnings), template, known)
+        result = kueue_podsets.alone(pod_sets.one_by_one(about, [pods], errors, warnings), template, known)
+        return volcano_owners.as_gang(result, about, template)
     digest = pod_template.template_hash(template)
     name = f"{about.owner.name}-{digest}"
     labels = {HASH: digest}
     owned = dataclasses.replace(pods, prefix=name, labels=labels, owner=Owner("apps/v1", "ReplicaSet", name))
     result = kueue_podsets.alone(pod_sets.one_by_one(about, [owned], errors, warnings), template, known)
     selector = spec.mapping("selector").given
-    return dataclasses.replace(result, further=(_replica_set(name, selector, labels, about.owner),))
+    result = dataclasses.replace(result, further=(_replica_set(name, selector, labels, about.owner),))
+    return volcano_owners.as_gang(result, about, template)
 
 
 def _replica_set(name: str, selector: Mapping[str, Json], labels: Mapping[str, str], owner: Owner) -> dict[str, Json]:

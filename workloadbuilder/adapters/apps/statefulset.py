@@ -7,6 +7,7 @@ import dataclasses
 from kubeapi.decode import Json
 from validators.field import FieldError
 from validators.model.start_order import FIRST, OTHERS, start_order
+from workloadbuilder.adapters.other_schedulers import volcano_owners
 from workloadbuilder.adapters.shared import kueue_podsets, object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
@@ -47,4 +48,4 @@ def adapt(manifest: Json, known: Known) -> Reading:
     ahead = min(count, 1) if waits else count
     plans = (PodPlan("", ahead, make, part=FIRST), PodPlan("", count - ahead, lambda at, number: make(at, ahead + number), part=OTHERS))
     result = dataclasses.replace(result, pods=tuple(each for each in plans if each.count), further=further, waits=waits)
-    return kueue_podsets.grouped(result, [PlannedPods(template, ROOT, result.pods)], ROOT, known)
+    return volcano_owners.as_gang(kueue_podsets.grouped(result, [PlannedPods(template, ROOT, result.pods)], ROOT, known), about, template)

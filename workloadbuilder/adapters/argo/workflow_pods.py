@@ -107,7 +107,10 @@ class Evaluation:
         if "podSpecPatch" in template or "podSpecPatch" in self.spec:
             raise NotStaticError(f"podSpecPatch changes the pods of template {name!r}, and is not read")
         spec = self._spec(template, boundary, name)
-        metadata = {key: value for key in ("labels", "annotations") if (value := template.mapping("metadata").annotations(key))}
+        given = (self.spec.mapping("podMetadata"), template.mapping("metadata"))
+        metadata = {
+            key: value for key in ("labels", "annotations") if (value := {**given[0].annotations(key), **given[1].annotations(key)})
+        }
         shape = peaks.shape_of(spec)
         if unknown := workflow_values.unknown_in(shape):
             raise NotStaticError(f"the pods of template {name!r} depend on {unknown}, which is known only when it runs")

@@ -76,12 +76,18 @@ def is_constraint(path: FieldPath) -> bool:
     return str(path.parts[-1]) in {REQUIRED, SLICE, SLICES} if path.parts else False
 
 
+def is_queue(path: FieldPath) -> bool:
+    """Return whether *path* is that of the label for a queue of an object."""
+    return path == FieldPath("metadata", "labels", Key(QUEUE))
+
+
 def queue(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Loss]:
-    """Yield a loss if the object has a queue of Kueue."""
-    for name, given in (("labels", labels), ("annotations", annotations)):
-        if QUEUE in given:
-            path = FieldPath("metadata", name, Key(QUEUE))
-            yield Loss(path, f"queue {given[QUEUE]!r} is dropped: the scheduler places pods without Kueue's quota and admission")
+    """Yield a loss if the object has a queue of Kueue, or an annotation that Kueue does not read."""
+    if QUEUE in labels:
+        detail = f"queue {labels[QUEUE]!r} is dropped: the scheduler places pods without Kueue's quota and admission"
+        yield Loss(FieldPath("metadata", "labels", Key(QUEUE)), detail)
+    elif QUEUE in annotations:
+        yield Loss(FieldPath("metadata", "annotations", Key(QUEUE)), "has no effect: Kueue reads the queue from the label of this name")
 
 
 def read_request(template: PodTemplate) -> TopologyRequest:

@@ -1,0 +1,159 @@
+"""The jobs with a queue of Kueue among given objects: what it admits as a whole, and what by the pod or group of pods.
+
+A label for a queue counts on an object of a kind that Kueue manages, and else on pods.  Each pod of a Deployment, each group of a
+LeaderWorkerSet, and each pod or pod group with a label of its own is a job.  Source: Kueue 0.17.0, ``pkg/controller/jobs``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from expansion.admission.quota_charges import is_new
+from expansion.contents import Content, items, namespace_of, parsed
+from expansion.created import Expansion, PodSets, identity
+from expansion.notes import KueueGroupIncomplete
+from expansion.pod_owners import Controller
+from expansion.queue_notes import QueueUnused
+from kubeapi import kueue
+from kubeapi.decode import ENCODER, section
+from kubeapi.gathered import NameSearch
+from kubeapi.names import Name
+from kubeapi.problem import Problem
+
+_LWS = ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index")
+_NOT_MANAGED = frozenset(
+    {
+        ("apps", "ReplicaSet"),
+        ("apps", "DaemonSet"),
+        ("", "ReplicationController"),
+        ("argoproj.io", "Workflow"),
+        ("argoproj.io", "CronWorkflow"),
+        ("batch.volcano.sh", "Job"),
+        ("grove.io", "PodCliqueSet"),
+        ("serving.kserve.io", "InferenceService"),
+        ("serving.kserve.io", "LLMInferenceService"),
+        ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
+    }
+)
+"""API group and kind of objects that Kueue does not read: only the labels of their pods count."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QueuedJob:
+    """Job with its *queue* and the pods of its parts, in order.
+
+    *origin* is the given object, of which several jobs can be parts; *manifest* has the metadata of the job.
+    """
+
+    origin: Name
+    queue: str
+    manifest: Mapping[str, Any]
+    pod_sets: Sequence[tuple[str, Sequence[Content]]]
+
+
+def queued_pods(expansion: Expansion) -> Iterator[Content]:
+    """Yield the new given pods that name a queue."""
+    key = NameSearch((kueue.QUEUE,))
+    for each in expansion.kinds["Pod"].in_memory():
+        if key.places(bytes(each.text)) and is_new(each) and (pod := parsed(each)) is not None and _queue_of(pod):
+            yield pod
+
+
+def queued_jobs(expansion: Expansion, pods: Iterable[Content]) -> Iterator[QueuedJob]:
+    """Yield the jobs with a queue: those of the objects of controllers, and given *pods*; without those whose pod group is not complete."""
+    incomplete = incomplete_pods(expansion)
+    pods = (each for each in pods if identity(each) not in incomplete)
+    for controller, manifest in expansion.given():
+        sets = expansion.pod_sets.get(controller.object)
+        if sets is not None and sets.pods:
+            yield from _of_object(controller, manifest, sets, incomplete)
+    groups: dict[tuple[str, str, str], list[Content]] = {}
+    for number, pod in enumerate(pods):
+        groups.setdefault((namespace_of(pod), *_own_job(pod, number)), []).append(pod)
+    for (_, queue, _), members in groups.items():
+        alike: dict[bytes, list[Content]] = {}
+        for pod in members:
+            alike.setdefault(ENCODER.encode(section(pod, "spec")), []).append(pod)
+        yield QueuedJob(identity(members[0]), queue, members[0], [(f"{index}", each) for index, each in enumerate(alike.values())])
+
+
+def incomplete_pods(expansion: Expansion) -> frozenset[Name]:
+    """Return the pods of pod groups that lack pods: Kueue does not queue them yet."""
+    return frozenset(name for each in expansion.refused if isinstance(each.fact, KueueGroupIncomplete) for name in each.names)
+
+
+def unused_queues(expansion: Expansion, judged: Iterable[Name]) -> Iterator[Problem]:
+    """Yield notes about given objects whose label has no effect; *judged* are those with jobs."""
+    with_jobs = {*judged}
+    for controller, manifest in expansion.given():
+        if _is_managed(controller) or controller.object in with_jobs or controller.object not in expansion.pod_sets:
+            continue
+        if queue := _queue_of(manifest):
+            yield Problem.about(controller.object, QueueUnused(Name("LocalQueue", controller.namespace, queue)))
+
+
+def _labelled(kind: str, manifest: Content) -> Mapping[str, Any]:
+    """Return the object whose label counts: that which a CronJob creates, or the only one that an AppWrapper without a label wraps."""
+    if kind == "CronJob":
+        return section(manifest, "spec", "jobTemplate")
+    wrapped = items(section(manifest, "spec"), "components") if kind == "AppWrapper" and not _queue_of(manifest) else []
+    return section(wrapped[0], "template") if len(wrapped) == 1 else manifest
+
+
+def _is_managed(controller: Controller) -> bool:
+    return (controller.group, controller.kind) not in _NOT_MANAGED
+
+
+def _of_object(controller: Controller, manifest: Content, sets: PodSets, incomplete: Container[Name]) -> Iterator[QueuedJob]:
+    """Yield the jobs of an object: by its own label, or else by those of its pods."""
+    listed = [*zip(sets.indexes, sets.pods, strict=True)]
+    if _is_managed(controller) and (queue := _queue_of(_labelled(controller.kind, manifest))):
+        for part in _parts(controller.kind, listed):
+            yield QueuedJob(controller.object, queue, manifest, _by_set(part, sets.names))
+        return
+    jobs: dict[tuple[str, str], list[tuple[int, Content]]] = {}
+    for number, (index, pod) in enumerate(listed):
+        if _queue_of(pod) and identity(pod) not in incomplete:
+            group = _lws_group(pod) if controller.kind == "LLMInferenceService" else ""
+            jobs.setdefault((_queue_of(pod), group) if group else _own_job(pod, number), []).append((index, pod))
+    for (queue, _), members in jobs.items():
+        yield QueuedJob(controller.object, queue, members[0][1], _by_set(members, sets.names))
+
+
+def _parts(kind: str, pods: Sequence[tuple[int, Content]]) -> Iterator[Sequence[tuple[int, Content]]]:
+    """Yield the *pods* of an object that are admitted together."""
+    if kind == "Deployment":
+        yield from ([each] for each in pods)
+    elif kind == "LeaderWorkerSet":
+        groups: dict[str, list[tuple[int, Content]]] = {}
+        for each in pods:
+            groups.setdefault(_lws_group(each[1]), []).append(each)
+        yield from groups.values()
+    else:
+        yield pods
+
+
+def _lws_group(pod: Content) -> str:
+    """Return what the pods of one group of a LeaderWorkerSet have in common; empty for other pods."""
+    labels = section(section(pod, "metadata"), "labels")
+    return "/".join(str(labels[each]) for each in _LWS) if all(each in labels for each in _LWS) else ""
+
+
+def _own_job(pod: Content, number: int) -> tuple[str, str]:
+    """Return the queue of a pod by its own label, and what its pod group has in common; its *number* if it is in none."""
+    group = section(section(pod, "metadata"), "labels").get(kueue.POD_GROUP)
+    return _queue_of(pod), str(group) if group else f"/{number}"
+
+
+def _by_set(pods: Iterable[tuple[int, Content]], names: Mapping[int, str]) -> list[tuple[str, list[Content]]]:
+    sets: dict[int, list[Content]] = {}
+    for index, pod in pods:
+        sets.setdefault(index, []).append(pod)
+    return [(names[index], each) for index, each in sorted(sets.items(), key=lambda item: item[0])]
+
+
+def _queue_of(content: Mapping[str, Any]) -> str:
+    name = section(section(content, "metadata"), "labels").get(kueue.QUEUE)
+    return name if isinstance(name, str) else ""

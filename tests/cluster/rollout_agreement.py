@@ -1,0 +1,127 @@
+"""Updates as real controllers make them, and as `fit` plays them: results in the same form."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.installed import muster
+from tests.cluster.random_rollouts import RandomRollout
+from tests.cluster.resources import Manifest
+
+_LOTS = 40
+"""Number of other lots that are tried if a result differs."""
+_PLACED = ("at-once", "during")
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """How an update ends.
+
+    Attributes:
+        finished: whether it is finished.
+        pods: number of pods that are old, those that are new and run, and those that are new and wait for a node; None if nothing is said.
+
+    """
+
+    finished: bool
+    pods: tuple[int, int, int] | None
+
+    def same(self, other: Result) -> bool:
+        """Return whether the results agree."""
+        return self.finished == other.finished and (None in (self.pods, other.pods) or self.pods == other.pods)
+
+
+def own_pods(rollout: RandomRollout, pods: Iterable[Manifest]) -> list[Manifest]:
+    """Return the pods of an object; those that are being deleted are none."""
+    return [
+        each
+        for each in pods
+        if each["metadata"].get("labels", {}).get("app") == rollout.name and not each["metadata"].get("deletionTimestamp")
+    ]
+
+
+def is_running(pod: Manifest) -> bool:
+    """Return whether a pod has a node, and its kubelet has started it."""
+    return pod.get("status", {}).get("phase") == "Running"
+
+
+def observed(rollout: RandomRollout, pods: Iterable[Manifest]) -> tuple[int, int, int]:
+    """Return the numbers of pods as in ``Result``."""
+    mine = own_pods(rollout, pods)
+    new = [each for each in mine if _image(each["spec"]) == _image(rollout.new["spec"]["template"]["spec"])]
+    return len(mine) - len(new), sum(map(is_running, new)), sum("nodeName" not in each["spec"] for each in new)
+
+
+def _image(spec: Manifest) -> str:
+    return str(spec["containers"][0]["image"])
+
+
+def is_finished(plane: ControlPlane, rollout: RandomRollout, pods: Iterable[Manifest]) -> bool:
+    """Return whether kubectl says that the update is finished; of an object with ``OnDelete`` nothing is awaited but its number of pods."""
+    if rollout.new["spec"].get("updateStrategy", {}).get("type") == "OnDelete":
+        return sum(map(is_running, own_pods(rollout, pods))) == rollout.number(rollout.new)
+    name = f"{rollout.kind.lower()}/{rollout.name}"
+    told = plane.kubectl("rollout", "status", name, f"--namespace={rollout.name}", "--watch=false", check=True).stdout
+    return "successfully rolled out" in told or "roll out complete" in told or "rolling update complete" in told
+
+
+def fitted(objects: Sequence[Manifest], rollout: RandomRollout, folder: Path) -> Result:
+    """Return what `fit` says about the update in the cluster of *objects*."""
+    cluster, mine = folder / "cluster.json", folder / "mine.json"
+    cluster.write_text("\n".join(map(json.dumps, objects)), encoding="utf-8")
+    mine.write_text(json.dumps(rollout.new), encoding="utf-8")
+    done = muster("fit", str(mine), "--objects", str(cluster), "--format", "json", "--remedies", "0")
+    answer = json.loads(done.stdout)
+    if (played := answer.get("rollout")) is None:
+        return Result(answer["verdict"] == "fits", None)
+    pods = played["pods"]
+    finished = played["outcome"] in _PLACED
+    assert finished == (answer["verdict"] == "fits"), answer
+    return Result(finished, (pods["old"], pods["new"], pods["waiting"]))
+
+
+def of_rollout(objects: Iterable[Manifest], rollout: RandomRollout) -> list[Manifest]:
+    """Return the objects of the cluster that concern one update."""
+    nodes = {each["metadata"]["name"] for each in rollout.nodes}
+    return [
+        each
+        for each in objects
+        if (each["kind"] == "Node" and each["metadata"]["name"] in nodes) or each["metadata"].get("namespace") == rollout.name
+    ]
+
+
+def other_lots(objects: Sequence[Manifest], rollout: RandomRollout) -> Iterator[list[Manifest]]:
+    """Yield the cluster with other names of nodes and pods, by which `fit` decides between equals.
+
+    kube-scheduler draws lots among nodes with equal scores, a DaemonSet's controller begins with any node, and a ReplicaSet deletes
+    pods that have been ready for about the same time by their random UIDs.
+    """
+    chance = random.Random(rollout.name)
+    nodes = [each["metadata"]["name"] for each in rollout.nodes]
+    pods = [each["metadata"]["name"] for each in own_pods(rollout, objects)] if rollout.kind == "Deployment" else []
+    begun: dict[str, str] = {}
+    for each in own_pods(rollout, objects):
+        time, owner = each["metadata"]["creationTimestamp"], each["metadata"]["ownerReferences"][0]["name"]
+        begun[owner] = min(begun.get(owner, time), time)
+    for each in own_pods(rollout, objects):
+        each["metadata"]["creationTimestamp"] = begun[each["metadata"]["ownerReferences"][0]["name"]]
+    for _ in range(_LOTS):
+        new_names = {
+            name: f"k{number:03}-{name}" for names in (nodes, pods) for number, name in enumerate(chance.sample(names, len(names)))
+        }
+        pattern = re.compile("|".join(rf'(?<="){re.escape(name)}(?=")' for name in new_names))
+        yield json.loads(pattern.sub(lambda match, names=new_names: names[match[0]], json.dumps(objects)))
+
+
+def snapshot(plane: ControlPlane) -> list[Manifest]:
+    """Return the cluster as `muster snapshot` writes it."""
+    done = muster("snapshot", "--kubeconfig", str(plane.kubeconfig))
+    assert 0 == done.returncode, done.stderr
+    items: list[Manifest] = json.loads(done.stdout)["items"]
+    return items

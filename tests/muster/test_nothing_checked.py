@@ -1,0 +1,86 @@
+"""No success if nothing was checked: one sentence, and the command that checks what a chart or a kustomization creates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from muster.cli import main
+
+pytestmark = pytest.mark.usefixtures("files_of_tools")
+
+EMPTY = {"standard input": "-", "the null device": "/dev/null", "an empty file": "empty.yaml", "a comment": "comment.yaml"}
+COMMANDS = ("lint", "tree", "migrate", "doctor", "review", "simulate", "fit", "compile", "snapshot")
+LEFT = "nothing was checked: there is no Kubernetes object in "
+
+
+@pytest.fixture
+def files_of_tools(folder: Path) -> None:
+    for name, text in {
+        "empty.yaml": "",
+        "comment.yaml": "---\n# nothing\n",
+        "chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
+        "chart/templates/job.yaml": "kind: Job\nmetadata: {name: {{ .Release.Name }}}\n",
+        "kustomization/kustomization.yaml": "resources: [https://example.com/base]\n",
+        "pages/mkdocs.yml": "site_name: x\n",
+        "foreign/values.yaml": "a: 1\n",
+    }.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def run(*arguments: str) -> Result:
+    answer = CliRunner().invoke(main, [*arguments], input=b"")
+    assert answer.exception is None or isinstance(answer.exception, SystemExit), answer.exception
+    return answer
+
+
+@pytest.mark.parametrize("path", EMPTY.values(), ids=EMPTY)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_input_without_an_object_is_no_success(command: str, path: str) -> None:
+    assert 2 == run(command, path).exit_code
+
+
+@pytest.mark.parametrize("command", ["lint", "tree", "migrate", "doctor"])
+def test_an_empty_standard_input_is_one_sentence(command: str) -> None:
+    last = run(command, "-").stderr.splitlines()[-1]
+    assert last.removesuffix(" (see 'muster doctor --help')") == f"muster {command}: {LEFT}standard input"
+
+
+HINTS = {
+    ("lint", "chart"): "only files of other tools (Helm); for the objects that they create: muster lint --helm PATH",
+    ("lint", "kustomization"): "only files of other tools (Kustomize); for the objects that they create: muster lint --kustomize PATH",
+    ("lint", "pages"): "only files of other tools (documentation)",
+    ("tree", "chart"): "only files of other tools (Helm); for the objects that they create: helm template CHART | muster tree -",
+    ("doctor", "kustomization"): (
+        "only files of other tools (Kustomize); for the objects that they create: kubectl kustomize DIRECTORY | muster doctor -"
+        " (see 'muster doctor --help')"
+    ),
+}
+
+
+@pytest.mark.parametrize(("command", "path"), HINTS)
+def test_files_of_other_tools_alone_are_no_success(command: str, path: str) -> None:
+    answer = run(command, path)
+    assert (2, f"muster {command}: {LEFT}{path}, {HINTS[command, path]}\n") == (answer.exit_code, answer.stderr)
+
+
+def test_both_options_are_named_for_a_chart_beside_a_kustomization() -> None:
+    answer = run("lint", "chart", "kustomization")
+    assert 2 == answer.exit_code
+    assert answer.stderr.endswith("muster lint --helm PATH and muster lint --kustomize PATH\n")
+
+
+def test_a_directory_with_only_documents_of_others_is_no_success_and_a_report_stays_valid() -> None:
+    answer = run("lint", "foreign", "--format", "json")
+    assert (2, f"muster lint: {LEFT}foreign\n") == (answer.exit_code, answer.stderr)
+    assert ["not-kubernetes"] == [each["rule"] for each in json.loads(answer.stdout)["findings"]]
+
+
+def test_an_object_beside_files_of_other_tools_is_checked(folder: Path) -> None:
+    (folder / "chart" / "group.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", encoding="utf-8")
+    answer = run("lint", "chart/group.yaml", "chart")
+    assert (0, True) == (answer.exit_code, "2 files of other tools skipped (Helm 2)" in answer.stderr)
