@@ -18,6 +18,8 @@ RULE = "kind-known"
 _UNCHECKED = {
     "argoproj.io": ("Workflow", "CronWorkflow"),
     "kueue.x-k8s.io": ("AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "WorkloadPriorityClass"),
+    "scheduling.run.ai": ("PodGroup",),
+    "scheduling.x-k8s.io": ("PodGroup",),
     "serving.kserve.io": ("InferenceService", "LLMInferenceService"),
     "sparkoperator.k8s.io": ("SparkApplication", "ScheduledSparkApplication"),
     "workload.codeflare.dev": ("AppWrapper",),

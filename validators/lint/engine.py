@@ -134,13 +134,18 @@ def report_on(examination: Examination, files: tuple[str, ...], settings: Settin
 
 
 def _without_repeated(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return the findings without those about values of whole documents at fields for which another rule has a finding."""
+    """Return the findings without those about values of whole documents for which another rule has one, at the field or its parent."""
     repeating = {BUILT_IN_RULE, PROJECT_RULE}
-    whole = [each for each in findings if each.rule in repeating]
-    files = {each.file for each in whole}
+    files = {each.file for each in findings if each.rule in repeating}
+    if not files:
+        return findings
     others = {(each.file, each.index, each.field) for each in findings if each.file in files and each.rule not in repeating}
-    repeated = {id(each) for each in whole if (each.file, each.index, each.field) in others}
-    return [each for each in findings if id(each) not in repeated] if repeated else findings
+
+    def is_repeated(finding: Finding) -> bool:
+        fields = (finding.field, finding.field.rpartition(".")[0])
+        return finding.rule in repeating and any((finding.file, finding.index, each) in others for each in fields)
+
+    return [each for each in findings if not is_repeated(each)]
 
 
 def _scope(

@@ -22,7 +22,7 @@ Told = tuple[str, str, str, int | None, str]
 
 def linted(case: Path) -> Report:
     manifests = files.read_manifests([str(case / "input")], io.BytesIO())
-    return lint_files.run(manifests, settings=Settings(linting=True, selectors=CompiledSelectors()))
+    return lint_files.run(manifests, settings=Settings(linting=True, whole_documents=True, selectors=CompiledSelectors()))
 
 
 def finding_rows(report: Report, case: Path) -> list[Told]:
