@@ -237,7 +237,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "muster": (
         frozenset({"standard_output", "extras", "render"}),
-        frozenset({"html", "doctor"}),
+        frozenset({"html", "doctor", "library_messages"}),
         frozenset({"commands"}),
         frozenset({"cli"}),
         frozenset({"reference"}),
