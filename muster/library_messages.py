@@ -6,7 +6,6 @@ The services write them as JSON lines instead; see ``webhooks.log``.
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
 import warnings
 from collections.abc import Iterator
@@ -19,19 +18,22 @@ _UNVERIFIED = "InsecureRequestWarning"
 
 @contextlib.contextmanager
 def hidden() -> Iterator[None]:
-    """Context in which no warning or log record of a library is printed, unless warnings are requested of Python (``-W``)."""
-    root, nothing = logging.getLogger(), logging.NullHandler()
-    # Without a handler, the records would be printed by that of last resort.
-    root.addHandler(nothing)
-    try:
-        if sys.warnoptions:
-            yield
-        else:
-            with warnings.catch_warnings():
-                warnings.showwarning = _Reported().show  # type: ignore[assignment] # the place is not used
-                yield
-    finally:
-        root.removeHandler(nothing)
+    """Context in which no warning of a library is printed, unless warnings are requested of Python (``-W``)."""
+    if sys.warnoptions:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.showwarning = _Reported().show  # type: ignore[assignment] # the place is not used
+        yield
+
+
+def hide_records() -> None:
+    """Give log records of libraries a handler that prints nothing, instead of that of last resort; for commands with such libraries."""
+    # Importing it takes time, and other commands do without.
+    import logging
+
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())
 
 
 class _Reported:

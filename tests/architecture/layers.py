@@ -236,8 +236,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"process"}),
     ),
     "muster": (
-        frozenset({"standard_output", "extras", "render"}),
-        frozenset({"html", "doctor", "library_messages"}),
+        frozenset({"standard_output", "render"}),
+        frozenset({"library_messages"}),
+        frozenset({"extras"}),
+        frozenset({"html", "doctor"}),
         frozenset({"commands"}),
         frozenset({"cli"}),
         frozenset({"reference"}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import ssl
 import subprocess
 import sys
@@ -69,13 +68,19 @@ def test_an_unverified_certificate_is_one_line_of_ours(here: Path, status: int, 
     assert not [each for each in lines if "Warning" in each or "warn" in each]
 
 
-def test_no_warning_and_no_record_of_a_library_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_warning_of_a_library_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "warnoptions", [])
     with library_messages.hidden():
         warnings.simplefilter("always")
         warnings.warn("of a library", DeprecationWarning, stacklevel=1)
-        logging.getLogger("urllib3.connectionpool").warning("Retrying")
     assert ("", "") == capsys.readouterr()
+
+
+def test_no_record_of_a_library_is_printed() -> None:
+    code = "import logging; {}logging.getLogger('kubernetes.config').warning('no'); logging.error('neither')"
+    for before, want in (("", True), ("from muster import extras; extras.require('cluster'); ", False)):
+        answer = subprocess.run([sys.executable, "-c", code.format(before)], capture_output=True, text=True, check=True)
+        assert want == bool(answer.stderr)
 
 
 def test_warnings_that_are_requested_of_python_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -205,7 +205,7 @@ def _answer_requests(server: MusterServer) -> None:
 
 def run(options: Options, options_of: Callable[[str], tuple[Options, str]]) -> None:
     """Serve the editor on standard input and output until it ends the connection."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="muster lsp: %(message)s", force=True)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="muster lsp: %(message)s")
     # Its messages are about its own code; what they mean for users is answered and logged by this package.
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
     create(options, options_of).start_io()
