@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
-from muster import standard_output
+from muster import library_messages, standard_output
 from muster.extras import ARGUMENTS, DISTRIBUTION
 
 EXIT_MISTAKE = 2
@@ -95,7 +95,7 @@ class Subcommands(click.Group):
         extra["standalone_mode"] = False
         _open_standard_input()
         try:
-            with standard_output.named():
+            with standard_output.named(), library_messages.hidden():
                 status = super().main(args, prog_name or "muster", **extra)
         except click.exceptions.NoArgsIsHelpError as error:
             _print_error(error.format_message())

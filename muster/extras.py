@@ -6,6 +6,8 @@ import importlib.util
 
 import click
 
+from muster import library_messages
+
 DISTRIBUTION = "muster-scheduling"
 ARGUMENTS = "muster.arguments"
 """Key of the arguments of the command line in ``click.Context.meta``."""
@@ -28,7 +30,7 @@ def libraries(extra: str) -> frozenset[str]:
 
 
 def require(*extras: str) -> None:
-    """Demand the libraries of all *extras* for the command that is running.
+    """Demand the libraries of all *extras* for the command that is running; those that write log records print none.
 
     Raises:
         click.ClickException: at least one is not installed; the message has the command that installs it.
@@ -41,3 +43,5 @@ def require(*extras: str) -> None:
         wanted = ",".join(extra for extra in extras if absent[extra])
         verb = "is" if len(missing) == 1 else "are"
         raise click.ClickException(f"{command} needs {listed}, which {verb} not installed: pip install '{DISTRIBUTION}[{wanted}]'")
+    if any("kubernetes" in libraries(extra) for extra in extras):
+        library_messages.hide_records()

@@ -239,7 +239,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"process"}),
     ),
     "muster": (
-        frozenset({"standard_output", "extras", "render"}),
+        frozenset({"standard_output", "render"}),
+        frozenset({"library_messages"}),
+        frozenset({"extras"}),
         frozenset({"html", "doctor"}),
         frozenset({"commands"}),
         frozenset({"cli"}),

@@ -13,9 +13,11 @@ from importlib import metadata
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException, JsonRpcParseError, PyglsError
 from pygls.lsp.server import LanguageServer
 
 from muster.commands.lsp import field_help, positions, quick_fixes
+from muster.commands.lsp.checked_messages import CheckedProtocol, log
 from muster.commands.lsp.session import Options, Session
 from muster.extras import DISTRIBUTION
 from validators.lint.files import SUFFIXES
@@ -30,7 +32,8 @@ class MusterServer(LanguageServer):
 
     def __init__(self, session: Session, options_of: Callable[[str], tuple[Options, str]]) -> None:
         # Whole texts: the library splits lines at more characters than the protocol, and would apply partial changes elsewhere.
-        super().__init__("muster", metadata.version(DISTRIBUTION), text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        full = types.TextDocumentSyncKind.Full
+        super().__init__("muster", metadata.version(DISTRIBUTION), text_document_sync_kind=full, protocol_cls=CheckedProtocol)
         self.session = session
         self._options_of = options_of
         self._unpublished: set[str] = set()
@@ -40,6 +43,14 @@ class MusterServer(LanguageServer):
         self._published: dict[str, list[types.Diagnostic]] = {}
         self._loading: asyncio.Task[None] | None = None
         self._is_outdated = False
+
+    def report_server_error(self, error: Exception, source: type[PyglsError | JsonRpcException]) -> None:
+        """Answer a message that is not JSON; write any other error, which is a mistake of this server, to the log, and show it."""
+        if source is JsonRpcException and isinstance(error, ValueError | RecursionError) and isinstance(self.protocol, CheckedProtocol):
+            self.protocol.refuse(JsonRpcParseError("a message must be JSON in UTF-8"))
+        elif not isinstance(error, JsonRpcException):
+            log.error("internal error", exc_info=error)
+            super().report_server_error(error, source)
 
     async def load(self) -> None:
         """Read the folders of the workspace, and publish all findings; again if they have changed meanwhile."""
@@ -152,7 +163,8 @@ def _follow_files(server: MusterServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
-        server.opened(params.text_document.uri, params.content_changes[-1].text)
+        if params.content_changes:
+            server.opened(params.text_document.uri, params.content_changes[-1].text)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
@@ -194,4 +206,6 @@ def _answer_requests(server: MusterServer) -> None:
 def run(options: Options, options_of: Callable[[str], tuple[Options, str]]) -> None:
     """Serve the editor on standard input and output until it ends the connection."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="muster lsp: %(message)s")
+    # Its messages are about its own code; what they mean for users is answered and logged by this package.
+    logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
     create(options, options_of).start_io()
