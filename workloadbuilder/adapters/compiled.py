@@ -19,7 +19,7 @@ from workloadbuilder.adapters import group_instances
 from workloadbuilder.adapters.explained import ExplainedTemplate, explain
 from workloadbuilder.adapters.group_instances import Instance, Naming
 from workloadbuilder.adapters.kinds import adapter
-from workloadbuilder.adapters.shared import kueue_annotations
+from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, Dependent, Link, Loss, PodPlan, Positions, Reading, walk
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.named_groups import NamedGroup
@@ -265,7 +265,10 @@ def _without_own_groups(reading: Reading, root: WorkloadItem, result: Compiled, 
     if not told and root.default.policy is not None and root.default.policy.kind is PolicyKind.GANG:
         told.append(field.invalid_struct(root.path, f"the pods are no gang of their own: {why}"))
     paths = dict.fromkeys(path for _, _, path in reading.origins)
-    losses = (Loss(path, f"has no effect: {why}", required=kueue_annotations.is_constraint(path)) for path in paths)
+    losses = (
+        kueue_podsets.unexpressed_constraint(path, why) if kueue_annotations.is_constraint(path) else Loss(path, f"has no effect: {why}")
+        for path in paths
+    )
     created = group_instances.outside_groups(root, reading.pods, reading.namespace) if options.pods else ()
     objects = (*_further(reading), *created) if options.pods else ()
     return dataclasses.replace(

@@ -63,7 +63,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     result = Reading(about.owner, about.namespace, pods=(_pods(about.owner, shape, ROOT),), skipped=ungrouped)
     if ungrouped:
         warnings += [field.invalid_struct(path, f"has no effect: {ungrouped}") for _, path in intent.intent.paths]
-        losses += kueue_podsets.unexpressed([shape.template], f"has no effect: {ungrouped}")
+        losses += kueue_podsets.unexpressed([shape.template], ungrouped)
     else:
         warnings += job_spec.warn(shape, intent.intent, _SPEC)
         root = WorkloadItem(

@@ -126,7 +126,7 @@ def _confined(reading: Reading, parts: Sequence[ReplicatedJob], gang: OneGang | 
     podsets = [TemplatePods(part.shape.template, (part.name,)) for part in parts]
     if gang is None:
         return kueue_podsets.confined(reading, podsets, known)
-    losses = kueue_podsets.unexpressed((each.template for each in podsets), f"has no effect: {gang.path} makes one group of all pods")
+    losses = kueue_podsets.unexpressed((each.template for each in podsets), f"{gang.path} makes one group of all pods")
     reading = _as_one_gang(reading, parts, gang)
     return dataclasses.replace(reading, losses=(*reading.losses, *losses))
 

@@ -91,7 +91,7 @@ def _exclusive_losses(shape: GroupShape) -> list[Loss]:
 def _confined(reading: Reading, shape: GroupShape, parts: Sequence[Part], known: Known) -> Reading:
     """Return *reading* with the domains that Kueue's annotations require; they have no effect on subgroups with domains of their own."""
     if any(part.topology for part in parts):
-        losses = kueue_podsets.unexpressed([shape.leader, shape.worker], "has no effect: each subgroup has its own domain")
+        losses = kueue_podsets.unexpressed([shape.leader, shape.worker], "each subgroup has its own domain")
         return dataclasses.replace(reading, losses=(*reading.losses, *losses))
     return kueue_podsets.confined(reading, _podsets(shape, parts), known)
 

@@ -120,7 +120,12 @@ def alone(reading: Reading, template: PodTemplate, known: Known) -> Reading:
 def unexpressed(podsets: Iterable[PodTemplate], why: str) -> tuple[Loss, ...]:
     """Return the losses of the domains that the pods of templates must have, and that no group expresses because of *why*."""
     requests = map(read_request, podsets)
-    return tuple(loss for each in requests for loss in (*each.losses, *(Loss(path, why, required=True) for path in each.paths)))
+    return tuple(loss for each in requests for loss in (*each.losses, *(unexpressed_constraint(path, why) for path in each.paths)))
+
+
+def unexpressed_constraint(path: FieldPath, why: str) -> Loss:
+    """Return the loss of an annotation that Kueue obeys, and that no group expresses because of *why*."""
+    return Loss(path, f"Kueue obeys it, and no group expresses it: {why}", required=True)
 
 
 def _requests(podsets: Sequence[tuple[PodTemplate, int]], known: Known) -> tuple[list[TopologyRequest], list[FieldError], list[Loss]]:
