@@ -351,7 +351,17 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "muster.commands": (
         frozenset(
-            {"device_selectors", "known_objects", "options", "page_origin", "pod_creation", "progress", "scheduler_config", "topology_keys"}
+            {
+                "device_selectors",
+                "known_objects",
+                "options",
+                "page_origin",
+                "pod_creation",
+                "pod_slots",
+                "progress",
+                "scheduler_config",
+                "topology_keys",
+            }
         ),
         frozenset({"certs", "compile", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
         frozenset({"sidecar", "simulate"}),

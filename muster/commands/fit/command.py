@@ -121,7 +121,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         created = request.creation(creation, known.behavior if known is not None else None)
-        inputs = _inputs(paths, objects, known, created, progress, request.device_topology)
+        inputs = _inputs(paths, objects, known, created, progress, request)
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
         judged = _judged(inputs, request, progress, live=cluster)
@@ -216,14 +216,21 @@ def _inputs(
     known: ClusterInput | None,
     creation: PodCreation,
     progress: Progress,
-    attributes: tuple[str, ...],
+    request: SimulationRequest,
 ) -> ClusterInput:
     from muster.commands.simulate import cluster_input
     from muster.commands.simulate.completed_input import ClusterInput
 
     cluster = known or ClusterInput()
     inputs = cluster_input.read_cluster_input(
-        paths, objects, progress, cluster=cluster, creation=creation, strict=True, attributes=attributes
+        paths,
+        objects,
+        progress,
+        cluster=cluster,
+        creation=creation,
+        strict=True,
+        attributes=request.device_topology,
+        assumes_slots=request.assumes_slots,
     )
     if not inputs.files:
         standard_output.report(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}")

@@ -47,6 +47,7 @@ def read_cluster_input(
     creation: PodCreation = UNCHANGED,
     strict: bool = False,
     attributes: Collection[str] = (),
+    assumes_slots: bool = False,
 ) -> ClusterInput:
     """Return the objects at *paths*, with the pods that controllers create, and those at *further* with other names.
 
@@ -58,6 +59,7 @@ def read_cluster_input(
         creation: how the pods of controllers' objects are created.
         strict: as for ``complete``; and refuse duplicate keys in the JSON at *paths*, also if there are no further objects.
         attributes: attributes of devices that are topology keys, besides the labels of nodes.
+        assumes_slots: as for ``complete``.
 
     Raises:
         click.UsageError: a path does not exist, or no node has the topology key of the gang that *creation* makes.
@@ -72,7 +74,14 @@ def read_cluster_input(
     inputs.stored += known.stored
     inputs.behavior = known.behavior
     creation = topology_keys.with_whole_key(creation, (*inputs.objects, *known.objects), attributes)
-    completed_input.complete(inputs, known.objects if further or cluster is not None else None, known.problems, creation, strict=strict)
+    completed_input.complete(
+        inputs,
+        known.objects if further or cluster is not None else None,
+        known.problems,
+        creation,
+        strict=strict,
+        assumes_slots=assumes_slots,
+    )
     return inputs
 
 

@@ -122,7 +122,9 @@ def simulate(
         return question_batch.answer(paths, objects, request, creation, progress)
     from muster.commands.simulate import cluster_input
 
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, creation=request.creation(creation))
+    inputs = cluster_input.read_cluster_input(
+        paths, objects, progress, creation=request.creation(creation), assumes_slots=request.assumes_slots
+    )
     if not inputs.files:
         standard_output.report(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}")
     return _one(

@@ -55,7 +55,11 @@ def _answered(
         line_request = with_options(request, _value(fields.get("options")))
         inputs = ClusterInput([*_objects(fields.get("objects"))], stored=known.stored)
         completed_input.complete(
-            inputs, known.objects if known.objects or known.problems else None, known.problems, line_request.creation(creation)
+            inputs,
+            known.objects if known.objects or known.problems else None,
+            known.problems,
+            line_request.creation(creation),
+            assumes_slots=line_request.assumes_slots,
         )
         result, _ = simulation.run(inputs, line_request, progress)
     except (InvalidOptions, WhatIfError, simulation.RefusedRequestError) as error:
