@@ -42,6 +42,8 @@ class ProblemKind(enum.StrEnum):
     """A valid part of a scheduler configuration is ignored."""
     TEMPLATE_DIFFERS = "template-differs"
     """A group has other values than the template of its Workload; those of the group count."""
+    POD_SLOTS_ASSUMED = "pod-slots-assumed"
+    """Nodes that were written by hand do not say how many pods they take."""
     PARTLY_SCORED = "partly-scored"
     """Every feasible node is scored, while kube-scheduler scores a part of the nodes."""
 

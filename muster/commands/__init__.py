@@ -12,7 +12,8 @@ live_input  the live cluster as the source of objects
 outputs  further outputs of a command: ``--output FORMAT=FILE``
 pod_creation  creation of the pods of controllers' objects: ``--level``, ``--no-pods``
 page_origin  origin of a page: the command line, the version of Muster, the time, and the source of the cluster
-topology_keys  whole topology keys of short names
+pod_slots  nodes that were written by hand without the number of pods that they take
+topology_keys  topology keys on the command line: whole keys of node labels, or their names
 scheduler_config  reader of the file of ``--scheduler-config``
 tree  ``muster tree``: the hierarchy of Workloads, groups and pods in manifests, with the findings of the linter in place
 

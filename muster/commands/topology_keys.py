@@ -32,7 +32,7 @@ def whole_key(key: str, labels: Collection[str], option: str, advice: str = "") 
     if named:
         more = f" or {len(named) - _NAMED} more" if len(named) > _NAMED else ""
         raise click.BadParameter(f'"{key}" can be {" or ".join(named[:_NAMED])}{more}: give the whole key', param_hint=option)
-    from scheduler_core.loading.label_suggestions import similar_name
+    from workloadbuilder.adapters.shared.known_objects import similar_name
 
     # Only names are compared: keys with the same long prefix are always similar.
     near = similar_name(_name(key), sorted({_name(each) for each in labels}))

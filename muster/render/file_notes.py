@@ -87,5 +87,15 @@ class RequestRefused:
     error: str
 
 
-FileNote = NoFile | FileUnreadable | FileTooLarge | TextNotJson | KeyRepeated | DocumentUnreadable | AlsoDefined | RequestRefused
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodSlotsAssumed:
+    """Nodes written by hand without ``allocatable.pods``, which are taken to have so many *slots*."""
+
+    problem_kind: ClassVar = ProblemKind.POD_SLOTS_ASSUMED
+    slots: int
+
+
+FileNote = (
+    NoFile | FileUnreadable | FileTooLarge | TextNotJson | KeyRepeated | DocumentUnreadable | AlsoDefined | RequestRefused | PodSlotsAssumed
+)
 """What is said about files and requests."""

@@ -206,7 +206,7 @@ def _unreadable_words(fact: notes.FieldsUnreadable, names: Iterable[Name]) -> st
     return f"{listed}; {'these fields have no effect' if sets_fields else 'what these fields decide is not judged'}"
 
 
-def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
+def _file_words(fact: FileNote) -> str:  # noqa: C901, PLR0911 - as above
     match fact:
         case files.NoFile():
             return f"has no {', '.join(fact.suffixes)} file"
@@ -224,6 +224,8 @@ def _file_words(fact: FileNote) -> str:  # noqa: PLR0911 - as above
             return f"{fact.error}; it is left out" if fact.left_out else fact.error
         case files.AlsoDefined():
             return f"{label(fact.duplicate)} is also in {fact.first_place}; only that one is checked"
+        case files.PodSlotsAssumed():
+            return f"status.allocatable.pods is missing and taken as {fact.slots}: there is no metadata.uid, so it was written by hand"
         case files.RequestRefused():
             return f"{_REQUESTS[fact.request_kind]}: {fact.error}"
     assert_never(fact)

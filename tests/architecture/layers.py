@@ -354,7 +354,17 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "muster.commands": (
         frozenset(
-            {"device_selectors", "known_objects", "options", "topology_keys", "page_origin", "pod_creation", "progress", "scheduler_config"}
+            {
+                "device_selectors",
+                "known_objects",
+                "options",
+                "page_origin",
+                "pod_creation",
+                "pod_slots",
+                "progress",
+                "scheduler_config",
+                "topology_keys",
+            }
         ),
         frozenset({"certs", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
         frozenset({"described_nodes"}),

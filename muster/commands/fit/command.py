@@ -289,6 +289,7 @@ def _inputs(
             creation=creation,
             strict=True,
             attributes=request.device_topology,
+            assumes_slots=request.assumes_slots,
         )
     except what_if.WhatIfError as error:
         raise click.UsageError(str(error)) from None

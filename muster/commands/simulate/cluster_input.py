@@ -51,6 +51,7 @@ def read_cluster_input(  # noqa: PLR0913 - what a cluster is made of
     creation: PodCreation = UNCHANGED,
     strict: bool = False,
     attributes: Collection[str] = (),
+    assumes_slots: bool = False,
 ) -> ClusterInput:
     """Return the objects at *paths*, with the pods that controllers create, and those at *further* with other names.
 
@@ -64,6 +65,7 @@ def read_cluster_input(  # noqa: PLR0913 - what a cluster is made of
         creation: how the pods of controllers' objects are created.
         strict: as for ``complete``; and refuse duplicate keys in the JSON at *paths*, also if there are no further objects.
         attributes: attributes of devices that are topology keys, besides the labels of nodes.
+        assumes_slots: as for ``complete``.
 
     Raises:
         click.UsageError: a path does not exist, the file of *described* cannot be written, or no node has the topology key of the gang that
@@ -85,7 +87,9 @@ def read_cluster_input(  # noqa: PLR0913 - what a cluster is made of
     inputs.stored += known.stored
     inputs.behavior = known.behavior
     creation = topology_keys.with_whole_key(creation, (*inputs.objects, *known.objects), attributes)
-    completed_input.complete(inputs, known.objects if has_cluster else None, known.problems, creation, strict=strict)
+    completed_input.complete(
+        inputs, known.objects if has_cluster else None, known.problems, creation, strict=strict, assumes_slots=assumes_slots
+    )
     return inputs
 
 

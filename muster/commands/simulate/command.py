@@ -131,7 +131,9 @@ def simulate(
     from muster.commands.simulate import cluster_input
 
     described = DescribedNodes(request.nodes, save, "simulate")
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, described=described, creation=request.creation(creation))
+    inputs = cluster_input.read_cluster_input(
+        paths, objects, progress, described=described, creation=request.creation(creation), assumes_slots=request.assumes_slots
+    )
     if not inputs.files:
         standard_output.report(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}")
     return _one(

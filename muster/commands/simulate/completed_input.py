@@ -12,6 +12,7 @@ from expansion.rollouts.running import Rollout
 from kubeapi.gathered import Given
 from kubeapi.names import Name
 from kubeapi.problem import Problem
+from muster.commands.pod_slots import with_pod_slots
 from muster.commands.simulate.file_texts import OpenFile
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.places import Places
@@ -49,6 +50,8 @@ class ClusterInput:
     """Content of the files, if positions in them may be needed."""
     behavior: SchedulerBehavior | None = None
     """Version of kube-scheduler of the cluster, if it is known."""
+    assumes_slots: bool = False
+    """Whether nodes that were written by hand without a number of pods get the kubelet's default."""
     given: list[Given] = dataclasses.field(default_factory=list)
     """The objects at PATH as they are."""
     known: Sequence[Given] = ()
@@ -65,9 +68,15 @@ class ClusterInput:
         """Return the input with other objects at PATH, which are *expanded* already."""
         other = ClusterInput(problems=[*self.unread, *expanded.skipped, *expanded.invalid], unread=self.unread, behavior=self.behavior)
         other.own = Own.from_names(expanded.names, (), expanded.origins)
-        other.objects = [*expanded.objects, *expanded.remaining]
+        other.assumes_slots = self.assumes_slots
         other.skipped, other.refused, other.notes = expanded.skipped, expanded.refused, expanded.notes
+        other.objects = other.completed(expanded, other.notes)
         return other
+
+    def completed(self, expanded: Expanded, notes: list[Problem]) -> list[Given]:
+        """Return the objects that are *expanded* and the rest of the cluster; *notes* gets what is assumed about its nodes."""
+        objects = [*expanded.objects, *expanded.remaining]
+        return with_pod_slots(objects, notes) if self.assumes_slots else objects
 
 
 def complete(
@@ -77,11 +86,13 @@ def complete(
     creation: PodCreation = UNCHANGED,
     *,
     strict: bool = False,
+    assumes_slots: bool = False,
 ) -> None:
     """Add the groups and pods of controllers' objects to *inputs*, and those objects of *known* that they do not replace.
 
     If *known* is not None, the objects that *inputs* had before, and those of their controllers, are the objects that the answer is
     about (``own``).  If *strict*, all objects of the cluster are known, and new pods that the API server refuses are reported.
+    If it *assumes_slots*, nodes that were written by hand without a number of pods get the kubelet's default, with a note.
     """
     inputs.given, inputs.known = inputs.objects, known or ()
     inputs.expand_again = functools.partial(expand, cluster=known, creation=creation, strict=strict, place=inputs.places.place)
@@ -90,7 +101,8 @@ def complete(
     inputs.problems += expanded.skipped
     if known is not None:
         inputs.own = Own.from_names(expanded.names, inputs.problems, expanded.origins)
-    inputs.objects = [*expanded.objects, *expanded.remaining]
+    inputs.assumes_slots = assumes_slots
+    inputs.objects = inputs.completed(expanded, inputs.notes)
     inputs.others += expanded.others
     inputs.minimums |= expanded.minimums
     inputs.refused += expanded.refused

@@ -56,7 +56,13 @@ def _answered(
         line_request = with_options(request, _value(fields.get("options")))
         inputs = ClusterInput([*_objects(fields.get("objects"))], stored=known.stored)
         cluster = [*known.objects, *described_objects(line_request.nodes, (*known.objects, *inputs.objects))]
-        completed_input.complete(inputs, cluster if cluster or known.problems else None, known.problems, line_request.creation(creation))
+        completed_input.complete(
+            inputs,
+            cluster if cluster or known.problems else None,
+            known.problems,
+            line_request.creation(creation),
+            assumes_slots=line_request.assumes_slots,
+        )
         result, _ = simulation.run(inputs, line_request, progress)
     except (InvalidOptions, WhatIfError, simulation.RefusedRequestError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION

@@ -59,6 +59,11 @@ class SimulationRequest:
     only_own: bool = False
     """Evict victims, and search remedies, only for the roots of the objects at PATH."""
 
+    @property
+    def assumes_slots(self) -> bool:
+        """Return whether nodes that were written by hand get pod slots, which kube-scheduler does not give them."""
+        return self.cycle.strategy != "greedy"
+
     def creation(self, creation: PodCreation, of_cluster: SchedulerBehavior | None = None) -> PodCreation:
         """Return *creation* by the controllers of the requested version and feature gates; *of_cluster* is the version of the cluster."""
         behavior = self.behavior or of_cluster

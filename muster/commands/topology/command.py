@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
     from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
     from scheduler_core.model.nodes import NodeTable
+    from scheduler_core.model.snapshot import ClusterSnapshot
 
 FORMATS = ("text", "json")
 COMPLETE, INCOMPLETE = 0, 2
@@ -92,14 +93,13 @@ def topology(  # noqa: PLR0913 - one parameter an option
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
     from muster.commands.topology import domain_report, domains
-    from scheduler_core.cluster.load import load
 
     progress = Progress("topology")
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         inputs = _with_nodes(known or cluster_input.read_files(objects, progress), nodes, save)
         progress.show("reading nodes and pods")
-        snapshot = load(inputs.objects, device_topology=device_topology, behavior=kubernetes or inputs.behavior or KUBERNETES_1_37)
+        snapshot, notes = _snapshot(inputs, device_topology, kubernetes or inputs.behavior or KUBERNETES_1_37)
         for each in inputs.stored:
             each.check()
     finally:
@@ -114,7 +114,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     levels, whole = domains.survey_topology(snapshot, _whole_keys(keys, snapshot.nodes), nodes=verbose)
     chosen = _resources(resources, [each.resource for each in whole.amounts])
     without_level = {ProblemKind.UNKNOWN_ATTRIBUTE, ProblemKind.IN_NO_DOMAIN}
-    _report([*problems, *(each for each in snapshot.problems if each.kind in without_level)])
+    _report([*problems, *notes, *(each for each in snapshot.problems if each.kind in without_level)])
     if form == "json":
         standard_output.write(domain_report.as_json(levels, whole, problems))
     else:
@@ -128,6 +128,24 @@ def _with_nodes(inputs: ClusterInput, nodes: Sequence[NodeDescription], save: st
 
     inputs.objects += DescribedNodes(nodes, save, "topology").objects(inputs.objects)
     return inputs
+
+
+def _snapshot(inputs: ClusterInput, attributes: Sequence[str], behavior: SchedulerBehavior) -> tuple[ClusterSnapshot, list[Problem]]:
+    """Return the snapshot of the objects, and notes about its nodes."""
+    from kubeapi.gather import gather
+    from kubeapi.gathered import GatheredObjects, ObjectList, StoredObjects
+    from muster.commands.pod_slots import with_pod_slots
+    from scheduler_core.cluster.load import load_gathered
+
+    kinds, problems = gather(inputs.objects)
+    notes: list[Problem] = []
+    nodes = ObjectList()
+    for each in with_pod_slots(kinds["Node"].given(), notes):
+        if isinstance(each, StoredObjects):
+            nodes.extend(each)
+        elif isinstance(each, GatheredObjects):
+            nodes.append(each)
+    return load_gathered({**kinds, "Node": nodes}, problems, device_topology=attributes, behavior=behavior), notes
 
 
 def _refuse_no_key(key: str) -> None:
