@@ -212,7 +212,7 @@ def test_a_person_without_rights_gets_a_simulation(plane, kubectl, gang) -> None
     finally:
         for kind in ("ClusterRoleBinding", "ClusterRole"):
             plane.api.delete(kind, "developer")
-    assert (answer.returncode, answer.stderr) == (1, "")
+    assert (answer.returncode, answer.stderr) == (2, "")
     assert answer.stdout.startswith(f"Pod {gang}/train-0 is not placed\n")
     assert (
         'No decision of the sidecar: the sidecar cannot be asked: HTTP 403: leases.coordination.k8s.io "muster-sidecar" is' in answer.stdout

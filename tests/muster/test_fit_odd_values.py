@@ -77,7 +77,7 @@ def test_values_that_are_skipped_at_first_in_the_cluster(odd, status):
     assert (status, status == 2) == (found, "Pod odd: is not JSON: " in output)
 
 
-@pytest.mark.parametrize("options", [[], ["--gang"], ["--gang", "--topology", "rack"]])
+@pytest.mark.parametrize("options", [[], ["--gang"], ["--gang", "--topology", "kubernetes.io/hostname"]])
 @pytest.mark.parametrize("kind", ["Pod", "PodGroup", "CompositePodGroup", "Job", "Deployment"])
 @pytest.mark.parametrize(
     "metadata", [{"name": 4711}, {"name": "a", "namespace": 4711}, {"name": True}, {"name": ["a"]}, {"generateName": 3}, "a"]
