@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
@@ -15,6 +16,8 @@ from typing import Any, TextIO
 import click
 
 NAME = "standard output"
+LEAST, WIDTH, MOST = 60, 100, 200
+"""Columns of text on standard output: the fewest, those where there is no terminal, and the most."""
 
 
 @contextlib.contextmanager
@@ -44,6 +47,17 @@ def named() -> Iterator[None]:
 def is_colourful() -> bool:
     """Return whether standard output is a terminal that shows colours."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int:
+    """Return the width of text on standard output: ``COLUMNS``, else that of the terminal, else 100; 60 to 200."""
+    wide = os.environ.get("COLUMNS", "")
+    if not re.fullmatch("[1-9][0-9]{0,8}", wide):
+        try:
+            wide = str(os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else ""
+        except (OSError, ValueError):
+            wide = ""
+    return max(LEAST, min(int(wide or WIDTH), MOST))
 
 
 def write_lines(text: str) -> None:

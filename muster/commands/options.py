@@ -114,6 +114,9 @@ include = click.option(
     help="Read files below a directory that would be left out or skipped, as a line of .gitignore (repeatable).",
 )
 verbose = click.option("--verbose", "-v", is_flag=True, help="List every pod with its node, and omit nothing.")
+details = click.option(
+    "--verbose", "-v", count=True, help="Show groups with their nodes and reasons; -vv lists every pod with its node, and omits nothing."
+)
 no_color = click.option(
     "--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal."
 )

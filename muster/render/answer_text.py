@@ -25,13 +25,15 @@ PLACED_SHOWN, OTHERS_SHOWN, PODS_SHOWN, PROBLEMS_SHOWN, UNREAD_SHOWN = 20, 12, 8
 _INDENT = "    "
 
 
-def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: bool = False, after_unread: bool = False) -> str:
-    """Return the report; with *every*, nothing is omitted and each pod is listed with its node.
+def render(
+    answer: Answer, kinship: Kinship, *, colour: bool = False, every: bool = False, after_unread: bool = False, columns: int = WIDTH
+) -> str:
+    """Return the report in lines of *columns*; with *every*, nothing is omitted and each pod is listed with its node.
 
     What could not be read comes first, unless the report is shown below it: *after_unread*.
     """
-    page = Page(kinship, Paint(colour), every)
-    named = unread_lines(answer.not_read, page.paint, every=every)
+    page = Page(kinship, Paint(colour), every, columns)
+    named = unread_lines(answer.not_read, page.paint, every=every, columns=columns)
     lines: list[str] = [*named, ""] if named and not after_unread else []
     before: Sequence[Decision] = ()
     for decisions in answer.cycles():
@@ -41,7 +43,7 @@ def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: boo
         lines += _cycle(decisions, page)
         before = decisions
     lines += _rootless(answer, page)
-    lines += fragmentation_lines(answer.fragments or (), page.paint)
+    lines += fragmentation_lines(answer.fragments or (), page)
     lines += _listed("Notes:", answer.notes, page)
     shown = {*_shown_unread(answer.not_read, every=every)}
     lines += _listed("Problems in the input:", [each for each in answer.problems if each not in shown], page)
@@ -78,7 +80,7 @@ def _more(left_out: Sequence[Decision], page: Page) -> Iterator[str]:
         what = f"placed, {counted(number, 'pod')}" if status is Status.SUCCESS else status.value
         names = [printable(f"{each.root.namespace}/{each.root.name}") for each in alike]
         head = f"… and {counted(len(alike), 'more root')} {what}: "
-        yield page.paint.paint_status(status, head) + fitting(names, max(WIDTH - len(head), 30))
+        yield page.paint.paint_status(status, head) + fitting(names, max(page.columns - len(head), 30))
         yield ""
 
 
@@ -97,7 +99,7 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
     rest = [] if one_by_one else [each for each in decisions if not (each.victims or each.remedies)]
     if nodes_by_pod := {pod: node for each in rest for pod, node in each.assignments.items()}:
         head = f"✓ {counted(len(nodes_by_pod), 'pod')} without a group placed on "
-        yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(nodes_by_pod), WIDTH - len(head))
+        yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(nodes_by_pod), page.columns - len(head))
     reasons: dict[tuple[Status, str], list[str]] = {}
     for each in rest:
         for text, keys in decision_words.by_words(each.pending.items()).items():
@@ -106,7 +108,7 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
         yield page.paint.paint_status(
             status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}"
         )
-        yield from folded(text, _INDENT)
+        yield from page.folded(text, _INDENT)
     if decisions:
         yield ""
 
@@ -116,15 +118,15 @@ def _rootless(answer: Answer, page: Page) -> Iterator[str]:
     decided = {pod for decision in answer.decisions for pod in decision.pending}
     for text, keys in decision_words.by_words((pod, causes) for pod, causes in answer.pending if pod not in decided).items():
         yield page.paint.paint_status(Status.WAIT, f"{page.mark(Status.WAIT)} {counted(len(keys), 'pod')}: {pods(keys, every=page.every)}")
-        yield from folded(text, _INDENT)
+        yield from page.folded(text, _INDENT)
         yield ""
 
 
-def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator[str]:
+def fragmentation_lines(fragments: Sequence[Fragment], page: Page) -> Iterator[str]:
     """Yield the largest gang that fits in one domain, a line for each topology level; nothing without levels or pods."""
     if not fragments:
         return
-    yield paint.bold("The largest gang that fits in one domain, before anything is placed:")
+    yield page.paint.bold("The largest gang that fits in one domain, before anything is placed:")
     wide = max(len(each.key) for each in fragments)
     for pod, levels in itertools.groupby(fragments, key=lambda each: each.pod):
         domains = [*levels]
@@ -135,10 +137,10 @@ def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator
     yield ""
 
 
-def unread_lines(unread: Sequence[Problem], paint: Paint, *, every: bool = False) -> list[str]:
+def unread_lines(unread: Sequence[Problem], paint: Paint, *, every: bool = False, columns: int = WIDTH) -> list[str]:
     """Return lines with what could not be read and why, nodes first; unless *every*, the first ones and the number of the others."""
     shown = _shown_unread(unread, every=every)
-    lines = [each for alike in grouped(shown) for each in folded(f"! {_named(alike, every=every)}", "")]
+    lines = [each for alike in grouped(shown) for each in folded(f"! {_named(alike, columns, every=every)}", "", columns=columns)]
     if more := len(unread) - len(shown):
         lines.append(f"! and {counted(more, 'more input')} that could not be read, listed below")
     return [paint.paint_status(Status.WAIT, each) for each in lines]
@@ -150,10 +152,10 @@ def _shown_unread(unread: Sequence[Problem], *, every: bool) -> list[Problem]:
     return [each for alike in (groups if every else groups[:UNREAD_SHOWN]) for each in alike]
 
 
-def _named(alike: Sequence[Problem], *, every: bool) -> str:
+def _named(alike: Sequence[Problem], columns: int, *, every: bool) -> str:
     """Return the objects of problems with the same fact, and the message."""
     objects = [printable(object_words(each)) for each in alike]
-    return f"{', '.join(objects) if every else fitting(objects, WIDTH // 2)}: {problem_words(alike[0])}"
+    return f"{', '.join(objects) if every else fitting(objects, columns // 2)}: {problem_words(alike[0])}"
 
 
 def _listed(heading: str, problems: Sequence[Problem], page: Page) -> Iterator[str]:
@@ -164,7 +166,7 @@ def _listed(heading: str, problems: Sequence[Problem], page: Page) -> Iterator[s
     groups = grouped(problems)
     shown = groups if page.every else groups[:PROBLEMS_SHOWN]
     for alike in shown:
-        yield from folded(_named(alike, every=page.every), "  ")
+        yield from page.folded(_named(alike, page.columns, every=page.every), "  ")
     if len(shown) < len(groups):
         yield f"  … and {counted(len(problems) - sum(map(len, shown)), 'more problem')}"
     yield ""

@@ -14,7 +14,7 @@ from validators.reports.counts import counted
 from validators.reports.escape import printable
 
 WIDTH = 100
-"""Width of lines in columns; a longer word is not broken."""
+"""Width of lines in columns unless a terminal has another one; a longer word is not broken."""
 LEAST = 40
 """Minimum width of a list in columns."""
 _DIGITS = 18
@@ -101,11 +101,17 @@ def per_node(assigned: Mapping[str, str]) -> Counter[str]:
     return Counter(assigned.values())
 
 
-def folded(text: str, lead: str, hang: str = "  ") -> list[str]:
+def folded(text: str, lead: str, hang: str = "  ", *, columns: int = WIDTH) -> list[str]:
     """Return *text* as folded lines, each after *lead*, further lines also after *hang*; words are not broken."""
     return textwrap.wrap(
-        printable(text), WIDTH, initial_indent=lead, subsequent_indent=lead + hang, break_long_words=False, break_on_hyphens=False
+        printable(text), columns, initial_indent=lead, subsequent_indent=lead + hang, break_long_words=False, break_on_hyphens=False
     )
+
+
+def first_line(text: str, lead: str, columns: int) -> str:
+    """Return *text* after *lead* as one line; its end is left out where it does not fit, and no word is broken."""
+    first, *rest = folded(text, lead, columns=columns - 2)
+    return f"{first} …" if rest and len(f"{lead}{text}") > columns else f"{lead}{printable(text)}"
 
 
 def _times(node: str, count: int) -> str:

@@ -22,7 +22,7 @@ from validators.reports.escape import printable
 ROWS_SHOWN = 24
 """Limit of groups of a tree that are shown, unless all are requested."""
 WIDEST = 56
-"""Largest width of a cell, in columns, to which others are aligned."""
+"""Largest width of a cell, in columns, to which others are aligned; less on narrow lines."""
 REASONS_SHOWN = 4
 _GAP = "  "
 
@@ -65,6 +65,11 @@ class Page:
     paint: Paint
     every: bool = False
     """Nothing is omitted."""
+    columns: int = WIDTH
+
+    def folded(self, text: str, lead: str) -> list[str]:
+        """Return *text* as folded lines, each after *lead*."""
+        return folded(text, lead, columns=self.columns)
 
     def mark(self, status: Status) -> str:
         """Return the sign of a status."""
@@ -76,7 +81,8 @@ def root_lines(decision: Decision, page: Page) -> Iterator[str]:
     all_rows = rows(decision, page.kinship)
     shown = all_rows if page.every else all_rows[:ROWS_SHOWN]
     table = [_cells(row, is_root=row is all_rows[0]) for row in shown]
-    widths = [min(WIDEST, max(len(cells[column]) for cells in table)) for column in range(len(table[0]))]
+    widest = min(WIDEST, page.columns // 2 + 6)
+    widths = [min(widest, max(len(cells[column]) for cells in table)) for column in range(len(table[0]))]
     statements = Statements(decision)
     for row, cells in zip(shown, table, strict=True):
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True) if width]
@@ -85,7 +91,7 @@ def root_lines(decision: Decision, page: Page) -> Iterator[str]:
     if len(shown) < len(all_rows):
         well = sum(row.decision.status is Status.SUCCESS for row in all_rows[len(shown) :])
         yield f"   … and {counted(len(all_rows) - len(shown), 'more group')}, {well:,} placed"
-    yield from _remedy_lines(decision, "     ")
+    yield from _remedy_lines(decision, "     ", page)
 
 
 def _cells(row: TreeRow, *, is_root: bool) -> tuple[str, str, str]:
@@ -110,6 +116,9 @@ def _group_line(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]
     sign = page.paint.paint_running(mark) if row.awaits or mark == PARTLY else page.paint.paint_status(status, mark)
     head = f"{page.paint.dim(lead)}{sign}{plain[len(lead) + len(mark) :]}"
     note = "" if status is Status.SUCCESS or (row.above and row.above[-1].status is status) else status.value
+    if note and len(plain) + len(_GAP) + len(note) > page.columns:
+        yield from (head.rstrip(), f"{row.below}  {page.paint.paint_status(status, note)}")
+        return
     if note:
         head, plain = f"{head}{_GAP}{page.paint.paint_status(status, note)}", f"{plain}{_GAP}{note}"
     yield from _with_nodes(row, head, plain, page)
@@ -127,13 +136,13 @@ def _with_nodes(row: TreeRow, head: str, plain: str, page: Page) -> Iterator[str
             head = ""
             continue
         counts = per_node(pods_to_nodes)
-        columns = WIDTH - len(plain) - len(_GAP) - len(words)
+        columns = page.columns - len(plain) - len(_GAP) - len(words)
         text = nodes(counts, columns)
         if columns >= LEAST or len(text) <= columns:
             head, plain = f"{head}{_GAP}{words}{text}", f"{plain}{_GAP}{words}{text}"
         else:
             yield head.rstrip()
-            head = f"{indent}{words}{nodes(counts, WIDTH - len(indent) - len(words))}"
+            head = f"{indent}{words}{nodes(counts, page.columns - len(indent) - len(words))}"
             plain = head
     if head:
         yield head.rstrip()
@@ -154,16 +163,16 @@ def _explanation(row: TreeRow, decision: Decision, statements: Statements, page:
     if root:
         yield from _volumes(decision, lead, page)
         yield from _devices(decision, lead, page)
-    yield from _ranks(row, decision, lead)
+    yield from _ranks(row, decision, lead, page)
     if root:
-        yield from folded(decision_words.message(decision), lead)
-    yield from folded(decision_words.causes_words(without_stated(own, stated)), lead)
+        yield from page.folded(decision_words.message(decision), lead)
+    yield from page.folded(decision_words.causes_words(without_stated(own, stated)), lead)
     if root:
         yield from _leaving(decision, lead, page)
     by_scheduler = scheduler_causes(decision, row.decision)
     if by_scheduler and (root or not own) and not stated.issuperset(filter(None, by_scheduler)):
         message = f"kube-scheduler's message: {scheduler_message(decision, row.decision)}"
-        yield from (page.paint.dim(line) for line in folded(message, lead))
+        yield from (page.paint.dim(line) for line in page.folded(message, lead))
     yield from _reasons(row, stated | statements.of_group(row.decision), lead, page)
 
 
@@ -193,15 +202,15 @@ def _listed(title: str, named: Sequence[str], lead: str, page: Page) -> Iterator
         yield from (f"{lead}  {each}" for each in named)
     elif named:
         head = f"{lead}{title}: "
-        yield f"{head}{fitting(named, max(WIDTH - len(head), LEAST))}"
+        yield f"{head}{fitting(named, max(page.columns - len(head), LEAST))}"
 
 
-def _ranks(row: TreeRow, decision: Decision, lead: str) -> Iterator[str]:
+def _ranks(row: TreeRow, decision: Decision, lead: str, page: Page) -> Iterator[str]:
     """Yield the levels on which pods of a group with consecutive ranks are in different domains, without that of nodes."""
     for ranked in decision.ranks:
         counts = [f"{level(each.key)} {each.apart:,} of {ranked.pods - 1:,}" for each in ranked.levels[:-1] if each.apart]
         if ranked.group == row.decision.group and counts:
-            yield from folded(f"consecutive pods in different domains: {', '.join(counts)}", lead)
+            yield from page.folded(f"consecutive pods in different domains: {', '.join(counts)}", lead)
 
 
 def _reasons(row: TreeRow, stated: StatedCauses, lead: str, page: Page) -> Iterator[str]:
@@ -209,7 +218,7 @@ def _reasons(row: TreeRow, stated: StatedCauses, lead: str, page: Page) -> Itera
     by_number = reasons_left(row.pending, stated)
     shown = by_number if page.every else by_number[:REASONS_SHOWN]
     for reason, keys in shown:
-        yield from folded(f"{pods(keys, every=page.every)}: {reason}", lead)
+        yield from page.folded(f"{pods(keys, every=page.every)}: {reason}", lead)
     if len(shown) < len(by_number):
         yield f"{lead}… and {counted(sum(len(keys) for _, keys in by_number[len(shown) :]), 'more pod')} for other reasons"
     rest = len(row.pending) - sum(len(keys) for _, keys in by_number)
@@ -230,17 +239,17 @@ def _leaving(decision: Decision, lead: str, page: Page) -> Iterator[str]:
         named = printable(f"{kind} {namespace}/{name}")
         parts.append(named if kind == "Pod" else f"{named} ({pods(keys, every=page.every)})")
     words = f"{counted(len(decision.victims), 'pod')} must be evicted first: "
-    listed = ", ".join(parts) if page.every else fitting(parts, 3 * WIDTH)
-    yield from (page.paint.paint_running(line) for line in folded(f"{words}{listed}", lead))
+    listed = ", ".join(parts) if page.every else fitting(parts, 3 * page.columns)
+    yield from (page.paint.paint_running(line) for line in page.folded(f"{words}{listed}", lead))
 
 
-def _remedy_lines(decision: Decision, lead: str) -> Iterator[str]:
+def _remedy_lines(decision: Decision, lead: str, page: Page) -> Iterator[str]:
     """Return the conflicting constraints and the remedies of a decision as lines."""
     if decision.conflict:
-        yield from folded(f"conflicting constraints: {'; '.join(map(constraint_text, decision.conflict))}", lead)
+        yield from page.folded(f"conflicting constraints: {'; '.join(map(constraint_text, decision.conflict))}", lead)
     if decision.remedies:
         yield f"{lead}what would help:"
     for remedy in decision.remedies:
-        yield from folded(f"- {remedy_text(remedy)}", f"{lead}  ")
+        yield from page.folded(f"- {remedy_text(remedy)}", f"{lead}  ")
     if note := limit_text(decision.remedies_note):
-        yield from folded(note, lead)
+        yield from page.folded(note, lead)

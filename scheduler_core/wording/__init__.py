@@ -21,6 +21,7 @@ claim_words       causes about claims to devices
 live_words        causes that only a live cluster has
 binding_words     events and conditions about binding and preemption
 decision_words    messages of decisions, groups and pods
+itself            causes about "it", the object that a text is about
 headline          why a root is not placed, in one sentence
 conditions        conditions of groups
 stated_causes     causes that a message above has stated

@@ -38,6 +38,7 @@ from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.wording import phrases, volume_words
 from scheduler_core.wording.domain_words import domain_clauses, domains_words, rest_clause
 from scheduler_core.wording.filter_words import attempt_ended_words, failure_words
+from scheduler_core.wording.itself import ITSELF
 from scheduler_core.wording.kube_scheduler import STORAGE_EXCEEDED, VICTIMS_AWAITED, attempt_words
 from scheduler_core.wording.nouns import SHOWN, counted, level, listed, preposition
 from scheduler_core.wording.sentences import Clause, ClauseDomains, Sentence
@@ -166,8 +167,9 @@ def _brief(cause: FailedGroup, above: int) -> str:
 
 
 def _subject(path: Path) -> str:
-    """Return the name of the group in a sentence: ``group decode of serve``, ``pod web-0``."""
-    return f"{_noun(path)} {' of '.join(each.name for each in reversed(path))}"
+    """Return the name of the group in a sentence: ``group decode of serve``, ``pod web-0``, ``it``."""
+    names = [each.name for each in reversed(path) if each != ITSELF]
+    return f"{_noun(path)} {' of '.join(names)}" if names else ITSELF.name
 
 
 def _noun(path: Path) -> str:

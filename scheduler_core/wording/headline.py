@@ -21,6 +21,14 @@ from scheduler_core.wording.titles import domain_place
 
 
 def headline(causes: Sequence[Cause], *, promised: bool = False) -> str:
+    """Return ``shortage`` as a heading."""
+    text = shortage(causes, promised=promised)
+    # The name of a group keeps its letters.
+    is_named = isinstance(next((cause for cause, _ in failing_groups(causes)), None), ChildrenInDomain)
+    return text if is_named else text[:1].upper() + text[1:]
+
+
+def shortage(causes: Sequence[Cause], *, promised: bool = False) -> str:
     """Return why pods of the first group that fails have no node; empty if another cause decides.
 
     Amounts are those of the domain that holds the most of them, on nodes that they can use.  *promised*: capacity for nominated pods of
@@ -38,8 +46,7 @@ def headline(causes: Sequence[Cause], *, promised: bool = False) -> str:
             return ""
     if group.best.pods >= group.best.wanted:
         return ""
-    text = _of_group(group, " apart from the capacity for nominated pods" if promised else "")
-    return text[:1].upper() + text[1:]
+    return _of_group(group, " apart from the capacity for nominated pods" if promised else "")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"removed_causes"}),
     ),
     "scheduler_core.wording": (
-        frozenset({"sentences", "filter_words", "nouns", "truncation"}),
+        frozenset({"sentences", "filter_words", "nouns", "truncation", "itself"}),
         frozenset({"titles", "selector_phrases", "kube_scheduler", "pre_enqueue_words", "claim_words", "live_words", "binding_words"}),
         frozenset({"phrases"}),
         frozenset({"resource_words", "pod_rule_words", "volume_words", "device_words", "greedy_words", "changes"}),

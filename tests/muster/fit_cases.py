@@ -18,9 +18,9 @@ CASES = sorted(path for path in FOLDER.glob("*.yaml") if path != CLUSTER)
 
 
 def answer(path: Path) -> str:
-    """Return the exit status and the text for the manifest *path*."""
-    result = CliRunner().invoke(cli.main, ["fit", str(path), "--objects", str(CLUSTER)])
-    return f"exit {result.exit_code}\n{result.stderr}{result.stdout}"
+    """Return the exit status and the text for the manifest *path*, then the text with details."""
+    short, whole = (CliRunner().invoke(cli.main, ["fit", str(path), "--objects", str(CLUSTER), *options]) for options in ((), ("-v",)))
+    return f"exit {short.exit_code}\n{short.stderr}{short.stdout}\n$ -v\n{whole.stdout}"
 
 
 def golden(path: Path) -> Path:

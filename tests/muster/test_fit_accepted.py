@@ -72,4 +72,4 @@ def test_a_runtime_in_a_snapshot_lacks_names_of_volumes():
     Path("cluster.json").write_text(CliRunner().invoke(cli.main, ["snapshot", "whole.json"]).stdout, encoding="utf-8")
     Path("mine.json").write_text(json.dumps(train_job(**MOUNTED)), encoding="utf-8")
     answer = CliRunner().invoke(cli.main, ["fit", "mine.json", "--objects", "cluster.json"])
-    assert (0, "✓ fits: TrainJob default/web: 2 pods on n1, n2") == (answer.exit_code, answer.stdout.splitlines()[0])
+    assert (0, "✓ fits: TrainJob web: 2 pods on n1, n2") == (answer.exit_code, answer.stdout.splitlines()[0])

@@ -240,7 +240,7 @@ def test_a_group_to_evict_keeps_its_name_whatever_a_created_group_is_called(name
     assert [{"kind": "PodGroup", "namespace": "default", "name": CREATED}] == [each["root"] for each in answer["decisions"]]
     assert answer["message"].endswith(f"; the smallest change that helps: {evicted}")
     assert evicted == answer["change"]["change"]
-    assert f"; the smallest change that helps: {evicted}\n" in text
+    assert f"  the smallest change that helps: PodGroup {name} evicted (1 running pod)\n" in text
 
 
 NAMES = st.builds(Name, st.sampled_from(["PodGroup", "Pod"]), st.sampled_from(["a", "a-b", "b"]), st.text("ab-", min_size=1, max_size=4))

@@ -185,7 +185,7 @@ def test_an_update_that_is_refused_for_another_reason_is_not_played():
 
 
 def test_the_text_says_what_is_not_replaced_by_itself():
-    _, text = fit(workload("StatefulSet", 1, updateStrategy={"type": "OnDelete"}), node("n0"), ordinal(0), form="text")
+    _, text = fit(workload("StatefulSet", 1, updateStrategy={"type": "OnDelete"}), node("n0"), ordinal(0), form="text", options=("-v",))
     assert "Update of StatefulSet team/llm (nothing by itself): every new pod has a node" in text
 
 
@@ -212,7 +212,13 @@ def test_a_quota_that_refuses_the_surge_is_named():
 
 
 def test_the_text_numbers_the_steps():
-    _, text = fit(workload("Deployment", 3, **SURGE_0), node("n1", 3), *(running(f"a{number}", "n1") for number in range(3)), form="text")
+    _, text = fit(
+        workload("Deployment", 3, **SURGE_0),
+        node("n1", 3),
+        *(running(f"a{number}", "n1") for number in range(3)),
+        form="text",
+        options=("-v",),
+    )
     assert (
         "Update of Deployment team/llm (at most 0 more pods, at most 1 unavailable): every new pod has a node as soon as it is created"
         in text

@@ -75,10 +75,10 @@ spec:
 def test_the_message_has_file_line_field_and_what_is_allowed():
     status, text = fit(MANIFEST, "jobs.yaml")
     want = (
-        '✗ does not fit: Job default/second: spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data": the volumes of '
+        '✗ does not fit: 1 of 2 objects ✗ Job second: spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data": the volumes of '
         "the pod are date (jobs.yaml:23); the nodes have capacity"
     )
-    assert (1, want) == (status, text.partition("\n")[0])
+    assert (1, True) == (status, " ".join(text.split()).startswith(want)), text
 
 
 def test_a_misspelt_field_is_reported_with_the_similar_one():
@@ -86,4 +86,4 @@ def test_a_misspelt_field_is_reported_with_the_similar_one():
     want = (
         'unknown field "spec.template.spec.containers[0].volumeMount"; did you mean "volumeMounts"? (jobs.yaml:22); the nodes have capacity'
     )
-    assert (1, f"✗ does not fit: Job default/second: strict decoding error: {want}") == (status, text.partition("\n")[0])
+    assert (1, True) == (status, f"✗ Job second: strict decoding error: {want}" in " ".join(text.split())), text

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from muster import cli
 from muster.render.answer_text import fragmentation_lines
-from muster.render.root_text import Paint
+from muster.render.root_text import Page, Paint
+from muster.render.tree_rows import Kinship
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.diagnosis.fragmentation import Fragment
 from tests.muster.simulated import node, pod
@@ -38,6 +39,9 @@ def test_fragmentation_is_reported_as_text(cluster):
     assert "largest gang" not in muster(stdin=cluster).stdout
 
 
+PAGE = Page(Kinship(), Paint(colour=False))
+
+
 def test_levels_are_nested():
     fragments = [
         Fragment("zone", (Amount("cpu", 1000),), "a/p", 1, "z", 3),
@@ -53,8 +57,8 @@ def test_levels_are_nested():
         "    zone       0 pods",
         "",
     ]
-    assert want == [*fragmentation_lines(fragments, Paint(colour=False))]
+    assert want == [*fragmentation_lines(fragments, PAGE)]
 
 
 def test_without_fragments_there_is_no_section():
-    assert [] == [*fragmentation_lines((), Paint(colour=False))]
+    assert [] == [*fragmentation_lines((), PAGE)]

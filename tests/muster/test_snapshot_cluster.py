@@ -120,7 +120,7 @@ def test_fit_reads_a_live_cluster_by_the_same_requests(api, tmp_path):
     by_snapshot = api.requests.copy()
     answer = CliRunner().invoke(cli.main, ["fit", "mine.json", "--cluster", "--kubeconfig", "config"])
 
-    assert (0, "✓ fits: Pod default/mine: 1 pod on n3") == (answer.exit_code, answer.stdout.splitlines()[0])
+    assert (0, "✓ fits: Pod mine: 1 pod on n3") == (answer.exit_code, answer.stdout.splitlines()[0])
     assert by_snapshot == api.requests[len(by_snapshot) :]
 
 

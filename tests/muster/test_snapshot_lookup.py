@@ -165,5 +165,5 @@ def test_a_live_cluster_is_asked_for_them(api):  # noqa: F811 - the fixture
     api.lists[f"{group}/v1alpha1/clustertrainingruntimes"] = ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntimeList", items)
     write("mine.json", train_job(1))
     status, text = fit("mine.json", "--cluster", "--kubeconfig", "config")
-    assert "✓ fits: TrainJob default/tj: 1 pod on " in text, text
+    assert "✓ fits: TrainJob tj: 1 pod on " in text, text
     assert 0 == status

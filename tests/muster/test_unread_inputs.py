@@ -64,7 +64,7 @@ BROKEN = {
 def test_fit_and_simulate_name_it_first_and_judge_the_rest(broken: Json, want: str, strategy: str) -> None:
     mine, cluster = saved("mine.json", [pod("p")]), saved("cluster.json", [node("n1"), broken])
     status, lines, _ = run("fit", mine, "--objects", cluster, "--strategy", strategy)
-    assert (2, "○ fits: Pod default/p: 1 pod on n1; 1 input of the cluster could not be read") == (status, lines[0])
+    assert (2, "○ fits: Pod p: 1 pod on n1; 1 input of the cluster could not be read") == (status, lines[0])
     assert lines[1].startswith(want)
 
     together = saved("job.json", [job(1)]) if broken.get("kind") == "ResourceQuota" else mine  # Only new pods are admitted by it.

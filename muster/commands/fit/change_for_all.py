@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kubeapi.gathered import Given
 from muster.commands.fit import verdict
 from muster.commands.fit.verdict import Kind
+from muster.commands.fit.verdict_words import subject
 from muster.commands.simulate import own_objects, simulation
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
@@ -21,7 +22,7 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 from scheduler_core.wording.changes import remedy_text
-from scheduler_core.wording.titles import titled
+from scheduler_core.wording.titles import Shown, titled
 
 if TYPE_CHECKING:
     from scheduler_core.whatif.remedies.smallest_change import SmallestChange
@@ -50,7 +51,7 @@ def change_for_all(
         return max(1, sum(len(each.pending) for each in latest(mine.decisions).values()))
 
     required = {pod for each in answer.decisions for pod in (*each.assignments, *each.pending)}
-    subjects = {verdict.subject(own.origins, each.root) for each in failed}
+    subjects = {subject(own.origins, each.root) for each in failed}
     left = {pod for each in failed for pod in each.pending}
     title, relaxed = next(iter(subjects)) if len(subjects) == 1 else None, frozenset[str]()
     if title is not None:
@@ -89,12 +90,16 @@ def clause(change: SmallestChange, origins: Mapping[Name, Name], minimums: Mappi
 
     *minimums* are the fields of these objects that set minimums, by group.
     """
+    return f"; {'the smallest' if change.proven else 'a'} change that helps: {of_person(change.remedy, origins, minimums, titled)}"
 
-    def object_of_user(name: Name) -> str:
-        return titled(name if name.kind == "Pod" else verdict.subject(origins, name))
 
-    remedy = dataclasses.replace(change.remedy, change=_of_user(change.remedy.change, minimums))
-    return f"; {'the smallest' if change.proven else 'a'} change that helps: {remedy_text(remedy, object_of_user)}"
+def of_person(remedy: Remedy, origins: Mapping[Name, Name], minimums: Mapping[Name, str | None], shown: Shown) -> str:
+    """Return a remedy in words, about the objects and fields that a person wrote."""
+
+    def shown_object(name: Name) -> str:
+        return shown(name if name.kind == "Pod" else subject(origins, name))
+
+    return remedy_text(dataclasses.replace(remedy, change=_of_user(remedy.change, minimums)), shown_object)
 
 
 def _of_user(change: Change, minimums: Mapping[Name, str | None]) -> Change:

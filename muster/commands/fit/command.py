@@ -19,9 +19,9 @@ from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBE
 
 if TYPE_CHECKING:
     from muster.commands.described_nodes.node_manifests import DescribedNodes
+    from muster.commands.fit.judged import Judged
     from muster.commands.fit.rollout_trial import JudgedRollout
     from muster.commands.fit.verdict import Verdict
-    from muster.commands.fit.verdict_report import Judged
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.own_objects import Own
@@ -74,7 +74,7 @@ FORMATS = ("text", "json", "html")
 @click_option(PLUGIN)
 @click_option(GATES)
 @click_option(KUBERNETES)
-@options.verbose
+@options.details
 @options.no_color
 def fit(  # noqa: PLR0913 - one parameter an option
     *,
@@ -90,7 +90,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     form: str | None,
     outputs: tuple[str, ...],
     everything: bool,
-    verbose: bool,
+    verbose: int,
     no_color: bool,
     **given: Any,
 ) -> int:
@@ -119,6 +119,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     import dataclasses
 
     from muster.commands.described_nodes.node_manifests import DescribedNodes
+    from muster.commands.fit.verdict_report import Style, rendered
     from muster.commands.page_origin import page_origin
     from muster.commands.progress import Progress
     from muster.commands.simulate.command import request_of
@@ -142,10 +143,10 @@ def fit(  # noqa: PLR0913 - one parameter an option
         judged = _with_later(_judged(inputs, request, progress, live=cluster), inputs, request, progress)
         if scale:
             judged = _with_scales(judged, inputs, request, progress, live=cluster)
-        on_terminal = not no_color and standard_output.is_colourful()
+        style = Style(verbose, everything)
+        shown = dataclasses.replace(style, colour=not no_color and standard_output.is_colourful(), columns=standard_output.columns())
         for name, file in files:
-            coloured = on_terminal and file == options.STDOUT
-            to_file(file, judged.rendered(name, origin, every=verbose, everything=everything, colour=coloured), name)
+            to_file(file, rendered(judged, name, origin, shown if file == options.STDOUT else style), name)
     finally:
         progress.end()
     return judged.verdict.exit_status
@@ -156,8 +157,8 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
 
     from muster.commands.fit import verdict
     from muster.commands.fit.change_for_all import change_for_all, clause, with_change
+    from muster.commands.fit.judged import Judged
     from muster.commands.fit.verdict import Kind
-    from muster.commands.fit.verdict_report import Judged
     from muster.commands.simulate import own_objects, simulation
     from muster.render.tree_rows import Kinship
 
@@ -187,8 +188,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         answer, own = with_change(answer, own, change.remedy), with_change(own, own, change.remedy)
         judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins, inputs.minimums), change.remedy.change)
     judged = verdict.with_rollouts(judged, rollouts, kept)
-    remedy = None if change is None else change.remedy
-    return Judged(judged, answer, own, snapshot, kinship, request.cycle, remedy, rollouts)
+    return Judged(judged, answer, own, snapshot, kinship, request.cycle, change, mine.origins, inputs.minimums, rollouts)
 
 
 def _own_part(answer: Answer, snapshot: ClusterSnapshot, mine: Own, inputs: ClusterInput, *, live: bool) -> Answer:

@@ -10,7 +10,7 @@ from expansion.rollouts.play import Outcome, Step
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy
 from muster.commands.fit.rollout_changes import Change
 from muster.commands.fit.rollout_trial import JudgedRollout
-from scheduler_core.wording.titles import titled
+from scheduler_core.wording.titles import Shown, titled
 from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted
 
@@ -27,11 +27,11 @@ _ENDS = {
 }
 
 
-def hanging_words(rollout: JudgedRollout) -> str:
+def hanging_words(rollout: JudgedRollout, *, with_changes: bool = True) -> str:
     """Return why an update hangs, and what helps."""
     last = rollout.played.last
     left = f"{counted(last.old, 'old pod')} {'runs' if last.old == 1 else 'run'} on" if last.old else "no old pod is left"
-    return f"the update hangs at step {len(rollout.played.steps)}: {left}, and {_waiting(rollout)}{_help(rollout)}"
+    return f"the update hangs at step {len(rollout.played.steps)}: {left}, and {_waiting(rollout)}{_help(rollout) if with_changes else ''}"
 
 
 def _waiting(rollout: JudgedRollout) -> str:
@@ -81,9 +81,18 @@ def limits_words(strategy: Strategy) -> str:
     return words + first
 
 
+def update_text(rollout: JudgedRollout, shown: Shown) -> str:
+    """Return what its strategy allows, and how an update ends."""
+    return f"update of {_update(rollout, shown)}"
+
+
+def _update(rollout: JudgedRollout, shown: Shown) -> str:
+    return f"{shown(rollout.origin)} ({limits_words(rollout.strategy)}): {_ENDS[rollout.played.outcome]}"
+
+
 def text_lines(rollout: JudgedRollout) -> Iterator[str]:
     """Yield the steps of an update."""
-    yield f"Update of {titled(rollout.origin)} ({limits_words(rollout.strategy)}): {_ENDS[rollout.played.outcome]}"
+    yield f"Update of {_update(rollout, titled)}"
     steps = rollout.played.steps
     hidden = len(steps) - _SHOWN
     for number, step in enumerate(steps, 1):

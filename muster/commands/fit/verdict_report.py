@@ -8,70 +8,70 @@ from typing import TYPE_CHECKING, Any
 
 from expansion.rollouts.play import Outcome
 from muster.commands.fit import rollout_report
-from muster.commands.fit.verdict import Kind, Verdict
+from muster.commands.fit.judged import Judged
+from muster.commands.fit.short_report import ShortReport
+from muster.commands.fit.verdict import Verdict
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
+from muster.render.phrases import WIDTH, folded
 from muster.render.problem_words import object_words, problem_words
 from muster.render.root_text import Paint
-from muster.render.tree_rows import Kinship
-from scheduler_core.model.decision import Remedy
-from scheduler_core.model.status import Status
 from scheduler_core.wording.titles import titled
 
 if TYPE_CHECKING:
-    from muster.commands.fit.rollout_trial import JudgedRollout
     from muster.commands.fit.scale_trial import Scale
     from muster.html.page_content import Origin
-    from scheduler_core.cycle.run_cycle import CycleOptions
-    from scheduler_core.model.snapshot import ClusterSnapshot
 
 VERSION = 1
 _WORST = (Outcome.HANGS, Outcome.TOO_LONG, Outcome.DURING, Outcome.AT_ONCE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judged:
-    """Verdict about PATH, with the whole answer, the part about PATH, and the cluster."""
+class Style:
+    """Style of text.
 
-    verdict: Verdict
-    answer: Answer
-    own: Answer
-    snapshot: ClusterSnapshot
-    kinship: Kinship
-    options: CycleOptions
-    change: Remedy | None = None
-    """Change with which everything at PATH fits, if it is not the remedy of one root."""
-    rollouts: tuple[JudgedRollout, ...] = ()
-    scales: tuple[Scale, ...] = ()
+    Attributes:
+        details: 0: a few lines; 1: groups with nodes and reasons; 2: every pod with its node, and nothing is omitted.
+        everything: the rest of the cluster is shown too.
+        colour: with the colours of a terminal.
+        columns: width of the lines.
 
-    def rendered(self, form: str, origin: Origin | None, *, every: bool, everything: bool, colour: bool = False) -> str:
-        """Return the result in the format *form*: with *everything* about the rest of the cluster too, with *every* pod."""
-        if form == "json":
-            return as_json(self)
-        if form == "html":
-            from muster.html import page
+    """
 
-            updates = [rollout_report.drawn(each) for each in self.rollouts]
-            return page.render(with_heading(self.verdict, self.answer), self.snapshot, self.options, origin, updates)
-        return as_text(self, everything=everything, colour=colour, every=every)
+    details: int = 0
+    everything: bool = False
+    colour: bool = False
+    columns: int = WIDTH
 
 
-_COLOURS = {Kind.FITS: Status.SUCCESS, Kind.DOES_NOT_FIT: Status.ERROR}
+def rendered(judged: Judged, form: str, origin: Origin | None, style: Style) -> str:
+    """Return the result in the format *form*; *style* is that of text."""
+    if form == "json":
+        return as_json(judged)
+    if form == "html":
+        from muster.html import page
+
+        updates = [rollout_report.drawn(each) for each in judged.rollouts]
+        return page.render(with_heading(judged.verdict, judged.answer), judged.snapshot, judged.options, origin, updates)
+    return as_text(judged, style)
 
 
-def as_text(judged: Judged, *, everything: bool, colour: bool, every: bool) -> str:
-    """Return the line of the verdict, what was not read, how far objects can be scaled, the steps of updates, then the details."""
-    verdict, shown = judged.verdict, judged.answer if everything else judged.own
-    paint = Paint(colour)
-    status = Status.WAIT if verdict.incomplete else _COLOURS.get(verdict.kind, Status.WAIT)
-    line = paint.paint_status(status, f"{verdict.sign} {verdict.line}")
-    unread = answer_text.unread_lines(judged.own.not_read, paint, every=every)
-    lines = "".join(f"{each}\n" for each in (*unread, *map(_scale_text, judged.scales)))
+def as_text(judged: Judged, style: Style) -> str:
+    """Return the verdict in a few lines; or with details: the verdict, what was not read, the numbers of ``--scale``, updates, groups."""
+    paint, columns = Paint(style.colour), style.columns
+    scales = [line for each in judged.scales for line in folded(_scale_text(each), "  ", columns=columns)]
+    if not (style.details or style.everything):
+        return ShortReport(judged, paint, columns, scales).text()
+    verdict, shown, every = judged.verdict, judged.answer if style.everything else judged.own, style.details > 1
+    first = folded(f"{verdict.sign} {verdict.line}", "", columns=columns)
+    unread = answer_text.unread_lines(judged.own.not_read, paint, every=every, columns=columns)
+    lines = "".join(f"{each}\n" for each in (*(paint.paint_status(verdict.status, each) for each in first), *unread, *scales))
     if not (shown.decisions or shown.pending or shown.problems or shown.notes):
-        return f"{line}\n{lines}"
+        return lines
     steps = "".join(f"\n{each}\n" for each in ("\n".join(rollout_report.text_lines(rollout)) for rollout in judged.rollouts))
     steps += "\nAfterwards, without the old pods:\n" if judged.rollouts else ""
-    return f"{line}\n{lines}{steps}\n{answer_text.render(shown, judged.kinship, colour=colour, every=every, after_unread=True)}"
+    report = answer_text.render(shown, judged.kinship, colour=style.colour, every=every, after_unread=True, columns=columns)
+    return f"{lines}{steps}\n{report}"
 
 
 def as_json(judged: Judged) -> str:
@@ -83,7 +83,7 @@ def as_json(judged: Judged) -> str:
     skipped = [{"object": object_words(each), "reason": problem_words(each)} for each in own.skipped]
     refused = answer_json.refused_json(own.refused)
     rest = {key: value for key, value in content.items() if key not in head}
-    helps = {"change": answer_json.remedy_as_json(judged.change)} if judged.change is not None else {}
+    helps = {"change": answer_json.remedy_as_json(judged.change.remedy)} if judged.change is not None else {}
     updates = [rollout_report.as_json(each) for each in sorted(judged.rollouts, key=lambda each: _WORST.index(each.played.outcome))]
     played = {"rollout": updates[0], **({"rollouts": updates} if len(updates) > 1 else {})} if updates else {}
     scales = {"scale": [*map(_scale_json, judged.scales)]} if judged.scales else {}
@@ -101,15 +101,15 @@ def as_json(judged: Judged) -> str:
 
 
 def _scale_text(scale: Scale) -> str:
-    """Return how far an object can be scaled, as one line."""
+    """Return how far an object can be scaled, in words."""
     field = scale.field
     limits = [f"now {field.now:,}", *([f"{field.limiter} allows {field.least:,} to {field.most:,}"] if field.most is not None else [])]
     named = f"{titled(field.owner)}: {field.text}"
     if scale.largest is None:
-        return f"  {named} ({'; '.join(limits)}) fits with no number"
+        return f"{named} ({'; '.join(limits)}) fits with no number"
     end = f"; with {scale.largest + 1:,}: {scale.missing}" if scale.missing else ""
     reached = ", the limit" if scale.is_limit else ""
-    return f"  {named} fits up to {scale.largest:,}{reached} ({'; '.join(limits)}){end}"
+    return f"{named} fits up to {scale.largest:,}{reached} ({'; '.join(limits)}){end}"
 
 
 def _scale_json(scale: Scale) -> dict[str, Any]:

@@ -1,0 +1,242 @@
+"""Verdict in a few lines, about the objects that a person wrote: what is short and where, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from expansion.rollouts.play import Outcome
+from muster.commands.fit.change_for_all import of_person
+from muster.commands.fit.judged import Judged
+from muster.commands.fit.object_results import ObjectResult, object_results
+from muster.commands.fit.rollout_report import change_words, hanging_words, update_text
+from muster.commands.fit.verdict import COLOURS, MARKS, PLACED, Kind
+from muster.commands.fit.verdict_words import NAMED, VerdictWords
+from muster.commands.simulate.own_objects import pod_name
+from muster.render.answer_text import unread_lines
+from muster.render.phrases import first_line, folded
+from muster.render.problem_words import grouped, object_words, problem_words, reason_words
+from muster.render.root_text import Paint
+from scheduler_core.causes.changes import AwaitedDeletions, Change, LoweredMinimums, SearchedRoots
+from scheduler_core.model.decision import Remedy
+from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
+from scheduler_core.wording.changes import change_text, limit_text
+from scheduler_core.wording.nouns import listed
+from scheduler_core.wording.titles import titled
+from validators.reports.counts import counted
+
+LINES, OBJECTS = 10, 20
+"""Limits of the lines about one object, and of the objects that get a line each."""
+_CHANGES = 3
+_INDENT = "  "
+
+
+def short_title(name: Name) -> str:
+    """Return the kind and name of an object, with its namespace if that is not the default one."""
+    return f"{name.kind} {name.name}" if name.namespace in {"default", ""} else titled(name)
+
+
+def have_no_node(result: ObjectResult) -> str:
+    """Return how many pods of an object have no node: ``2 of 4 pods have no node``."""
+    number = result.pending
+    return f"{number:,} of {counted(result.placed + number, 'pod')} {'has' if number == 1 else 'have'} no node"
+
+
+class ShortReport:
+    """Report about *judged* in lines of *columns*.  *scales* are lines about how far objects can be scaled."""
+
+    def __init__(self, judged: Judged, paint: Paint, columns: int, scales: Sequence[str] = ()) -> None:
+        self._judged, self._paint, self._columns, self._scales = judged, paint, columns, scales
+        removed = None if judged.change is None else judged.change.remedy.change
+        self._words = VerdictWords(judged.own, judged.origins, judged.kinship, removed, short_title, of_person=True)
+        self._results = object_results(judged.own, judged.origins, judged.rollouts, kept=judged.verdict.kind is Kind.FITS)
+        self._stated = {*judged.own.not_read, *judged.own.skipped, *judged.own.refused}
+        if judged.change is not None:
+            self._stated |= {each for each in judged.own.notes if isinstance(each.fact, SearchedRoots)}
+
+    def text(self) -> str:
+        """Return the whole text."""
+        verdict, many = self._judged.verdict, len(self._results) > 1
+        if verdict.kind is Kind.NOTHING or not self._results:
+            return _joined([*self._first(verdict.line), *self._unread()])
+        only = self._results[0]
+        head = f"{verdict.head}: {self._of_all() if many else self._summary(only)}{verdict.rest}"
+        needed = [*self._first(head), *self._unread()]
+        if many:
+            needed += [*self._for_all(), *self._objects(), *self._scales]
+            return _joined([*needed, *self._within(self._notes(None), LINES)])
+        reason = [] if only.kind is Kind.FITS else self._folded(self._reason(only))
+        parts = [*self._changes(only), *([each] for each in self._scales), *self._updates(), *self._notes(only.name)]
+        first = parts[0] if parts else []
+        most = LINES - 1 - len(needed) - len(first)
+        needed += [*(reason if len(reason) <= most else [*reason[: most - 1], f"{reason[most - 1]} …"]), *first]
+        return _joined([*needed, *self._within(parts[1:], LINES - len(needed))])
+
+    def _first(self, text: str) -> list[str]:
+        """Return the first lines, in the colour of the verdict."""
+        verdict = self._judged.verdict
+        return [self._paint.paint_status(verdict.status, each) for each in folded(f"{verdict.sign} {text}", "", columns=self._columns)]
+
+    def _unread(self) -> list[str]:
+        """Return lines about what could not be read, or was not judged."""
+        own = self._judged.own
+        return unread_lines([*dict.fromkeys((*own.not_read, *own.skipped))], self._paint, columns=self._columns)
+
+    def _folded(self, text: str) -> list[str]:
+        return folded(text, _INDENT, columns=self._columns)
+
+    def _within(self, parts: Iterable[Sequence[str]], lines: int) -> list[str]:
+        """Return as many of *parts* as fit into *lines*, and the option that shows the rest."""
+        shown, left = list[str](), 0
+        for each in parts:
+            if left or len(shown) + len(each) > lines - 1:
+                left += 1
+            else:
+                shown += each
+        if not left and self._judged.verdict.kind is Kind.FITS:
+            return shown
+        more = f", and {counted(left, 'more note')}" if left else ""
+        return [*shown, self._paint.dim(f"{_INDENT}-v lists groups, nodes and reasons{more}")]
+
+    # One object.
+
+    def _summary(self, result: ObjectResult) -> str:
+        """Return the end of the first line about the only object."""
+        name = short_title(result.name)
+        match result.kind:
+            case Kind.FITS:
+                return f"{name}: {self._placed(result)}"
+            case Kind.AFTER_EVICTION:
+                return self._evicted()
+            case Kind.DOES_NOT_FIT if not result.refused and result.is_divided:
+                return f"{name}: {have_no_node(result)}"
+        return name
+
+    def _placed(self, result: ObjectResult) -> str:
+        """Return where the pods of an object are, and what its update needs."""
+        rollout = result.rollout
+        if rollout is not None and rollout.is_finished and result.pending:
+            old = counted(rollout.played.last.old, "old pod")
+            return f"the update is finished, and keeps {old}; not all would fit as new ones"
+        waits = rollout is not None and rollout.played.outcome is Outcome.DURING
+        return f"{self._words.places(result.decisions, result.assigned, self._columns)}{'; new pods wait for old ones to end' if waits else ''}"
+
+    def _evicted(self) -> str:
+        """Return which pods must leave, and which are awaited before."""
+        if victims := self._words.victims():
+            awaited = self._judged.own.awaited
+            return f"{self._words.units(victims)}{f'; first, {change_text(AwaitedDeletions(awaited))}' if awaited else ''}"
+        during = sorted({pod for each in self._judged.rollouts for pod in each.victims})
+        return f"during the update, {listed(during, NAMED)}"
+
+    def _reason(self, result: ObjectResult) -> str:
+        """Return why an object does not fit; of one that fits, where its pods are."""
+        if result.kind in PLACED:
+            return f"{short_title(result.name)}: {self._placed(result)}"
+        if result.refused:
+            return self._refusal(result)
+        failed = [each for each in result.failed if each.pending]
+        if result.kind is Kind.UNDECIDED:
+            return f"the search spent its budget of {self._words.budget(failed)}" if failed else "the update was not played to its end"
+        if failed:
+            suggested = self._words.suggested(failed[0])
+            self._stated |= set() if suggested is None else {suggested}
+            return f"{self._words.cause(failed[0])}{self._words.suggestion(failed[0])}"
+        if result.rootless:
+            (pod, why), number = result.rootless[0], len(result.rootless) - 1
+            more = f" (and {counted(number, 'more pod')})" if number else ""
+            return f"pod {pod_name(pod).name}{more}: {self._words.rootless(pod, why)}"
+        return hanging_words(result.rollout, with_changes=False) if result.rollout is not None else result.kind.value
+
+    def _brief(self, result: ObjectResult, *, whole: bool) -> str:
+        """Return why one of several objects does not fit, in few words unless *whole*."""
+        failed = [each for each in result.failed if each.pending]
+        if result.kind is not Kind.DOES_NOT_FIT or result.refused or not failed:
+            return self._reason(result)
+        reason = self._reason(result) if whole else self._words.brief(failed[0])
+        return f"{reason} ({have_no_node(result)})" if result.is_divided else reason
+
+    def _refusal(self, result: ObjectResult) -> str:
+        """Return why the API server would refuse pods, and whether the nodes have capacity for them."""
+        first, number = result.refused[0], len(result.refused) - 1
+        about = "" if first.names == (result.name,) else f"{object_words(first)}: "
+        more = f" (and {counted(number, 'more reason')})" if number else ""
+        failed = next((each for each in result.failed if each.pending), None)
+        capacity = "; the nodes have capacity" if result.placed and failed is None else ""
+        besides = f"; besides, {have_no_node(result)}: {self._words.cause(failed)}" if failed is not None else ""
+        return f"{about}{reason_words(first)}{more}{capacity}{besides}"
+
+    def _changes(self, result: ObjectResult) -> Iterator[list[str]]:
+        """Yield what helps: the change with which everything at PATH fits, then others."""
+        if result.kind is not Kind.DOES_NOT_FIT:
+            return
+        change, rollout = self._judged.change, result.rollout
+        head = "the smallest change that helps" if change is not None and change.proven else "a change that helps"
+        texts = [] if change is None else [self._in_words(change.remedy)]
+        if len(result.failed) == 1:
+            texts += [self._in_words(each) for each in result.failed[0].remedies if self._can_be_made(each.change)]
+        elif rollout is not None and not rollout.is_finished:
+            texts += [change_words(each) for each in rollout.changes]
+        for number, text in enumerate([*dict.fromkeys(texts)][:_CHANGES]):
+            yield self._folded(f"{'or' if number else head}: {text}")
+        if plugin := self._words.with_plugin(result.failed):
+            yield self._folded(plugin)
+        if not texts and (note := next((limit_text(each.remedies_note) for each in result.failed), "")):
+            yield self._folded(note)
+
+    def _in_words(self, remedy: Remedy) -> str:
+        return of_person(remedy, self._judged.origins, self._judged.minimums, short_title)
+
+    def _can_be_made(self, change: Change) -> bool:
+        """Return whether a field of a person's object makes *change*: a minimum of a group that was created need not have one."""
+        lowered = change.groups if isinstance(change, LoweredMinimums) else ()
+        return all(each.group not in self._judged.origins or self._judged.minimums.get(each.group) for each in lowered)
+
+    def _updates(self) -> Iterator[list[str]]:
+        """Yield a part for each update of a running object."""
+        yield from (self._folded(update_text(each, short_title)) for each in self._judged.rollouts)
+
+    def _notes(self, only: Name | None) -> Iterator[list[str]]:
+        """Yield notes and problems that are not stated yet; those about the object *only* do not name it."""
+        own = self._judged.own
+        for alike in grouped(each for each in dict.fromkeys((*own.problems, *own.notes)) if each not in self._stated):
+            about = "" if only is not None and alike[0].names == (only,) else f"{listed([object_words(each) for each in alike], NAMED)}: "
+            yield self._folded(f"note: {about}{problem_words(alike[0])}")
+
+    # Several objects.
+
+    def _of_all(self) -> str:
+        """Return the end of the first line about several objects."""
+        kind, number = self._judged.verdict.kind, len(self._results)
+        if kind is Kind.FITS:
+            return f"{counted(number, 'object')}, {counted(sum(each.placed for each in self._results), 'pod')}"
+        if kind is Kind.AFTER_EVICTION:
+            return self._evicted()
+        return f"{sum(each.kind is kind for each in self._results):,} of {counted(number, 'object')}"
+
+    def _for_all(self) -> list[str]:
+        """Return what helps all objects."""
+        change = self._judged.change
+        if change is None:
+            return []
+        head = "the smallest change with which all fit" if change.proven else "a change with which all fit"
+        return self._folded(f"{head}: {self._in_words(change.remedy)}")
+
+    def _objects(self) -> Iterator[str]:
+        """Yield one line for each object; the whole reason if only one does not fit."""
+        alone = sum(each.kind not in PLACED for each in self._results) == 1
+        for each in self._results[:OBJECTS]:
+            whole = alone and each.kind not in PLACED
+            text = self._placed(each) if each.kind is Kind.FITS else self._brief(each, whole=whole)
+            named = "" if each.kind is Kind.AFTER_EVICTION else f"{short_title(each.name)}: "
+            line = f"{MARKS[each.kind]} {named}{text}"
+            for part in self._folded(line) if whole else [first_line(line, _INDENT, self._columns)]:
+                yield self._paint.paint_status(COLOURS.get(each.kind, Status.WAIT), part)
+        rest = self._results[OBJECTS:]
+        if rest:
+            failed = sum(each.kind is not Kind.FITS for each in rest)
+            yield f"{_INDENT}… and {counted(len(rest), 'more object')}{f', {failed:,} of which do not fit' if failed else ', which fit'}"
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "".join(f"{each}\n" for each in lines)

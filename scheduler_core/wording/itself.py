@@ -1,0 +1,34 @@
+"""Causes of a group as causes of the object of a person for which it was created: they say "it" instead of a name that nobody wrote."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from scheduler_core.causes.cause import Cause
+from scheduler_core.model.names import Name
+
+ITSELF = Name("", "", "it")
+"""Name of the object of which the text is."""
+
+
+def about_itself(causes: Sequence[Cause], root: Name) -> tuple[Cause, ...]:
+    """Return *causes* with ``ITSELF`` in place of *root*; the order in which pods are placed is left out."""
+    return tuple(_changed(each, root) for each in causes)
+
+
+def _changed(value: Any, root: Name) -> Any:
+    """Return a cause, or a field of one, about the object."""
+    if isinstance(value, Name):
+        return ITSELF if value == root else value
+    if isinstance(value, tuple):
+        items = [_changed(each, root) for each in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    fields = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
+    changes = {name: _changed(field, root) for name, field in fields.items()}
+    if "in_order" in changes:
+        changes["in_order"] = False
+    return dataclasses.replace(value, **changes)
