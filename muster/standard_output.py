@@ -51,13 +51,18 @@ def is_colourful() -> bool:
 
 def columns() -> int:
     """Return the width of text on standard output: ``COLUMNS``, else that of the terminal, else 100; 60 to 200."""
+    return known_columns() or WIDTH
+
+
+def known_columns() -> int | None:
+    """Return the width of text that programs read too: None if there is neither a terminal nor ``COLUMNS``."""
     wide = os.environ.get("COLUMNS", "")
     if not re.fullmatch("[1-9][0-9]{0,8}", wide):
         try:
             wide = str(os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else ""
         except (OSError, ValueError):
             wide = ""
-    return max(LEAST, min(int(wide or WIDTH), MOST))
+    return max(LEAST, min(int(wide), MOST)) if wide else None
 
 
 def write_lines(text: str) -> None:

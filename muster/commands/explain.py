@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from muster import standard_output
 from muster.commands import options
 
 FORMATS = ("text", "json", "markdown")
@@ -41,6 +42,8 @@ def explain(*, subject: str | None, form: str) -> None:
     elif form == "markdown":
         text = documentation.documentation(selected) if subject is None else documentation.markdown(selected)
     else:
-        text = documentation.listing(selected) if subject is None else documentation.text(selected)
+        known_width = standard_output.known_columns()
+        wide = known_width or standard_output.WIDTH
+        text = documentation.listing(selected, known_width) if subject is None else documentation.text(selected, wide)
     sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()

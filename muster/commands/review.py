@@ -30,6 +30,7 @@ _BAD_RECORD = 2
     "--path",
     "endpoint",
     type=click.Choice(with_modes("/validate", "/mutate", "/admit")),
+    metavar="/validate|/mutate|/admit[/deny|/warn|/audit]",
     default="/validate",
     show_default=True,
     help="Endpoint for records without a path; /admit mutates and then validates.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from muster import extras
+from muster import extras, standard_output
 from muster.commands import options
 from validators.object_lookup import NOTHING
 from validators.options import OptionError
@@ -30,10 +30,11 @@ error, one JSON object per line.  SIGTERM stops gracefully, with exit code 0.
 
 def environment_help() -> str:
     """Return every variable with its option, default and purpose, as text for ``--help``."""
+    wide = min(standard_output.columns() - 2, 78)
     lines = ["\b", "Environment (an option overrides its variable):"]
     for each in OPTIONS.values():
         lines.append(f"  {each.variable}{f' ({each.flag})' if each.flag else ''}, default {each.default or 'none'}")
-        lines.extend(textwrap.wrap(each.purpose or each.help, 72, initial_indent="      ", subsequent_indent="      "))
+        lines.extend(textwrap.wrap(each.purpose or each.help, wide, initial_indent="      ", subsequent_indent="      "))
     return "\n".join(lines)
 
 

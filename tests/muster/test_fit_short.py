@@ -98,7 +98,7 @@ def test_what_the_api_server_refuses():
 
 def test_evictions_say_where_the_pods_are_then():
     low = {**pod("low", cpu="4", on="n1"), "spec": {**pod("low", cpu="4", on="n1")["spec"], "priority": -5}}
-    assert ["→ fits after evicting 1 pod: Pod low", "  Job train: 4 pods on n1 ×2, n2 ×2"] == text([job(4)], [*NODES, low])[:2]
+    assert ["→ fits after evicting 1 pod: Pod low", "  Job train: 4 pods on n1 \u00d72, n2 \u00d72"] == text([job(4)], [*NODES, low])[:2]
 
 
 def test_at_most_twenty_objects():
@@ -127,7 +127,7 @@ def test_details_are_requested_once_for_groups_and_twice_for_pods():
     assert {"train-0 → ", "train-1 → ", "train-2 → "} <= {each.strip()[:10] for each in pods}
 
 
-@pytest.mark.parametrize(("value", "want"), [("72", 72), ("40", 60), ("999", 200), ("0", 100), ("", 100), ("wide", 100), ("９0", 100)])
+@pytest.mark.parametrize(("value", "want"), [("72", 72), ("40", 60), ("999", 200), ("0", 100), ("", 100), ("wide", 100), ("\uff190", 100)])
 def test_columns(value, want, monkeypatch):
     monkeypatch.setenv("COLUMNS", value)
     assert want == standard_output.columns()

@@ -13,7 +13,8 @@ from validators.rules.base import About, Example, Operation, Rule
 
 _INDEX = re.compile(r"\[\d+\]")
 _KIND = re.compile(r"^kind: *[\"']?(\w+)", re.MULTILINE)
-_WIDTH = 100
+WIDTH = 100
+"""Columns of text where there is no terminal."""
 
 _INTRODUCTION = """\
 # Rules
@@ -27,16 +28,17 @@ Profile `upstream` has the rules of the API server; `kep`, the default, has all 
 """
 
 
-def listing(rules: Iterable[Rule]) -> str:
-    """Return one line for each rule: id, severity, profile, claim."""
+def listing(rules: Iterable[Rule], columns: int | None = None) -> str:
+    """Return one line for each rule: id, severity, profile, claim; folded at *columns* if they are given."""
     listed = list(rules)
     width = max((len(each.id) for each in listed), default=0)
-    return "".join(f"{each.id:<{width}}  {each.severity:<7}  {each.profile:<8}  {_plain(each.claim)}\n" for each in listed)
+    lines = (f"{each.id:<{width}}  {each.severity:<7}  {each.profile:<8}  {_plain(each.claim)}" for each in listed)
+    return "".join(f"{line if columns is None else _folded(line, columns, hang='    ')}\n" for line in lines)
 
 
-def text(rules: Iterable[Rule]) -> str:
-    """Return the full text of each rule."""
-    return "\n".join("\n".join(_paragraphs(each)) + "\n" for each in rules)
+def text(rules: Iterable[Rule], columns: int = WIDTH) -> str:
+    """Return the full text of each rule, in lines of *columns*; manifests are not folded."""
+    return "\n".join("\n".join(_paragraphs(each, columns)) + "\n" for each in rules)
 
 
 def as_json(rules: Iterable[Rule]) -> str:
@@ -92,16 +94,20 @@ def _contains(path: str, wanted: str) -> bool:
     return f".{wanted}." in f".{path}."
 
 
-def _paragraphs(rule: Rule) -> Iterator[str]:
+def _folded(line: str, columns: int, lead: str = "", hang: str = "") -> str:
+    return textwrap.fill(line, columns, initial_indent=lead, subsequent_indent=lead + hang, break_long_words=False, break_on_hyphens=False)
+
+
+def _paragraphs(rule: Rule, columns: int) -> Iterator[str]:
     yield f"{rule.id}  ({rule.severity}, profile {rule.profile})"
     yield ""
-    yield textwrap.fill(_plain(rule.claim), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield _folded(_plain(rule.claim), columns, "  ")
     yield ""
-    yield textwrap.fill(f"Why: {_plain(rule.why)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
-    yield textwrap.fill(f"Source: {_plain(rule.source)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
-    yield textwrap.fill(f"About: {_kinds(rule)}", _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield _folded(f"Why: {_plain(rule.why)}", columns, "  ")
+    yield _folded(f"Source: {_plain(rule.source)}", columns, "  ")
+    yield _folded(f"About: {_kinds(rule)}", columns, "  ")
     for each in rule.versions():
-        yield textwrap.fill(_plain(each), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        yield _folded(_plain(each), columns, "  ")
     for example in rule.bad[:1]:
         yield f"\n  Bad{_reported_at(example)}{_circumstances(example)}:\n"
         yield from _manifests(example)

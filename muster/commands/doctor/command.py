@@ -102,7 +102,7 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     if form == "json":
         standard_output.write(diagnosis_report.as_json(report))
     else:
-        standard_output.write_lines(diagnosis_report.as_text(report, colour=colour))
+        standard_output.write_lines(diagnosis_report.as_text(report, colour=colour, columns=standard_output.columns()))
     return UNREAD if problems else WRONG if report.defects else WELL
 
 

@@ -11,6 +11,7 @@ import click
 
 from kubeapi.problem import Problem
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen
+from muster.render.phrases import WIDTH, folded
 from muster.render.problem_words import object_words, problem_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
@@ -94,11 +95,12 @@ def as_json(report: DiagnosisReport) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
-def as_text(report: DiagnosisReport, *, colour: bool) -> str:
-    """Return a paragraph for each defect, and a summary."""
-    parts = [_paragraph(check, each, colour=colour) for check, each in report.defects]
+def as_text(report: DiagnosisReport, *, colour: bool, columns: int = WIDTH) -> str:
+    """Return a paragraph for each defect, and a summary, in lines of *columns*; commands are not broken."""
+    parts = [_paragraph(check, each, columns, colour=colour) for check, each in report.defects]
     if report.unchecked:
-        parts.append("not checked:\n" + "".join(f"  {check.id}: {printable(each.reason)}\n" for check, each in report.unchecked))
+        lines = (line for check, each in report.unchecked for line in folded(f"{check.id}: {each.reason}", "  ", columns=columns))
+        parts.append("not checked:\n" + "".join(f"{line}\n" for line in lines))
     counts = ((report.count(Severity.ERROR), "error"), (report.count(Severity.WARNING), "warning"))
     summary = ", ".join(counted(*each) for each in counts if each[0]) or "no findings"
     return "\n".join([*parts, f"{summary}\n"])
@@ -119,13 +121,12 @@ def _finding(check: Check, defect: Diagnosis) -> dict[str, object]:
     }
 
 
-def _paragraph(check: Check, defect: Diagnosis, *, colour: bool) -> str:
-    severity = click.style(defect.severity.value, fg=_COLOURS[defect.severity], bold=True) if colour else defect.severity.value
-    place = f"{defect.item.place}: " if defect.item.place else ""
+def _paragraph(check: Check, defect: Diagnosis, columns: int, *, colour: bool) -> str:
+    place = f"{printable(defect.item.place)}: " if defect.item.place else ""
     field = f" {defect.field}" if defect.field else ""
-    lines = [
-        f"{printable(place)}{severity} {check.id}: {printable(defect.item.label + field)}: {printable(defect.message)}",
-        f"  why: {check.why}",
-        f"  command: {printable(defect.command)}",
-    ]
+    severity = defect.severity.value
+    head = folded(f"{place}{severity} {check.id}: {defect.item.label}{field}: {defect.message}", "", columns=columns)
+    if colour and head[0].startswith(f"{place}{severity} "):
+        head[0] = f"{place}{click.style(severity, fg=_COLOURS[defect.severity], bold=True)}{head[0][len(place) + len(severity) :]}"
+    lines = [*head, *folded(f"why: {check.why}", "  ", columns=columns), f"  command: {printable(defect.command)}"]
     return "".join(f"{each}\n" for each in lines)

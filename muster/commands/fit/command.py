@@ -143,6 +143,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
         judged = _with_later(_judged(inputs, request, progress, live=cluster), inputs, request, progress)
         if scale:
             judged = _with_scales(judged, inputs, request, progress, live=cluster)
+        judged = dataclasses.replace(judged, is_gang_requested=gang)
         style = Style(verbose, everything)
         shown = dataclasses.replace(style, colour=not no_color and standard_output.is_colourful(), columns=standard_output.columns())
         for name, file in files:

@@ -35,6 +35,7 @@ class Judged:
         minimums: the fields of these objects that set minimums, by group.
         rollouts: the updates of running objects.
         scales: how far objects can be scaled; only if requested.
+        is_gang_requested: True if pods are judged as one gang on request, so that no field of an object has its minimum.
 
     """
 
@@ -49,3 +50,4 @@ class Judged:
     minimums: Mapping[Name, str | None] = dataclasses.field(default_factory=dict)
     rollouts: tuple[JudgedRollout, ...] = ()
     scales: tuple[Scale, ...] = ()
+    is_gang_requested: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from expansion.notes import FitsWithPlugin
 from expansion.rollouts.play import Outcome
 from muster.commands.fit.change_for_all import of_person
 from muster.commands.fit.judged import Judged
@@ -16,7 +17,7 @@ from muster.render.answer_text import unread_lines
 from muster.render.phrases import first_line, folded
 from muster.render.problem_words import grouped, object_words, problem_words, reason_words
 from muster.render.root_text import Paint
-from scheduler_core.causes.changes import AwaitedDeletions, Change, LoweredMinimums, SearchedRoots
+from scheduler_core.causes.changes import AwaitedDeletions, Change, EnabledPlugin, LoweredMinimums, SearchedRoots
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
@@ -53,6 +54,7 @@ class ShortReport:
         self._stated = {*judged.own.not_read, *judged.own.skipped, *judged.own.refused}
         if judged.change is not None:
             self._stated |= {each for each in judged.own.notes if isinstance(each.fact, SearchedRoots)}
+        self._stated |= {each for each in judged.own.notes if isinstance(each.fact, FitsWithPlugin)}
 
     def text(self) -> str:
         """Return the whole text."""
@@ -173,13 +175,14 @@ class ShortReport:
         change, rollout = self._judged.change, result.rollout
         head = "the smallest change that helps" if change is not None and change.proven else "a change that helps"
         texts = [] if change is None else [self._in_words(change.remedy)]
-        if len(result.failed) == 1:
-            texts += [self._in_words(each) for each in result.failed[0].remedies if self._can_be_made(each.change)]
+        remedies = result.failed[0].remedies if len(result.failed) == 1 else ()
+        if remedies:
+            texts += [self._in_words(each) for each in remedies if self._can_be_made(each.change)]
         elif rollout is not None and not rollout.is_finished:
             texts += [change_words(each) for each in rollout.changes]
         for number, text in enumerate([*dict.fromkeys(texts)][:_CHANGES]):
             yield self._folded(f"{'or' if number else head}: {text}")
-        if plugin := self._words.with_plugin(result.failed):
+        if (plugin := self._words.with_plugin(result.failed)) and not any(isinstance(each.change, EnabledPlugin) for each in remedies):
             yield self._folded(plugin)
         if not texts and (note := next((limit_text(each.remedies_note) for each in result.failed), "")):
             yield self._folded(note)
@@ -188,13 +191,14 @@ class ShortReport:
         return of_person(remedy, self._judged.origins, self._judged.minimums, short_title)
 
     def _can_be_made(self, change: Change) -> bool:
-        """Return whether a field of a person's object makes *change*: a minimum of a group that was created need not have one."""
+        """Return whether a field of a person's object makes *change*: the minimum of a gang that was only requested has none."""
         lowered = change.groups if isinstance(change, LoweredMinimums) else ()
-        return all(each.group not in self._judged.origins or self._judged.minimums.get(each.group) for each in lowered)
+        judged = self._judged
+        return not any(judged.is_gang_requested or judged.minimums.get(each.group, "") is None for each in lowered)
 
     def _updates(self) -> Iterator[list[str]]:
-        """Yield a part for each update of a running object."""
-        yield from (self._folded(update_text(each, short_title)) for each in self._judged.rollouts)
+        """Yield a part for each update of a running object; one that hangs is the reason."""
+        yield from (self._folded(update_text(each, short_title)) for each in self._judged.rollouts if each.is_finished)
 
     def _notes(self, only: Name | None) -> Iterator[list[str]]:
         """Yield notes and problems that are not stated yet; those about the object *only* do not name it."""

@@ -139,7 +139,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
         inputs.print_skipped(report)
     if not quiet and not diff and not any(file == options.STDOUT for _, file in files):
         in_colour = form == "text" and not no_color and standard_output.is_colourful()
-        text = render(report) if render and form == "text" else _rendered(report, form, in_colour=in_colour)
+        columns = standard_output.known_columns()
+        text = render(report) if render and form == "text" else _rendered(report, form, columns, in_colour=in_colour)
         standard_output.write(counts.statistics(report) if statistics else text)
     for name, file in files:
         to_file(file, _rendered(report, name))
@@ -232,10 +233,10 @@ def _check_baseline(write_baseline: str | None, *, diff: bool) -> None:
         raise click.UsageError("--write-baseline and --diff exclude each other: with --diff no file is written")
 
 
-def _rendered(report: Report, form: str, *, in_colour: bool = False) -> str:
-    """Return the report in the format *form*."""
-    if in_colour:
+def _rendered(report: Report, form: str, columns: int | None = None, *, in_colour: bool = False) -> str:
+    """Return the report in the format *form*; text for a terminal of *columns* is folded."""
+    if form == "text" and (in_colour or columns is not None):
         from validators.reports import text
 
-        return text.render_in_colour(report)
+        return (text.render_in_colour if in_colour else text.render)(report, columns)
     return reports.renderer(form)(report)

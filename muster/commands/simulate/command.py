@@ -192,7 +192,8 @@ def _one(
         from muster.render import answer_text
         from muster.render.tree_rows import Kinship
 
-        standard_output.write_lines(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
+        kinship, columns = Kinship.from_snapshot(snapshot), standard_output.columns()
+        standard_output.write_lines(answer_text.render(answer, kinship, colour=colour, every=verbose, columns=columns))
     return answer.exit_status if inputs.files else NOTHING_DECIDED
 
 

@@ -119,7 +119,9 @@ def topology(  # noqa: PLR0913 - one parameter an option
         standard_output.write(domain_report.as_json(levels, whole, problems))
     else:
         colour = not no_color and standard_output.is_colourful()
-        standard_output.write_lines(domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
+        standard_output.write_lines(
+            domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose, columns=standard_output.columns())
+        )
     return INCOMPLETE if problems else COMPLETE
 
 

@@ -101,7 +101,7 @@ def why(
     if form == "json":
         standard_output.write(why_report.as_json(result))
     else:
-        standard_output.write_lines(why_report.as_text(result, colour=colour))
+        standard_output.write_lines(why_report.as_text(result, colour=colour, columns=standard_output.columns()))
     if not subjects[0].node and (unread or result.is_incomplete):
         return UNREAD
     return PENDING if result.is_pending and not subjects[0].node else PLACED

@@ -5,21 +5,22 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.why.kueue_workload import KueueWorkload
 from muster.commands.why.subject import StatusCondition, Subject
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
+from muster.render.phrases import WIDTH, folded
 from muster.render.root_text import Paint
 from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import latest
 from scheduler_core.model.status import Status
 from validators.reports.counts import counted
-from validators.reports.escape import printable
 
 VERSION = 1
+_INDENT = "  "
 _SCHEDULED = frozenset({"PodScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupInitiallyScheduled"})
 _REFERENCE = re.compile(r'(parent pod group|ancestor composite pod group) "[^"]+" (is unschedulable|encountered an error)')
 """Whole message of a pod or group that only names the group above it with the reason, since kube-scheduler 1.38."""
@@ -117,27 +118,33 @@ def as_json(why: Why) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
-def as_text(why: Why, *, colour: bool) -> str:
-    """Return the verdict, then conditions, the last decision, and the simulation."""
-    unread = answer_text.unread_lines(why.simulated.not_read, Paint(colour)) if why.simulated is not None and why.is_incomplete else []
-    lines = [printable(why.verdict), *unread, ""]
+def as_text(why: Why, *, colour: bool, columns: int = WIDTH) -> str:
+    """Return the verdict, then conditions, the last decision, and the simulation, in lines of *columns*."""
+    unread = (
+        answer_text.unread_lines(why.simulated.not_read, Paint(colour), columns=columns)
+        if why.simulated is not None and why.is_incomplete
+        else []
+    )
+
+    def wrapped(texts: Iterable[str], lead: str = "") -> Iterator[str]:
+        for each in texts:
+            yield from folded(each, lead, columns=columns)
+
+    lines = [*wrapped([why.verdict]), *unread, ""]
     if why.queued is not None:
-        lines += ["Kueue:", *map(printable, _queued_lines(why.queued)), ""]
+        lines += ["Kueue:", *wrapped(_queued_lines(why.queued), _INDENT), ""]
     elif why.unqueued:
-        lines += [printable(why.unqueued), ""]
-    conditions = [f"  {subject.label}: {_condition(each)}" for subject in why.subjects for each in subject.conditions]
+        lines += [*wrapped([why.unqueued]), ""]
+    conditions = [f"{subject.label}: {_condition(each)}" for subject in why.subjects for each in subject.conditions]
     if conditions:
-        lines += ["Conditions:", *map(printable, conditions), *map(printable, _reference(why)), ""]
+        lines += ["Conditions:", *wrapped(conditions, _INDENT), *wrapped(_reference(why), _INDENT), ""]
     if why.explained is not None:
-        lines += ["Last decision of the sidecar:", *map(printable, _explained(why.explained)), ""]
+        lines += ["Last decision of the sidecar:", *wrapped(_explained(why.explained), _INDENT), ""]
     elif why.unexplained:
-        lines += [printable(f"No decision of the sidecar: {why.unexplained}"), ""]
+        lines += [*wrapped([f"No decision of the sidecar: {why.unexplained}"]), ""]
     if why.simulated is not None and why.kinship is not None and (why.simulated.decisions or why.simulated.pending):
-        lines += [
-            "Simulation on the cluster as it is now:",
-            "",
-            answer_text.render(why.simulated, why.kinship, colour=colour, after_unread=bool(unread)).rstrip("\n"),
-        ]
+        simulation = answer_text.render(why.simulated, why.kinship, colour=colour, after_unread=bool(unread), columns=columns)
+        lines += ["Simulation on the cluster as it is now:", "", simulation.rstrip("\n")]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -153,9 +160,9 @@ def _queued_lines(workload: KueueWorkload) -> Iterator[str]:
     """Yield the conditions of Kueue's Workload and its admission checks."""
     label = f"Workload {workload.namespace}/{workload.name}"
     if not workload.conditions:
-        yield f"  {label}: not examined yet"
-    yield from (f"  {label}: {_condition(each)}" for each in workload.conditions)
-    yield from (f"  admission check {each.name}: {each.state}{f': {each.message}' if each.message else ''}" for each in workload.checks)
+        yield f"{label}: not examined yet"
+    yield from (f"{label}: {_condition(each)}" for each in workload.conditions)
+    yield from (f"admission check {each.name}: {each.state}{f': {each.message}' if each.message else ''}" for each in workload.checks)
 
 
 def _condition_json(condition: StatusCondition) -> dict[str, object]:
@@ -166,7 +173,7 @@ def _reference(why: Why) -> Iterator[str]:
     """Yield where the reason is if the object's own conditions do not state it."""
     stated, first = stated_reason(why.subjects), why.subjects[0]
     if stated is not None and stated.subject is not first and any(each.status == "False" for each in first.conditions):
-        yield f"  The reason is that of {stated.subject.label}: {stated.condition.message or stated.condition.reason}"
+        yield f"The reason is that of {stated.subject.label}: {stated.condition.message or stated.condition.reason}"
 
 
 def _reason(stated: StatedReason | None) -> dict[str, object] | None:
@@ -183,15 +190,15 @@ def _condition(condition: Any) -> str:
 
 def _explained(answer: Mapping[str, Any]) -> Iterator[str]:
     status, message = answer.get("status"), answer.get("message")
-    yield f"  {status}{f': {message}' if message else ''}"
+    yield f"{status}{f': {message}' if message else ''}"
     writes = answer.get("writes")
     if isinstance(writes, dict):
         if writes.get("queue"):
-            yield f"  queue: {writes['queue']}"
+            yield f"queue: {writes['queue']}"
         failures = writes.get("failures")
         for each in failures if isinstance(failures, list) else ():
             if isinstance(each, dict):
-                yield f"  failed: {each.get('pod')} on {each.get('node')}: {each.get('reason')}"
+                yield f"failed: {each.get('pod')} on {each.get('node')}: {each.get('reason')}"
 
 
 def _named(subject: Subject) -> dict[str, str]:
