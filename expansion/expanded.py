@@ -230,11 +230,12 @@ class _Replaced:
         """Return the updates of objects whose running pods are replaced by other ones."""
         found = []
         for controller, manifest in self._created.given():
-            old, sets = self._running.get(controller.object, []), self._created.pod_sets.get(controller.object)
-            new = [*sets.pods] if sets is not None else []
+            old, created = self._running.get(controller.object, []), self._created.pod_sets.get(controller.object)
+            new = [*created.pods] if created is not None else []
             if is_played(controller.kind, old, new, grouped=has_gang_of_volcano(manifest)):
                 old = joined_to_groups(manifest, sorted(old, key=full_name), new)
-                update = Rollout(controller.object, manifest, old, new, further=self._beyond(manifest, creation))
+                sets = self._of_namespace("ReplicaSet", controller.namespace) if controller.kind == "Deployment" else ()
+                update = Rollout(controller.object, manifest, old, new, further=self._beyond(manifest, creation), sets=sets)
                 found.append(self._with_quotas(update))
         return found
 

@@ -90,7 +90,7 @@ class Update:
             if steps and not (deleted or created or changed):
                 return Played(Outcome.HANGS, tuple(steps))
             steps.append(self._step(len(gone), len(added)))
-            if self._strategy.is_finished(self.progress):
+            if self._strategy.is_finished(self.progress) and all(each.ready for each in self._made):
                 return Played(outcome, tuple(steps))
             if any(not each.ready for each in self.progress.new.values()):
                 outcome = Outcome.DURING

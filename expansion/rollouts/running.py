@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from expansion.admission.quotas import Charge, Charges, shortages
 from expansion.contents import Content, full_name, items
 from expansion.rollouts import group_updates
-from expansion.rollouts.situations import of_daemon_set, of_deployment, of_stateful_set, ordinals, target
+from expansion.rollouts.situations import ScaledSets, of_daemon_set, of_deployment, of_stateful_set, ordinals, target
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
 from expansion.rollouts.units import Situation
 from kubeapi.content import int_or_percent
@@ -40,6 +40,7 @@ class Rollout:
         others: the other pods of the namespace; none without quotas.
         further: pods beyond the number that exist only during the update, with their groups.
         restarts: whether all old pods are replaced, also those that equal new ones.
+        sets: the ReplicaSets of a Deployment, as far as they are known.
 
     """
 
@@ -51,6 +52,7 @@ class Rollout:
     others: Sequence[Content] = ()
     further: Sequence[Content] = ()
     restarts: bool = False
+    sets: Sequence[Content] = ()
 
     def situation(self) -> Situation:
         """Return the units before the update."""
@@ -68,9 +70,13 @@ class Rollout:
                 return of_stateful_set(self.old, self.new, is_new, strategy.partition if strategy.unavailable else 0)
             case RollingDaemonSet(surge=surge):
                 return of_daemon_set(self.old, self.new, is_new, surges=surge > 0)
-        if self.origin.kind == "DaemonSet":
-            return of_daemon_set(self.old, self.new, is_new, surges=False)
-        return of_deployment(self.old, self.new, is_new)
+        return of_deployment(self.old, self.new, is_new, self._sets())
+
+    def _sets(self) -> ScaledSets:
+        """Return how the ReplicaSets of a Deployment are scaled to its number."""
+        strategy = section(section(self.manifest, "spec"), "strategy")
+        surge = None if strategy.get("type") == "Recreate" else _surge(strategy, len(self.new))
+        return ScaledSets(len(self.new), surge, self.sets, is_paused=section(self.manifest, "spec").get("paused") is True)
 
     def strategy(self) -> Strategy:
         """Return how the controller replaces the units."""
@@ -157,10 +163,13 @@ def _deployment(manifest: Content, new: Sequence[Content]) -> Strategy:
         return Unchanged()
     if strategy.get("type") == "Recreate":
         return Recreate(wanted)
-    rolling, number = section(strategy, "rollingUpdate"), len(wanted)
-    surge = int_or_percent(rolling.get("maxSurge"), number, default="25%", up=True)
-    unavailable = min(number, int_or_percent(rolling.get("maxUnavailable"), number, default="25%", up=False))
+    number, surge = len(wanted), _surge(strategy, len(wanted))
+    unavailable = min(number, int_or_percent(section(strategy, "rollingUpdate").get("maxUnavailable"), number, default="25%", up=False))
     return RollingDeployment(wanted, surge, unavailable if surge or unavailable else 1)
+
+
+def _surge(strategy: Mapping[str, Any], number: int) -> int:
+    return int_or_percent(section(strategy, "rollingUpdate").get("maxSurge"), number, default="25%", up=True)
 
 
 def _stateful_set(manifest: Content, new: Sequence[Content]) -> Strategy:
@@ -176,7 +185,7 @@ def _stateful_set(manifest: Content, new: Sequence[Content]) -> Strategy:
 def _daemon_set(manifest: Content, new: Sequence[Content]) -> Strategy:
     wanted, strategy = sorted(map(target, new)), section(section(manifest, "spec"), "updateStrategy")
     if strategy.get("type") == _ON_DELETE:
-        return Unchanged()
+        return RollingDaemonSet(wanted, 0, 0)
     rolling = section(strategy, "rollingUpdate")
     surge = int_or_percent(rolling.get("maxSurge"), len(wanted), default=0, up=True)
     unavailable = int_or_percent(rolling.get("maxUnavailable"), len(wanted), default=1, up=True)

@@ -2,33 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from expansion.contents import Content, full_name, items
 from expansion.rollouts.strategies import deletion_order
 from expansion.rollouts.units import Actions, Key, Progress, Situation, Unit, created_at, is_ready, node_of
 from kubeapi.decode import section
 
+_DESIRED, _MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
+NOTED = (_DESIRED, _MOST)
+"""Annotations of ReplicaSets: the number of replicas of the Deployment, and that with its surge, when it was last scaled."""
+_DIGITS = 10
 _COST = "controller.kubernetes.io/pod-deletion-cost"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 IsNew = Callable[[Content], bool]
 """Returns whether a running pod is as the new ones."""
 
 
-def of_deployment(running: Sequence[Content], new: Sequence[Content], is_new: IsNew) -> Situation:
-    """Return the units of a Deployment, which scales its only ReplicaSet to a new number of replicas before it replaces pods."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class ScaledSets:
+    """Numbers by which a Deployment's controller scales its ReplicaSets, before it replaces pods.
+
+    Attributes:
+        number: the replicas of the Deployment.
+        surge: how many more there can be; None without a rolling update.
+        sets: the ReplicaSets, as far as they are known.
+        is_paused: whether the Deployment is paused, when it scales at once.
+
+    """
+
+    number: int
+    surge: int | None
+    sets: Sequence[Content] = ()
+    is_paused: bool = False
+
+    def sizes(self, pods: Mapping[str, int], ages: Mapping[str, float]) -> dict[str, int]:
+        """Return the new sizes of the ReplicaSets that have *pods*; *ages* are the times of their creation.
+
+        The only one gets all replicas; several share them by proportion (``scale`` in ``sync.go``).
+        """
+        if len(pods) == 1:
+            return dict.fromkeys(pods, self.number)
+        noted = {full_name(each)[1]: section(section(each, "metadata"), "annotations") for each in self.sets}
+        desired = (_noted(noted.get(name), _DESIRED) for name in pods)
+        is_scaled = any(each not in (None, self.number) for each in desired)
+        total = sum(pods.values())
+        more = self.number + (self.surge or 0) - total
+        if self.surge is None or not (is_scaled or self.is_paused) or not more:
+            return {**pods}
+        newest_first = -1 if more > 0 else 1
+        order = sorted(pods, key=lambda each: (-pods[each], newest_first * ages[each]))
+        sizes, added = {**pods}, 0
+        for each in order:
+            before = _noted(noted.get(each), _MOST) or total
+            share = math.floor(pods[each] * (self.number + self.surge) / before + 0.5) - pods[each]
+            share = min(share, more - added) if more > 0 else max(share, more - added)
+            sizes[each], added = pods[each] + share, added + share
+        sizes[order[0]] = max(0, sizes[order[0]] + more - added)
+        return sizes
+
+
+def _noted(annotations: Mapping[str, Any] | None, key: str) -> int | None:
+    """Return a number that the controller has noted in a ReplicaSet."""
+    written = (annotations or {}).get(key)
+    return int(written) if isinstance(written, str) and written.isascii() and written.isdecimal() and len(written) <= _DIGITS else None
+
+
+def of_deployment(running: Sequence[Content], new: Sequence[Content], is_new: IsNew, scaled: ScaledSets) -> Situation:
+    """Return the units of a Deployment, which scales its ReplicaSets to a new number of replicas before it replaces pods."""
     created = [Unit("/".join(full_name(each)), [each]) for each in new]
     units = [*_of_replica_sets(running)]
-    current = [unit for unit, pod in zip(units, running, strict=True) if is_new(pod)][: len(new)]
+    ordered = deletion_order(Progress(dict(enumerate(units))))
+    current = [each for each in ordered if is_new(each.pods[0])][-len(new) :]
     old = [each for each in units if each not in current]
     for unit, other in zip(current, created, strict=False):
         unit.key = other.key
-    if current or not old or len({each.rank[:2] for each in old}) > 1:
+    if not old:
         return Situation(old, created, current)
-    last = deletion_order(Progress({each.key: each for each in old}))
-    copies = [_copy(last[-1], each) for each in new[len(old) :]]
-    surplus = [each.key for each in last[: max(0, len(old) - len(new))]]
-    return Situation(old, created, (), copies, Actions(surplus, [each.key for each in copies]))
+    members: dict[str, list[Unit]] = {}
+    for each in ordered:
+        members.setdefault(str(each.rank[1]), []).append(each)
+    ages = {name: float(each[0].rank[0]) for name, each in members.items()}
+    sizes = scaled.sizes({name: len(each) for name, each in members.items()}, ages)
+    unused, copies = [each.key for each in created[len(current) :]], list[Unit]()
+    gone, added = list[Key](), list[Key]()
+    for name, several in members.items():
+        more = sizes[name] - len(several)
+        gone += [each.key for each in several[: max(0, -more)]]
+        if any(each in current for each in several):
+            added += unused[: max(0, more)]
+        else:
+            copies += [_copy(several[-1], new, number) for number in range(len(copies), len(copies) + more)]
+    return Situation(old, created, current, copies, Actions(gone, [*added, *(each.key for each in copies)]))
 
 
 def of_stateful_set(running: Sequence[Content], new: Sequence[Content], is_new: IsNew, kept: int) -> Situation:
@@ -63,11 +131,13 @@ def of_daemon_set(running: Sequence[Content], new: Sequence[Content], is_new: Is
     return Situation([*old.values(), *unwanted, *surplus], created, [*current.values()], first=first)
 
 
-def _copy(unit: Unit, new: Content) -> Unit:
-    """Return a unit of a further pod of the ReplicaSet of *unit*, with the name of a new pod and a suffix."""
-    namespace, name = full_name(new)
-    pod = _with_template(unit.pods[0], {**new, "metadata": {**section(new, "metadata"), "name": f"{name}-old"}})
-    return Unit(f"{namespace}/{name}-old", [pod], rank=(*unit.rank[:3], float("-inf")))
+def _copy(unit: Unit, new: Sequence[Content], number: int) -> Unit:
+    """Return a unit of the further pod *number* of the ReplicaSet of *unit*, with the name of one of the pods *new* and a suffix."""
+    place, like = divmod(number, len(new))
+    namespace, name = full_name(new[-1 - like])
+    renamed = f"{name}-old{place or ''}"
+    pod = _with_template(unit.pods[0], {**new[0], "metadata": {**section(new[0], "metadata"), "name": renamed}})
+    return Unit(f"{namespace}/{renamed}", [pod], rank=(*unit.rank[:3], float("-inf")))
 
 
 def _with_template(old: Content, new: Content) -> Content:

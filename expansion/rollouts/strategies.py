@@ -156,7 +156,7 @@ class RollingDaemonSet:
     Attributes:
         wanted: the nodes.
         surge: number of nodes that can have both.
-        unavailable: number of nodes that can have none that is available.
+        unavailable: number of nodes that can have none that is available; 0 without a surge if none is replaced (``OnDelete``).
 
     """
 
@@ -173,7 +173,12 @@ class RollingDaemonSet:
         # The controller does nothing else before each node has a pod.
         if any(not each.exists and key not in progress.old for key, each in progress.new.items()):
             return NOTHING
-        return self._surging(progress, excess) if self.surge else self._replacing(progress)
+        return self._surging(progress, excess) if self.surge else self._replacing(progress) if self.replaces else NOTHING
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether the controller replaces pods by itself."""
+        return self.surge > 0 or self.unavailable > 0
 
     def _replacing(self, progress: Progress) -> Actions:
         broken = [each for each in self.wanted if each in progress.old and not progress.old[each].ready]
@@ -193,8 +198,10 @@ class RollingDaemonSet:
         return Actions(delete=[*done, *gone], create=[*broken, *healthy[:left]])
 
     def is_finished(self, progress: Progress) -> bool:
-        """Return whether all nodes have a new unit that runs, and no old one is left."""
-        return not progress.old and progress.ready == len(self.wanted)
+        """Return whether all nodes have a new unit that runs, and no old one is left; with ``OnDelete``, a unit of either."""
+        kept = () if self.replaces else self.wanted
+        has_all = all(each in progress.old or each in progress.new for each in self.wanted)
+        return has_all and all(each in kept for each in progress.old) and all(each.ready for each in progress.new.values())
 
 
 def _ready_nodes(units: Iterable[Unit]) -> set[Key]:
@@ -203,7 +210,7 @@ def _ready_nodes(units: Iterable[Unit]) -> set[Key]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unchanged:
-    """The controller replaces nothing by itself (a DaemonSet with ``OnDelete``, or a Deployment that is paused)."""
+    """The controller replaces nothing by itself, as of a Deployment that is paused."""
 
     def next_step(self, progress: Progress) -> Actions:
         """Return nothing."""

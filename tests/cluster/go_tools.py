@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.cluster import programs
 
-NAMES = ("helm", "kubeconform", "kueue", "kustomize")
+NAMES = ("helm", "kubeconform", "kueue", "kustomize", "lws")
 CRDS = {
     "github.com/cert-manager/cert-manager": ("deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml"),
     "github.com/prometheus-operator/prometheus-operator": (
@@ -26,6 +26,7 @@ CRDS = {
         "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
         "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
     ),
+    "sigs.k8s.io/lws": ("config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml",),
 }
 """CustomResourceDefinitions of the kinds of which our manifests have objects, by module."""
 

@@ -13,7 +13,7 @@ POOL, HALF = "example.com/pool", "example.com/half"
 """Node labels: the name of an object, and whether the node is one of those to which a DaemonSet can be confined."""
 KINDS = ("Deployment", "Deployment", "StatefulSet", "DaemonSet")
 """Deployments have more to decide than the others."""
-_TOO_LARGE = 50
+TOO_LARGE = 50
 """CPUs of a pod that no node has room for."""
 
 
@@ -48,6 +48,11 @@ class RandomRollout:
             return replicas
         selected = manifest["spec"]["template"]["spec"]["nodeSelector"].items()
         return sum(selected <= each["metadata"]["labels"].items() for each in self.nodes)
+
+    def template(self, manifest: Manifest) -> Manifest:
+        """Return the template of the pods."""
+        template: Manifest = manifest["spec"]["template"]
+        return template
 
     def fillers(self, pods: Iterable[Manifest]) -> list[Manifest]:
         """Return pods that take what the nodes have beside *pods*, except what is left free."""
@@ -100,7 +105,7 @@ class RolloutDrawing:
         begun, chance = None, self.random.random()
         if chance < 0.3:
             # A new number of pods would be shared among the ReplicaSets of an update that is under way.
-            begun, new = self._object(2, _TOO_LARGE, number, strategy), self._object(3, later, number, strategy)
+            begun, new = self._object(2, TOO_LARGE, number, strategy), self._object(3, later, number, strategy)
         if chance < 0.1:
             new = self._object(1, cpu, number, strategy)
         elif chance < 0.2:

@@ -20,6 +20,7 @@ RESOURCES: dict[str, tuple[str, str, bool]] = {
     "Job": ("batch/v1", "jobs", True),
     "CronJob": ("batch/v1", "cronjobs", True),
     "Deployment": ("apps/v1", "deployments", True),
+    "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets", True),
     "EndpointSlice": ("discovery.k8s.io/v1", "endpointslices", True),
     "ReplicaSet": ("apps/v1", "replicasets", True),
     "StatefulSet": ("apps/v1", "statefulsets", True),

@@ -54,7 +54,7 @@ def is_running(pod: Manifest) -> bool:
 def observed(rollout: RandomRollout, pods: Iterable[Manifest]) -> tuple[int, int, int]:
     """Return the numbers of pods as in ``Result``."""
     mine = own_pods(rollout, pods)
-    new = [each for each in mine if _image(each["spec"]) == _image(rollout.new["spec"]["template"]["spec"])]
+    new = [each for each in mine if _image(each["spec"]) == _image(rollout.template(rollout.new)["spec"])]
     return len(mine) - len(new), sum(map(is_running, new)), sum("nodeName" not in each["spec"] for each in new)
 
 
@@ -66,9 +66,17 @@ def is_finished(plane: ControlPlane, rollout: RandomRollout, pods: Iterable[Mani
     """Return whether kubectl says that the update is finished; of an object with ``OnDelete`` nothing is awaited but its number of pods."""
     if rollout.new["spec"].get("updateStrategy", {}).get("type") == "OnDelete":
         return sum(map(is_running, own_pods(rollout, pods))) == rollout.number(rollout.new)
+    if rollout.kind == "LeaderWorkerSet":
+        return _is_available(plane.api.get(rollout.kind, rollout.name, rollout.name))
     name = f"{rollout.kind.lower()}/{rollout.name}"
     told = plane.kubectl("rollout", "status", name, f"--namespace={rollout.name}", "--watch=false", check=True).stdout
     return "successfully rolled out" in told or "roll out complete" in told or "rolling update complete" in told
+
+
+def _is_available(groups: Manifest) -> bool:
+    """Return whether the controller of a LeaderWorkerSet says that all its groups are updated, from the partition on, and run."""
+    conditions = {each["type"]: each["status"] for each in groups["status"].get("conditions", ())}
+    return conditions.get("Available") == "True" and conditions.get("UpdateInProgress") != "True"
 
 
 def fitted(objects: Sequence[Manifest], rollout: RandomRollout, folder: Path) -> Result:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import time
 
 import pytest
 
+from tests.cluster import go_tools, leader_worker_sets
+from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.options import Options
@@ -24,19 +27,35 @@ CONTROLLERS = (
 )
 FAST = {"clientConnection": {"qps": 500, "burst": 1000}, "podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
 """Of kube-scheduler: pods that wait are tried again soon."""
-AT_ONCE = 40
-"""Updates that are made at the same time, in one cluster."""
+AT_ONCE, GROUPS_AT_ONCE = 40, 8
+"""Updates that are made at the same time, in one cluster; of LeaderWorkerSets, too."""
 SETTLED_SECONDS = 4.0
 """Where nothing changes for so long nothing ever does: no pause between two attempts of kube-scheduler or a controller is longer."""
+
+
+@contextlib.contextmanager
+def running(started, controllers):
+    """Run controllers of Kubernetes, kube-scheduler and kubelets on a control plane."""
+    started.start_controllers(controllers, ("--kube-api-qps=500", "--kube-api-burst=1000"))
+    started.start_scheduler(FAST)
+    with Kubelet(started.api):
+        yield started
 
 
 @pytest.fixture
 def plane(programs):
     """One for each test: its controllers act on the whole cluster."""
+    with ControlPlane(Options(), programs) as started, running(started, CONTROLLERS):
+        yield started
+
+
+@pytest.fixture
+def plane_of_groups(programs):
+    """One with the controller of LeaderWorkerSets."""
+    program, crds = available(lambda: go_tools.find("lws")), available(go_tools.find_crds)
     with ControlPlane(Options(), programs) as started:
-        started.start_controllers(CONTROLLERS, ("--kube-api-qps=500", "--kube-api-burst=1000"))
-        started.start_scheduler(FAST)
-        with Kubelet(started.api):
+        leader_worker_sets.start(started, program, crds)
+        with running(started, leader_worker_sets.CONTROLLERS):
             yield started
 
 
@@ -105,19 +124,31 @@ def difference(objects, rollout, said, real, folder):
     return f"{rollout.name}, {rollout.kind}, {rollout.number(rollout.old)} pods, {rollout.new['spec']}: fit {said}, controllers {real}"
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("first", every(5, range(0, 5 * AT_ONCE, AT_ONCE)))
-def test_updates_end_as_fit_says(plane, first, tmp_path, record_property):
-    rollouts = [RolloutDrawing(seed).rollout() for seed in range(first, first + AT_ONCE)]
+def compare(plane, rollouts, folder, record_property):
+    """Make the updates, and compare their ends with what `fit` says; at least a quarter of them is finished, and a quarter hangs."""
     begin(plane.api, rollouts)
     objects = snapshot(plane)
-    said = {each.name: fitted(objects, each, tmp_path) for each in rollouts}
+    said = {each.name: fitted(objects, each, folder) for each in rollouts}
 
     real = real_results(plane, rollouts)
 
     ends = collections.Counter(each.finished for each in real.values())
     record_property("finished", ends[True])
     record_property("other lots", sum(not said[name].same(real[name]) for name in real))
-    differences = [difference(objects, each, said[each.name], real[each.name], tmp_path) for each in rollouts]
+    differences = [difference(objects, each, said[each.name], real[each.name], folder) for each in rollouts]
     assert [] == [each for each in differences if each]
-    assert min(ends[True], ends[False]) >= AT_ONCE // 4
+    assert min(ends[True], ends[False]) >= len(rollouts) // 4
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("first", every(5, range(0, 5 * AT_ONCE, AT_ONCE)))
+def test_updates_end_as_fit_says(plane, first, tmp_path, record_property):
+    rollouts = [RolloutDrawing(seed).rollout() for seed in range(first, first + AT_ONCE)]
+    compare(plane, rollouts, tmp_path, record_property)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("first", every(5, range(0, 5 * GROUPS_AT_ONCE, GROUPS_AT_ONCE)))
+def test_updates_of_groups_end_as_fit_says(plane_of_groups, first, tmp_path, record_property):
+    rollouts = [leader_worker_sets.LeaderWorkerSetDrawing(seed).rollout() for seed in range(first, first + GROUPS_AT_ONCE)]
+    compare(plane_of_groups, rollouts, tmp_path, record_property)

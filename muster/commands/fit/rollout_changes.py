@@ -37,7 +37,7 @@ def alternatives(strategy: Strategy) -> list[tuple[Change, Strategy]]:
         case RollingStatefulSet() if strategy.parallel and 0 < strategy.unavailable < len(strategy.wanted):
             change = Change("updateStrategy.rollingUpdate.maxUnavailable", _ALL)
             return [(change, dataclasses.replace(strategy, unavailable=len(strategy.wanted)))]
-        case RollingDaemonSet():
+        case RollingDaemonSet() if strategy.replaces:
             return [*_of_daemon_set(strategy)]
         case RollingGroups():
             return [*_of_groups(strategy)]

@@ -66,7 +66,7 @@ def limits_words(strategy: Strategy) -> str:
             words = "all old pods first"
         case RollingStatefulSet(unavailable=number) if number:
             words = f"{counted(number, 'pod')} at a time, the highest ordinal first"
-        case RollingDaemonSet():
+        case RollingDaemonSet() if strategy.replaces:
             words = f"{strategy.surge} nodes with both" if strategy.surge else f"{counted(strategy.unavailable, 'node')} at a time"
         case RollingGroups():
             words = (

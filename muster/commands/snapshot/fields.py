@@ -2,7 +2,7 @@
 
 They are those of the structs that placement decodes.  The others are here: of retired versions of the groups, and of objects that only
 admission reads.  A field that is neither in a struct nor in these modules is never in a snapshot: not an environment variable, not the name
-of a Secret, and of annotations only those about volumes, extended resources and shares of devices.
+of a Secret, and of annotations only those about volumes, extended resources, shares of devices and sizes of ReplicaSets.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from expansion.admission.admission_plugins import ANNOTATIONS
 from expansion.device_shares import REGISTERED
+from expansion.rollouts.situations import NOTED
 from kubeapi import (
     controllers,
     device_shares,
@@ -106,7 +107,7 @@ _KINDS: tuple[tuple[str, Fields], ...] = (
     *other_projects_fields.KINDS,
     ("Service", fields_of(controllers.Service)),
     ("ReplicationController", fields_of(controllers.ReplicationController)),
-    ("ReplicaSet", fields_of(controllers.ReplicaSet)),
+    ("ReplicaSet", {**fields_of(controllers.ReplicaSet), "metadata": {**_NAMED, "annotations": dict.fromkeys(NOTED, KEPT)}}),
     ("StatefulSet", fields_of(controllers.StatefulSet)),
     ("Pod", {**fields_of(pods.Pod), "metadata": {**fields_of(pods.PodMeta), "annotations": _OF_POD}, "spec": POD_SPEC}),
 )

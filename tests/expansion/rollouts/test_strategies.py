@@ -233,6 +233,55 @@ def test_nothing_is_replaced_while_a_quota_refuses_missing_pods(kind, spec):
     assert (Outcome.HANGS, 3, 0, 0, 1) == (result.outcome, result.last.old, result.last.new, result.last.waiting, result.last.refused)
 
 
+def replica_set(name: str, desired: int, most: int) -> Json:
+    annotations = {"deployment.kubernetes.io/desired-replicas": str(desired), "deployment.kubernetes.io/max-replicas": str(most)}
+    return {"kind": "ReplicaSet", "metadata": {"name": name, "namespace": "team", "annotations": annotations}}
+
+
+def of_two_sets(old: int, new: int, number: int, surge: int, desired: int, **spec: Any) -> Rollout:
+    """Return an update that is under way: with new pods that have no nodes, and the numbers of replicas before and now."""
+    running = [owned(f"a-{each}", "old", f"n{each}", "a", "00") for each in range(old)]
+    running += [owned(f"b-{each}", "new", "", "b", "01") for each in range(new)]
+    sets = [replica_set(each, desired, desired + surge) for each in "ab"]
+    return rollout("Deployment", 0, number, {**rolling(surge, 0), **spec}, running=running, sets=sets)
+
+
+@pytest.mark.parametrize(
+    ("of", "places", "want"),
+    [
+        # 4 * 7/5 = 5.6, and all that can be added goes to the larger one.
+        (of_two_sets(4, 1, 6, 1, 4), 9, (0, 2, 6, 1, 0)),
+        # 4 * 11/5 = 8.8, 1 * 11/5 = 2.2.
+        (of_two_sets(4, 1, 10, 1, 4), 11, (0, 6, 9, 2, 0)),
+        # 6 * 5/8 = 3.75, 2 * 5/8 = 1.25.
+        (of_two_sets(6, 2, 3, 2, 6), 9, (3, 0, 4, 1, 0)),
+        # Of two of one size, the newer one gets more first, and the older one loses more first.
+        (of_two_sets(2, 2, 4, 1, 3), 9, (0, 1, 2, 3, 0)),
+        (of_two_sets(2, 2, 2, 1, 3), 9, (1, 0, 1, 2, 0)),
+        # The number stays.
+        (of_two_sets(4, 1, 4, 1, 4), 4, (0, 0, 4, 0, 1)),
+        # A paused one fills its surge.
+        (of_two_sets(4, 1, 4, 2, 4, paused=True), 6, (0, 1, 5, 1, 0)),
+    ],
+)
+def test_replica_sets_share_a_new_number_by_proportion(of, places, want):
+    assert want == told(of, places)[1][0]
+
+
+def test_a_paused_deployment_scales_its_old_pods():
+    of = rollout("Deployment", 2, 4, {"paused": True})
+    assert (Outcome.AT_ONCE, [(0, 2, 4, 0, 0)]) == told(of, 4)
+    assert Outcome.HANGS is told(of, 3)[0]
+
+
+def test_a_daemon_set_with_on_delete_has_a_pod_on_each_node():
+    of = rollout("DaemonSet", 2, 3, {"updateStrategy": {"type": "OnDelete"}})
+    assert (Outcome.AT_ONCE, [(0, 1, 2, 1, 0)]) == told(of, 3)
+    assert Outcome.HANGS is told(of, 2)[0]
+    fewer = rollout("DaemonSet", 3, 2, {"updateStrategy": {"type": "OnDelete"}})
+    assert (Outcome.AT_ONCE, [(1, 0, 2, 0, 0)]) == told(fewer, 3)
+
+
 def test_two_replica_sets_are_not_scaled_at_once():
     running = [owned("a-0", "old", "n0", "a", "01"), owned("b-0", "older", "n1", "b", "00")]
     _, steps = told(rollout("Deployment", 2, 3, rolling(1, 0), running=running), 9)
