@@ -12,18 +12,26 @@ from kubeapi.names import Name
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 Path = tuple[str | int, ...]
-_REPLICAS: Path = ("spec", "replicas")
-_FIELDS: Mapping[tuple[str, str], tuple[Path, int]] = {
-    **dict.fromkeys([("apps", kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet")], (_REPLICAS, 1)),
-    ("", "ReplicationController"): (_REPLICAS, 1),
-    ("batch", "Job"): (("spec", "parallelism"), 1),
-    ("grove.io", "PodCliqueSet"): (_REPLICAS, 1),
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (_REPLICAS, 1),
-    ("trainer.kubeflow.org", "TrainJob"): (("spec", "trainer", "numNodes"), 1),
+_REPLICAS: tuple[Path, str] = (("spec", "replicas"), "replica")
+_FIELDS: Mapping[tuple[str, str], tuple[Path, str]] = {
+    **dict.fromkeys([("apps", kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet")], _REPLICAS),
+    ("", "ReplicationController"): _REPLICAS,
+    ("batch", "Job"): (("spec", "parallelism"), "parallel pod"),
+    ("grove.io", "PodCliqueSet"): _REPLICAS,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _REPLICAS,
+    ("trainer.kubeflow.org", "TrainJob"): (("spec", "trainer", "numNodes"), "node"),
 }
-"""The field of each kind, and its default."""
+"""The field of each kind, and what it counts; the default is 1."""
+_CLUSTERS: Mapping[str, Path] = {"RayCluster": ("spec",), "RayJob": ("spec", "rayClusterSpec"), "RayService": ("spec", "rayClusterConfig")}
+"""Where the cluster of a kind of ray.io is."""
 _ROLES = {"PyTorchJob": "pytorchReplicaSpecs", "TFJob": "tfReplicaSpecs", "XGBoostJob": "xgbReplicaSpecs", "MPIJob": "mpiReplicaSpecs"}
 _COMPLETIONS = "completions"
+_RANGES: Mapping[str, tuple[str, str, int, int | None]] = {
+    "HorizontalPodAutoscaler": ("minReplicas", "maxReplicas", 1, None),
+    "ScaledObject": ("minReplicaCount", "maxReplicaCount", 0, 100),
+}
+"""Fields of autoscalers with their defaults.  Source: Kubernetes 1.37.1 and KEDA 2.17."""
+AUTOSCALERS = _RANGES.keys()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,6 +41,8 @@ class ScaledField:
     Attributes:
         owner: the object.
         path: the field.
+        part: what it counts.
+        group: the name of the group that has these parts; empty if the object has them.
         now: its value.
         least: the smallest value of its range; 0 without one.
         most: the largest one; None without one.
@@ -42,7 +52,9 @@ class ScaledField:
 
     owner: Name
     path: Path
+    part: str
     now: int
+    group: str = ""
     least: int = 0
     most: int | None = None
     limiter: str = ""
@@ -57,24 +69,25 @@ def scaled_fields(manifest: Content, autoscalers: Iterable[Content] = ()) -> Ite
     """Yield the fields by which an object is scaled, with the ranges of *autoscalers*, HorizontalPodAutoscalers and ScaledObjects."""
     kind, owner = str(manifest.get("kind")), Name(str(manifest.get("kind")), *full_name(manifest))
     group = group_of(str(manifest.get("apiVersion")))
-    if group == "ray.io" and kind == "RayCluster":
-        yield from _worker_groups(manifest, owner)
+    if group == "ray.io" and kind in _CLUSTERS:
+        yield from _worker_groups(manifest, _CLUSTERS[kind], owner)
     elif group == "kubeflow.org" and kind in _ROLES:
         yield from _workers(manifest, owner)
     elif (known := _FIELDS.get((group, kind))) is not None:
-        path, default = known
-        field = ScaledField(owner, path, _number(_value(manifest, path), default))
+        path, part = known
+        field = ScaledField(owner, path, part, _number(_value(manifest, path), 1))
         yield _with_autoscaler(field, manifest, autoscalers)
 
 
-def _worker_groups(manifest: Content, owner: Name) -> Iterator[ScaledField]:
-    scales = section(manifest, "spec").get("enableInTreeAutoscaling") is True
-    for index, each in enumerate(items(section(manifest, "spec"), "workerGroupSpecs")):
-        path, now = ("spec", "workerGroupSpecs", index, "replicas"), _number(each.get("replicas"), 0)
+def _worker_groups(manifest: Content, cluster: Path, owner: Name) -> Iterator[ScaledField]:
+    spec = _value(manifest, cluster)
+    scales = isinstance(spec, Mapping) and spec.get("enableInTreeAutoscaling") is True
+    for index, each in enumerate(items(spec, "workerGroupSpecs")):
+        path, now = (*cluster, "workerGroupSpecs", index, "replicas"), _number(each.get("replicas"), 0)
+        field = ScaledField(owner, path, "worker", now, str(each.get("groupName") or ""))
         if scales and isinstance(each.get("maxReplicas"), int):
-            yield ScaledField(owner, path, now, _number(each.get("minReplicas"), 0), each["maxReplicas"], "maxReplicas")
-        else:
-            yield ScaledField(owner, path, now)
+            field = dataclasses.replace(field, least=_number(each.get("minReplicas"), 0), most=each["maxReplicas"], limiter="maxReplicas")
+        yield field
 
 
 def _workers(manifest: Content, owner: Name) -> Iterator[ScaledField]:
@@ -85,7 +98,8 @@ def _workers(manifest: Content, owner: Name) -> Iterator[ScaledField]:
         most = elastic.get("maxReplicas")
         limit = most if isinstance(most, int) and not isinstance(most, bool) else None
         limiter = "elasticPolicy" if limit is not None else ""
-        yield ScaledField(owner, path, _number(worker.get("replicas"), 1), _number(elastic.get("minReplicas"), 0), limit, limiter)
+        least = _number(elastic.get("minReplicas"), 0)
+        yield ScaledField(owner, path, "worker", _number(worker.get("replicas"), 1), "", least, limit, limiter)
 
 
 def _with_autoscaler(field: ScaledField, manifest: Content, autoscalers: Iterable[Content]) -> ScaledField:
@@ -96,12 +110,12 @@ def _with_autoscaler(field: ScaledField, manifest: Content, autoscalers: Iterabl
         same = (str(target.get("kind") or "Deployment"), str(target.get("name"))) == (field.owner.kind, field.owner.name)
         if not same or namespace_of(each) != namespace_of(manifest):
             continue
-        names = ("minReplicas", "maxReplicas") if each.get("kind") == "HorizontalPodAutoscaler" else ("minReplicaCount", "maxReplicaCount")
-        default = None if each.get("kind") == "HorizontalPodAutoscaler" else 100
-        most = spec.get(names[1], default)
+        kind = str(each.get("kind"))
+        lowest, highest, least, default = _RANGES[kind]
+        most = spec.get(highest, default)
         if isinstance(most, int) and not isinstance(most, bool):
-            limiter = f"{each.get('kind')} {full_name(each)[1]}"
-            return dataclasses.replace(field, least=_number(spec.get(names[0]), 1), most=most, limiter=limiter)
+            limiter = f"{kind} {full_name(each)[1]}"
+            return dataclasses.replace(field, least=_number(spec.get(lowest), least), most=most, limiter=limiter)
     return field
 
 

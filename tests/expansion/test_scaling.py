@@ -34,6 +34,14 @@ def fields(manifest: Json, *autoscalers: Json) -> list[tuple[str, int, int, int 
             ("spec.pytorchReplicaSpecs.Worker.replicas", 2),
         ),
         (content("ray.io/v1", "RayCluster", {"workerGroupSpecs": [{"replicas": 5}]}), ("spec.workerGroupSpecs[0].replicas", 5)),
+        (
+            content("ray.io/v1", "RayService", {"rayClusterConfig": {"workerGroupSpecs": [{"replicas": 5}]}}),
+            ("spec.rayClusterConfig.workerGroupSpecs[0].replicas", 5),
+        ),
+        (
+            content("ray.io/v1", "RayJob", {"rayClusterSpec": {"workerGroupSpecs": [{"replicas": 5}]}}),
+            ("spec.rayClusterSpec.workerGroupSpecs[0].replicas", 5),
+        ),
     ],
 )
 def test_the_field_of_each_kind(manifest, want):
@@ -65,7 +73,7 @@ def autoscaler(kind: str = "HorizontalPodAutoscaler", target: str = "a", **spec:
         (autoscaler(minReplicas=2, maxReplicas=9), (2, 9, "HorizontalPodAutoscaler s")),
         (autoscaler(maxReplicas=9), (1, 9, "HorizontalPodAutoscaler s")),
         (autoscaler("ScaledObject", maxReplicaCount=7, minReplicaCount=0), (0, 7, "ScaledObject s")),
-        (autoscaler("ScaledObject"), (1, 100, "ScaledObject s")),
+        (autoscaler("ScaledObject"), (0, 100, "ScaledObject s")),
         (autoscaler(target="b", maxReplicas=9), (0, None, "")),
         (autoscaler(maxReplicas="9"), (0, None, "")),
         ({**autoscaler(maxReplicas=9), "metadata": {"name": "s", "namespace": "other"}}, (0, None, "")),
@@ -98,4 +106,4 @@ def test_another_number():
 
 
 def test_a_field_has_its_path_in_words():
-    assert "spec.a[0].b" == ScaledField(Name("X", "", "x"), ("spec", "a", 0, "b"), 1).text
+    assert "spec.a[0].b" == ScaledField(Name("X", "", "x"), ("spec", "a", 0, "b"), "replica", 1).text

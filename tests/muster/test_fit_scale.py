@@ -84,8 +84,49 @@ def test_what_other_pods_use_is_not_free():
     assert 2 == scaled([workload("Deployment", 1)], node("n1", 5), used)[1][0]["fits"]
 
 
+def text_of(mine: list[Json], *cluster: Json) -> list[str]:
+    Path("mine.json").write_text("\n".join(map(json.dumps, mine)), encoding="utf-8")
+    Path("cluster.json").write_text("\n".join(map(json.dumps, cluster)), encoding="utf-8")
+    arguments = ["fit", "mine.json", "--objects", "cluster.json", "--scale"]
+    return CliRunner(env={"COLUMNS": "150"}).invoke(cli.main, arguments).stdout.splitlines()
+
+
 def test_the_text_has_one_line_for_each_object():
-    Path("mine.json").write_text(json.dumps(workload("Deployment", 1)), encoding="utf-8")
-    Path("cluster.json").write_text(json.dumps(node("n1", 2)), encoding="utf-8")
-    text = CliRunner().invoke(cli.main, ["fit", "mine.json", "--objects", "cluster.json", "--scale"]).stdout
-    assert text.splitlines()[1].startswith("  Deployment team/llm: spec.replicas fits up to 2 (now 1); with 3: does not fit")
+    found = text_of([workload("Deployment", 1), job(1)], node("n1", 3))
+    assert [
+        "  Deployment team/llm: fits up to 2 replicas (now 1); the 3rd needs 1 more node like n1",
+        "  Job team/j: fits up to 2 parallel pods (now 1); the 3rd needs 1 more node like n1",
+    ] == found[3:]
+
+
+def test_the_default_namespace_is_not_named():
+    mine = workload("Deployment", 11)
+    mine["metadata"].pop("namespace")
+    assert "  Deployment llm: fits up to 11 replicas (now 11); the 12th needs 1 more node like n1" in text_of([mine], node("n1", 11))
+
+
+def test_what_is_short_is_named_where_no_node_helps():
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"}, "spec": {"hard": {"pods": "2"}}}
+    line = text_of([workload("Deployment", 1)], node("n1", 9), quota)[1]
+    assert line.startswith("  Deployment team/llm: fits up to 2 replicas (now 1); the 3rd does not fit: ")
+    assert "pods" in line
+    scaler = {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": "k", "namespace": "team"},
+        "spec": {"scaleTargetRef": {"name": "llm"}, "maxReplicaCount": 2},
+    }
+    limit = "  Deployment team/llm: fits up to 2 replicas, the limit (now 1; ScaledObject k allows 0 to 2)"
+    assert limit == text_of([workload("Deployment", 1), scaler], node("n1", 9))[1]
+    none = "  Deployment team/llm: fits with no number of replicas (now 1)"
+    assert none in text_of([workload("Deployment", 1)], node("n1", 0))
+
+
+def test_evictions_are_named():
+    low = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "x", "namespace": "team"},
+        "spec": {"nodeName": "n1", "priority": -5, "containers": [{"name": "c", "resources": {"limits": {GPU: "1"}}}]},
+    }
+    assert "the 3rd fits after evicting 1 pod" in text_of([workload("Deployment", 1)], node("n1", 3), low)[1]

@@ -8,6 +8,7 @@ object_results   the results of the objects one by one
 rollout_trial    updates of running objects, played in the cluster
 rollout_changes  changes with which an update that hangs may be finished
 rollout_report   updates in words and as JSON
+scale_report     how far objects can be scaled, in words and as JSON
 scale_trial      how far objects can be scaled
 change_for_all   the smallest change with which everything at PATH fits
 short_report     the verdict in a few lines

@@ -214,7 +214,7 @@ def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationReques
 
     progress.show("searching for the largest numbers")
     trials = ScaleTrials(inputs, judged.snapshot, request, judged.kinship)
-    scales = tuple(trials.scales(lambda other: _judged(other, request, progress, live=live).verdict.line))
+    scales = tuple(trials.scales(lambda other: _judged(other, request, progress, live=live)))
     progress.end()
     return dataclasses.replace(judged, scales=scales)
 

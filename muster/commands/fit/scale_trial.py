@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from expansion.contents import Content, parsed
 from expansion.expanded import Expanded
-from expansion.scaling import ScaledField, scaled_fields, with_number
+from expansion.scaling import AUTOSCALERS, ScaledField, scaled_fields, with_number
 from kubeapi.decode import encode
 from kubeapi.gather import gather
 from kubeapi.gathered import GatheredObjects, Given, ObjectList
 from kubeapi.names import Name
 from muster.commands.fit import verdict
+from muster.commands.fit.judged import Judged
 from muster.commands.fit.verdict import Kind
 from muster.commands.simulate import own_objects, simulation
 from muster.commands.simulate.completed_input import ClusterInput
@@ -25,8 +26,6 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS
 
-_AUTOSCALERS = frozenset({"HorizontalPodAutoscaler", "ScaledObject"})
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scale:
@@ -36,14 +35,14 @@ class Scale:
         field: the field, with its value and its range.
         largest: the largest value with which everything at PATH fits without evictions; None if none does.
         is_limit: whether no larger value is allowed, or was tried.
-        missing: the verdict with one more; empty at the limit.
+        more: the result with one more; None at the limit.
 
     """
 
     field: ScaledField
     largest: int | None
     is_limit: bool
-    missing: str = ""
+    more: Judged | None = None
 
 
 class ScaleTrials:
@@ -54,20 +53,20 @@ class ScaleTrials:
         self._cluster = Book(inputs.objects).cluster(snapshot)
         self._given, self._kinds = _opened(inputs.given)
 
-    def scales(self, judge: Callable[[ClusterInput], str]) -> Iterator[Scale]:
-        """Yield how far each object can be scaled; *judge* returns the verdict of other inputs."""
+    def scales(self, judge: Callable[[ClusterInput], Judged]) -> Iterator[Scale]:
+        """Yield how far each object can be scaled; *judge* returns the result of other inputs."""
         autoscalers = [content for each in (*self._kinds, *_opened(self._inputs.known)[1]) if (content := _autoscaler(each)) is not None]
         for index, manifest in enumerate(self._given):
             for field in scaled_fields(manifest, autoscalers):
                 yield self._scale(index, field, judge)
 
-    def _scale(self, index: int, field: ScaledField, judge: Callable[[ClusterInput], str]) -> Scale:
+    def _scale(self, index: int, field: ScaledField, judge: Callable[[ClusterInput], Judged]) -> Scale:
         most = MAX_PODS if field.most is None else field.most
         largest = self._largest(index, field, most)
         if largest is None or largest >= most:
             return Scale(field, largest, is_limit=largest is not None)
         expanded = self._expanded(index, field, largest + 1)
-        return Scale(field, largest, is_limit=False, missing=judge(self._inputs.rescaled(expanded)))
+        return Scale(field, largest, is_limit=False, more=judge(self._inputs.rescaled(expanded)))
 
     def _largest(self, index: int, field: ScaledField, most: int) -> int | None:
         """Return the largest number that fits, found by doubling and bisection; None if not even the smallest one does."""
@@ -120,7 +119,7 @@ def _opened(objects: Sequence[Given]) -> tuple[list[Content], list[GatheredObjec
 
 
 def _autoscaler(gathered: GatheredObjects) -> Content | None:
-    return parsed(gathered) if gathered.kind in _AUTOSCALERS else None
+    return parsed(gathered) if gathered.kind in AUTOSCALERS else None
 
 
 def _name(content: Content) -> Name:

@@ -14,10 +14,18 @@ from muster.commands.fit.verdict import COLOURS, MARKS, PLACED, Kind
 from muster.commands.fit.verdict_words import NAMED, VerdictWords
 from muster.commands.simulate.own_objects import pod_name
 from muster.render.answer_text import unread_lines
-from muster.render.phrases import first_line, folded
+from muster.render.phrases import WIDTH, first_line, folded
 from muster.render.problem_words import grouped, object_words, problem_words, reason_words
 from muster.render.root_text import Paint
-from scheduler_core.causes.changes import AwaitedDeletions, Change, EnabledPlugin, LoweredMinimums, SearchedRoots
+from scheduler_core.causes.changes import (
+    AddedNodes,
+    AddedNodesByDomain,
+    AwaitedDeletions,
+    Change,
+    EnabledPlugin,
+    LoweredMinimums,
+    SearchedRoots,
+)
 from scheduler_core.model.decision import Remedy
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
@@ -30,6 +38,7 @@ LINES, OBJECTS = 10, 20
 """Limits of the lines about one object, and of the objects that get a line each."""
 _CHANGES = 3
 _INDENT = "  "
+_PLAIN = Paint(colour=False)
 
 
 def short_title(name: Name) -> str:
@@ -46,7 +55,7 @@ def have_no_node(result: ObjectResult) -> str:
 class ShortReport:
     """Report about *judged* in lines of *columns*.  *scales* are lines about how far objects can be scaled."""
 
-    def __init__(self, judged: Judged, paint: Paint, columns: int, scales: Sequence[str] = ()) -> None:
+    def __init__(self, judged: Judged, paint: Paint = _PLAIN, columns: int = WIDTH, scales: Sequence[str] = ()) -> None:
         self._judged, self._paint, self._columns, self._scales = judged, paint, columns, scales
         removed = None if judged.change is None else judged.change.remedy.change
         self._words = VerdictWords(judged.own, judged.origins, judged.kinship, removed, short_title, of_person=True)
@@ -73,6 +82,19 @@ class ShortReport:
         most = LINES - 1 - len(needed) - len(first)
         needed += [*(reason if len(reason) <= most else [*reason[: most - 1], f"{reason[most - 1]} …"]), *first]
         return _joined([*needed, *self._within(parts[1:], LINES - len(needed))])
+
+    def shortage(self, owner: Name) -> str:
+        """Return what is missing for a further part of *owner*: the nodes that help, or else why an object does not fit."""
+        verdict, change = self._judged.verdict, self._judged.change
+        if verdict.kind is Kind.AFTER_EVICTION:
+            return verdict.head
+        if change is not None and isinstance(change.remedy.change, AddedNodes | AddedNodesByDomain):
+            return f"needs {self._in_words(change.remedy)}"
+        failed = next((each for each in self._results if each.kind not in PLACED), None)
+        if failed is None:
+            return f"{verdict.head}: {verdict.details}"
+        named = "" if failed.name == owner else f"{short_title(failed.name)}: "
+        return f"{verdict.head}: {named}{self._brief(failed, whole=False)}"
 
     def _first(self, text: str) -> list[str]:
         """Return the first lines, in the colour of the verdict."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from expansion.rollouts.play import Outcome
 from muster.commands.fit import rollout_report
 from muster.commands.fit.judged import Judged
+from muster.commands.fit.scale_report import scale_json, scale_text
 from muster.commands.fit.short_report import ShortReport
 from muster.commands.fit.verdict import Verdict
 from muster.render import answer_json, answer_text
@@ -16,10 +17,8 @@ from muster.render.answer import Answer
 from muster.render.phrases import WIDTH, folded
 from muster.render.problem_words import object_words, problem_words
 from muster.render.root_text import Paint
-from scheduler_core.wording.titles import titled
 
 if TYPE_CHECKING:
-    from muster.commands.fit.scale_trial import Scale
     from muster.html.page_content import Origin
 
 VERSION = 1
@@ -59,7 +58,7 @@ def rendered(judged: Judged, form: str, origin: Origin | None, style: Style) -> 
 def as_text(judged: Judged, style: Style) -> str:
     """Return the verdict in a few lines; or with details: the verdict, what was not read, the numbers of ``--scale``, updates, groups."""
     paint, columns = Paint(style.colour), style.columns
-    scales = [line for each in judged.scales for line in folded(_scale_text(each), "  ", columns=columns)]
+    scales = [line for each in judged.scales for line in folded(scale_text(each), "  ", columns=columns)]
     if not (style.details or style.everything):
         return ShortReport(judged, paint, columns, scales).text()
     verdict, shown, every = judged.verdict, judged.answer if style.everything else judged.own, style.details > 1
@@ -86,7 +85,7 @@ def as_json(judged: Judged) -> str:
     helps = {"change": answer_json.remedy_as_json(judged.change.remedy)} if judged.change is not None else {}
     updates = [rollout_report.as_json(each) for each in sorted(judged.rollouts, key=lambda each: _WORST.index(each.played.outcome))]
     played = {"rollout": updates[0], **({"rollouts": updates} if len(updates) > 1 else {})} if updates else {}
-    scales = {"scale": [*map(_scale_json, judged.scales)]} if judged.scales else {}
+    scales = {"scale": [*map(scale_json, judged.scales)]} if judged.scales else {}
     document = {
         **head,
         "decisions": rest.pop("decisions"),
@@ -98,27 +97,6 @@ def as_json(judged: Judged) -> str:
         **rest,
     }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-
-
-def _scale_text(scale: Scale) -> str:
-    """Return how far an object can be scaled, in words."""
-    field = scale.field
-    limits = [f"now {field.now:,}", *([f"{field.limiter} allows {field.least:,} to {field.most:,}"] if field.most is not None else [])]
-    named = f"{titled(field.owner)}: {field.text}"
-    if scale.largest is None:
-        return f"{named} ({'; '.join(limits)}) fits with no number"
-    end = f"; with {scale.largest + 1:,}: {scale.missing}" if scale.missing else ""
-    reached = ", the limit" if scale.is_limit else ""
-    return f"{named} fits up to {scale.largest:,}{reached} ({'; '.join(limits)}){end}"
-
-
-def _scale_json(scale: Scale) -> dict[str, Any]:
-    """Return how far an object can be scaled as JSON."""
-    field = scale.field
-    document: dict[str, Any] = {"object": titled(field.owner), "field": field.text, "now": field.now, "fits": scale.largest}
-    if field.most is not None:
-        document["range"] = {"least": field.least, "most": field.most, "limiter": field.limiter}
-    return document | ({"next": scale.missing} if scale.missing else {})
 
 
 def with_heading(verdict: Verdict, answer: Answer) -> Answer:
