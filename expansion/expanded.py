@@ -19,7 +19,7 @@ from expansion.managed_clusters import MANAGED_CLUSTERS
 from expansion.notes import PlatformNotAssumed, PluginsAssumed, PluginsOn
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
-from expansion.rollouts.group_updates import has_gang_of_volcano, joined_to_groups, surge
+from expansion.rollouts.group_updates import grouped_as, has_gang_of_volcano, joined_to_groups, surge
 from expansion.rollouts.later import later_update
 from expansion.rollouts.running import KINDS, Rollout, is_played
 from expansion.rollouts.strategies import RollingDeployment
@@ -235,7 +235,8 @@ class _Replaced:
             if is_played(controller.kind, old, new, grouped=has_gang_of_volcano(manifest)):
                 old = joined_to_groups(manifest, sorted(old, key=full_name), new)
                 sets = self._of_namespace("ReplicaSet", controller.namespace) if controller.kind == "Deployment" else ()
-                update = Rollout(controller.object, manifest, old, new, further=self._beyond(manifest, creation), sets=sets)
+                further = grouped_as(manifest, old, self._beyond(manifest, creation))
+                update = Rollout(controller.object, manifest, old, grouped_as(manifest, old, new), further=further, sets=sets)
                 found.append(self._with_quotas(update))
         return found
 

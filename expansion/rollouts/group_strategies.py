@@ -71,11 +71,13 @@ class RollingGroups:
         return max(self.partition, min(found, reached))
 
     def is_finished(self, progress: Progress) -> bool:
-        """Return whether all ordinals from the partition on are new, all run, and no group is deleted any more."""
-        if any(_number(each) >= min(self.partition, len(self.wanted)) for each in progress.old):
-            return False
-        # With a partition, the groups beyond the number stay.
-        return all(each.ready for each in progress.new.values()) and not self.next_step(progress)
+        """Return whether all groups run, those from the partition on are new, and none is deleted any more."""
+        present = {**progress.old, **progress.new}
+        is_done = all(
+            each in present and present[each].ready and (each in progress.new or _number(each) < self.partition) for each in self.wanted
+        )
+        # With a partition, the groups beyond the number stay, also those that do not run.
+        return is_done and not self.next_step(progress)
 
 
 def _number(key: Key) -> int:

@@ -13,11 +13,11 @@ from kubeapi.content import int_or_percent
 from kubeapi.decode import section
 from validators.model.rolling_updates import volcano_minimum
 
-_GROUP_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
+_GROUP_INDEX, _WORKER_INDEX = "leaderworkerset.sigs.k8s.io/group-index", "leaderworkerset.sigs.k8s.io/worker-index"
 _REPLICA, _CLIQUE, _POD_INDEX = "grove.io/podcliqueset-replica-index", "grove.io/podclique", "grove.io/podclique-pod-index"
 _SCALING_GROUP = "grove.io/podcliquescalinggroup"
 _SCALING_REPLICA = f"{_SCALING_GROUP}-replica-index"
-_CLUSTER = "cluster"
+_CLUSTER, _GROUP = "cluster", "schedulingGroup"
 _UPDATES_NOTHING = frozenset({"OnDelete", "None"})
 """Types of strategies with which the controllers replace nothing by themselves."""
 
@@ -82,7 +82,11 @@ def _units(pods: Iterable[Content], key: Callable[[Content], Key | None], *, run
 
 
 def _groups(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
-    return iter(sorted(_units(pods, lambda pod: _index(pod, _GROUP_INDEX), running=running), key=lambda each: int(each.key)))
+    """Yield the groups of a LeaderWorkerSet: the workers are created when the leaders exist."""
+    leaders_first = sorted(pods, key=lambda pod: _index(pod, _WORKER_INDEX) or 0)
+    for each in sorted(_units(leaders_first, lambda pod: _index(pod, _GROUP_INDEX), running=running), key=lambda each: int(each.key)):
+        each.leaders = 1
+        yield each
 
 
 def _clusters(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
@@ -149,8 +153,17 @@ def joined_to_groups(manifest: Content, old: Sequence[Content], new: Sequence[Co
         label = ""
     elif kind != "PodCliqueSet":
         return [*old]
-    groups = {_label(each, label): section(each, "spec").get("schedulingGroup") for each in new}
+    groups = {_label(each, label): section(each, "spec").get(_GROUP) for each in new}
     return [_with_group(each, groups.get(_label(each, label))) for each in old]
+
+
+def grouped_as(manifest: Content, old: Sequence[Content], new: Iterable[Content]) -> list[Content]:
+    """Return the *new* pods of a LeaderWorkerSet without groups if the *old* ones have none: gang scheduling is off in its controller."""
+    if manifest.get("kind") != "LeaderWorkerSet" or any(_GROUP in section(each, "spec") for each in old):
+        return [*new]
+    if any(section(each, "spec").get("schedulerName") == "volcano" for each in old):
+        return [*new]
+    return [{**each, "spec": {key: value for key, value in section(each, "spec").items() if key != _GROUP}} for each in new]
 
 
 def _label(pod: Content, label: str) -> object:
@@ -158,4 +171,4 @@ def _label(pod: Content, label: str) -> object:
 
 
 def _with_group(pod: Content, group: object) -> Content:
-    return {**pod, "spec": {**section(pod, "spec"), "schedulingGroup": group}} if group else pod
+    return {**pod, "spec": {**section(pod, "spec"), _GROUP: group}} if group else pod

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from expansion.contents import Content, full_name
 from expansion.rollouts.strategies import Strategy
 from expansion.rollouts.units import NOTHING, Actions, Progress, Situation, Unit
+from kubeapi.decode import section
 
 PodName = tuple[str, str]
 """Namespace and name of a pod."""
 _MOST_ACTIONS = 10_000
+_FIRST, _TIME = dt.datetime(9999, 1, 1, tzinfo=dt.UTC), "%Y-%m-%dT%H:%M:%SZ"
+"""Before the creation of the first pods: later than that of any other pod."""
 
 
 class Outcome(enum.StrEnum):
@@ -36,7 +40,7 @@ class Step:
         deleted: number of pods that are deleted; a new one only if it was beyond the number.
         created: number of new pods that are created.
         old: number of old pods that are left then.
-        new: number of new pods that run then.
+        new: number of new pods that have a node then.
         waiting: number of new pods without a node.
         refused: number of pods that are not created, because a quota refuses them.
 
@@ -77,20 +81,21 @@ class Update:
         self._new, self._copies = {each.key: each for each in before.new}, {each.key: each for each in before.copies}
         self.progress = Progress({each.key: each for each in before.old}, {each.key: each for each in before.current})
         self._deleted: list[Content] = []
-        self._made: dict[Unit, None] = {}
-        """Units that the controller has created, or tries to create while quotas do not allow them."""
+        self._made: dict[Unit, int] = {}
+        """Units that the controller has created, or tries to create while quotas do not allow them, with the number of the action."""
+        self._actions = 0
 
     def play(self, place: Place, admit: Admit | None = None, *, most: int) -> Played:
         """Return how the update ends, after at most *most* steps."""
         outcome, steps = Outcome.AT_ONCE, list[Step]()
         for _ in range(most):
             deleted, created = self._act(admit)
-            gone, added = [pod for unit in deleted for pod in unit.pods], [pod for unit in created for pod in unit.pods]
+            gone, added = [pod for unit in deleted for pod in unit.pods], [*self._dated(created)]
             changed = self._mark(place(gone, added))
             if steps and not (deleted or created or changed):
                 return Played(Outcome.HANGS, tuple(steps))
             steps.append(self._step(len(gone), len(added)))
-            if self._strategy.is_finished(self.progress) and all(each.ready for each in self._made):
+            if self._strategy.is_finished(self.progress):
                 return Played(outcome, tuple(steps))
             if any(not each.ready for each in self.progress.new.values()):
                 outcome = Outcome.DURING
@@ -111,6 +116,7 @@ class Update:
         return deleted, self._admitted(admit)
 
     def _do(self, actions: Actions, deleted: list[Unit]) -> None:
+        self._actions += 1
         for key in actions.delete:
             # Some controllers have new units beyond their number during an update.
             unit = (self.progress.old if key in self.progress.old else self.progress.new).pop(key)
@@ -123,7 +129,7 @@ class Update:
             # A controller that may not create its pods yet counts them as unavailable, and tries again.
             units, created = (self.progress.old, self._copies) if key in self._copies else (self.progress.new, self._new)
             unit = units[key] = dataclasses.replace(created[key], ready=False, exists=False)
-            self._made[unit] = None
+            self._made[unit] = self._actions
 
     def _admitted(self, admit: Admit | None) -> list[Unit]:
         """Return the units that quotas allow now."""
@@ -135,6 +141,13 @@ class Update:
                 created.append(unit)
         return created
 
+    def _dated(self, created: Iterable[Unit]) -> Iterator[Content]:
+        """Yield the pods of units with the time of their creation: a scheduler tries those that wait first, and leaders before the others."""
+        for unit in created:
+            for number, pod in enumerate(unit.pods):
+                time = _FIRST + dt.timedelta(minutes=self._made[unit], seconds=number >= unit.leaders)
+                yield {**pod, "metadata": {**section(pod, "metadata"), "creationTimestamp": f"{time:{_TIME}}"}}
+
     def _mark(self, placed: Mapping[PodName, str]) -> bool:
         """Mark the units whose pods all have got a node as ready; return whether there are more than before."""
         units = [*self.progress.old.values(), *self.progress.new.values()]
@@ -142,12 +155,12 @@ class Update:
         for each in units:
             on = [placed.get(full_name(pod), "") for pod in each.pods] if each.exists else [""]
             if all(on) or each in self._made:
-                each.ready, each.node = all(on), on[0]
+                each.ready, each.node, each.placed = all(on), on[0], sum(map(bool, on))
         return sum(each.ready for each in units) > before
 
     def _step(self, deleted: int, created: int) -> Step:
         progress = self.progress
         old = sum(len(each.pods) for each in progress.old.values() if each.exists)
-        running = sum(len(each.pods) for each in progress.new.values() if each.ready)
-        waiting = sum(len(each.pods) for each in progress.new.values() if not each.ready and each.exists)
+        running = sum(each.placed for each in progress.new.values() if each.exists)
+        waiting = sum(len(each.pods) - each.placed for each in progress.new.values() if each.exists)
         return Step(deleted, created, old, running, waiting, sum(len(each.pods) for each in self._made if not each.exists))

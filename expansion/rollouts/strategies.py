@@ -218,6 +218,5 @@ class Unchanged:
         return NOTHING
 
     def is_finished(self, progress: Progress) -> bool:
-        """Return true: nothing is awaited."""
-        del progress
-        return True
+        """Return whether all pods have nodes: the controller can have created some for a new number."""
+        return all(each.placed == len(each.pods) for each in (*progress.old.values(), *progress.new.values()))

@@ -24,6 +24,8 @@ class Unit:
         exists: whether they exist; a controller can count pods that a quota does not allow yet.
         node: the node of its first pod; empty if it has none.
         rank: what its controller compares when it deletes one of several; smaller ones go first.
+        leaders: number of the first pods that are created before the others; 0 if all are created at once.
+        placed: number of the pods that have a node.
 
     """
 
@@ -33,6 +35,11 @@ class Unit:
     exists: bool = dataclasses.field(default=True, kw_only=True)
     node: str = ""
     rank: tuple[float | str, ...] = ()
+    leaders: int = dataclasses.field(default=0, kw_only=True)
+    placed: int = dataclasses.field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.placed = sum(map(bool, map(node_of, self.pods)))
 
 
 @dataclasses.dataclass(slots=True)

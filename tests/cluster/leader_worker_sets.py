@@ -11,6 +11,7 @@ from tests.cluster.kubelet import node
 from tests.cluster.process import Process, free_port
 from tests.cluster.random_rollouts import POOL, TOO_LARGE, RandomRollout, RolloutDrawing
 from tests.cluster.resources import Manifest
+from tests.cluster.waiting import until
 
 GROUP, PLURAL = "leaderworkerset.x-k8s.io", "leaderworkersets"
 CONTROLLERS = ("statefulset-controller", "garbage-collector-controller")
@@ -22,7 +23,7 @@ def start(plane: ControlPlane, program: Path, crds: Path) -> None:
     """Create the kind on *plane* and start its controller, which ends with the plane."""
     definition = crds / f"{GROUP}_{PLURAL}.yaml"
     plane.kubectl("create", "-f", str(definition), check=True)
-    plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"crd/{PLURAL}.{GROUP}", check=True)
+    until(lambda: _is_served(plane))
     port, health = free_port(), free_port()
     file = plane.folder / "lws.json"
     file.write_text(json.dumps(_configuration(_certificates(plane), port, health)), encoding="utf-8")
@@ -39,6 +40,11 @@ def start(plane: ControlPlane, program: Path, crds: Path) -> None:
         webhooks = [_webhook(path, group, plural, f"https://127.0.0.1:{port}{path}", authority) for path, (group, plural) in paths.items()]
         version = "admissionregistration.k8s.io/v1"
         plane.api.create({"apiVersion": version, "kind": kind, "metadata": {"name": f"lws-{verb}"}, "webhooks": webhooks})
+
+
+def _is_served(plane: ControlPlane) -> bool:
+    conditions = plane.api.get("CustomResourceDefinition", f"{PLURAL}.{GROUP}")["status"].get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
 
 
 def _certificates(plane: ControlPlane) -> Path:
@@ -96,9 +102,9 @@ class LeaderWorkerSetDrawing(RolloutDrawing):
 
     def rollout(self) -> RandomLeaderWorkerSet:
         """Return the drawn object."""
-        size, number = self.random.randint(1, 3), self.random.randint(1, 4)
-        sizes = [self.random.randint(1, 4) for _ in range(self.random.randint(1, 5))]
-        sizes += [size * number - sum(sizes)] if sum(sizes) < size * number else []
+        size, number = self.random.randint(1, 3), self.random.randint(1, 5)
+        sizes = [self.random.randint(1, 3) for _ in range(self.random.randint(1, 4))]
+        sizes += [number - sum(sizes)] if sum(sizes) < number else []
         nodes = [node(f"{self.name}-n{place}", {POOL: self.name}, cpu=cpu) for place, cpu in enumerate(sizes)]
         changed = max(1, number + self.random.choice((0, 0, 0, -1, 1)))
         old, new = self._set(1, 1, number, size, changed), self._set(3, 1, changed, size, changed)
@@ -113,12 +119,22 @@ class LeaderWorkerSetDrawing(RolloutDrawing):
         return RandomLeaderWorkerSet(_KIND, self.name, nodes, old, begun, new, free, None)
 
     def _set(self, revision: int, cpu: int, number: int, size: int, most: int) -> Manifest:
-        container = {"name": "main", "image": f"example.com/main:{revision}", "resources": {"requests": {"cpu": str(cpu)}}}
-        template = {"metadata": {"labels": {"app": self.name}}, "spec": {"nodeSelector": {POOL: self.name}, "containers": [container]}}
-        groups = {"size": size, "workerTemplate": template}
-        spec = {"replicas": number, "leaderWorkerTemplate": groups, "rolloutStrategy": self._strategy_of_groups(most)}
+        spec = {
+            "replicas": number,
+            "leaderWorkerTemplate": self._groups(revision, cpu, size),
+            "rolloutStrategy": self._strategy_of_groups(most),
+        }
         metadata = {"name": self.name, "namespace": self.name}
         return {"apiVersion": f"{GROUP}/v1", "kind": _KIND, "metadata": metadata, "spec": spec}
+
+    def _groups(self, revision: int, cpu: int, size: int) -> Manifest:
+        """Return groups of which only the leaders take resources: of two groups that wait, each could get a part of what one needs."""
+        leader, worker = (self._template(revision, each) for each in (cpu, 0))
+        return {"size": size, "leaderTemplate": leader, "workerTemplate": worker}
+
+    def _template(self, revision: int, cpu: int) -> Manifest:
+        container = {"name": "main", "image": f"example.com/main:{revision}", "resources": {"requests": {"cpu": str(cpu)}}}
+        return {"metadata": {"labels": {"app": self.name}}, "spec": {"nodeSelector": {POOL: self.name}, "containers": [container]}}
 
     def _strategy_of_groups(self, number: int) -> Manifest:
         surge, unavailable = self.random.choice(

@@ -88,6 +88,12 @@ def nudge(api, rollouts):
             api.patch(kind, found["metadata"]["name"], each.name, body=body)
 
 
+def change(api, manifest):
+    """Replace the spec of an object."""
+    name = manifest["metadata"]["name"]
+    api.patch(manifest["kind"], name, name, body=[{"op": "replace", "path": "/spec", "value": manifest["spec"]}], how="json")
+
+
 def begin(api, rollouts):
     """Create the objects, and wait until they run; begin the earlier updates, fill the nodes, and create the quotas."""
     api.create_all({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each.name}} for each in rollouts)
@@ -101,7 +107,7 @@ def begin(api, rollouts):
     until(lambda: not missing(), told=lambda: f"not all pods run: {missing()}")
     for each in rollouts:
         if each.begun is not None:
-            api.replace(each.begun)
+            change(api, each.begun)
     pods = settled(api, ())
     api.create_all(filler for each in rollouts for filler in each.fillers(pods[each.name]))
     pods = settled(api, ())
@@ -112,7 +118,7 @@ def begin(api, rollouts):
 def real_results(plane, rollouts):
     """Begin the updates; return their results once nothing changes any more."""
     for each in rollouts:
-        plane.api.replace(each.new)
+        change(plane.api, each.new)
     pods = settled(plane.api, rollouts)
     return {each.name: Result(is_finished(plane, each, pods[each.name]), observed(each, pods[each.name])) for each in rollouts}
 
