@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from expansion.contents import Content, full_name
 from expansion.rollouts.strategies import Strategy
-from expansion.rollouts.units import NOTHING, Actions, Progress, Situation, Unit
+from expansion.rollouts.units import NOTHING, Actions, Progress, Situation, Unit, is_ready, node_of
 from kubeapi.decode import section
 
 PodName = tuple[str, str]
@@ -153,9 +153,10 @@ class Update:
         units = [*self.progress.old.values(), *self.progress.new.values()]
         before = sum(each.ready for each in units)
         for each in units:
-            on = [placed.get(full_name(pod), "") for pod in each.pods] if each.exists else [""]
-            if all(on) or each in self._made:
-                each.ready, each.node, each.placed = all(on), on[0], sum(map(bool, on))
+            nodes = [placed.get(full_name(pod)) or node_of(pod) for pod in each.pods] if each.exists else [""]
+            each.placed, each.node = sum(map(bool, nodes)), nodes[0]
+            # A pod of the cluster that is not ready stays so.
+            each.ready = each.exists and all(full_name(pod) in placed or is_ready(pod) for pod in each.pods)
         return sum(each.ready for each in units) > before
 
     def _step(self, deleted: int, created: int) -> Step:

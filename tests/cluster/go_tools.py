@@ -26,7 +26,10 @@ CRDS = {
         "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
         "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
     ),
-    "sigs.k8s.io/lws": ("config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml",),
+    "sigs.k8s.io/lws": (
+        "config/crd/bases/disaggregatedset.x-k8s.io_disaggregatedsets.yaml",
+        "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml",
+    ),
 }
 """CustomResourceDefinitions of the kinds of which our manifests have objects, by module."""
 

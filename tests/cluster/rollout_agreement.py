@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import muster
+from tests.cluster.random_leader_worker_sets import other_orders
 from tests.cluster.random_rollouts import RandomRollout
 from tests.cluster.resources import Manifest
 
@@ -102,6 +103,16 @@ def of_rollout(objects: Iterable[Manifest], rollout: RandomRollout) -> list[Mani
         for each in objects
         if (each["kind"] == "Node" and each["metadata"]["name"] in nodes) or each["metadata"].get("namespace") == rollout.name
     ]
+
+
+def other_results(objects: Iterable[Manifest], rollout: RandomRollout, folder: Path) -> Iterator[Result]:
+    """Yield how an update ends by `fit` with other lots."""
+    mine = of_rollout(objects, rollout)
+    if rollout.kind != "LeaderWorkerSet":
+        yield from (fitted(each, rollout, folder) for each in other_lots(mine, rollout))
+        return
+    for played in other_orders(mine, rollout, _LOTS):
+        yield Result(played.outcome.value in _PLACED, (played.last.old, played.last.new, played.last.waiting))
 
 
 def other_lots(objects: Sequence[Manifest], rollout: RandomRollout) -> Iterator[list[Manifest]]:

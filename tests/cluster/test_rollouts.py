@@ -13,8 +13,9 @@ from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.options import Options
+from tests.cluster.random_leader_worker_sets import LeaderWorkerSetDrawing
 from tests.cluster.random_rollouts import RolloutDrawing
-from tests.cluster.rollout_agreement import Result, fitted, is_finished, is_running, observed, of_rollout, other_lots, own_pods, snapshot
+from tests.cluster.rollout_agreement import Result, fitted, is_finished, is_running, observed, other_results, own_pods, snapshot
 from tests.cluster.waiting import until
 from tests.sampling import every
 
@@ -54,9 +55,10 @@ def plane_of_groups(programs):
     """One with the controller of LeaderWorkerSets."""
     program, crds = available(lambda: go_tools.find("lws")), available(go_tools.find_crds)
     with ControlPlane(Options(), programs) as started:
-        leader_worker_sets.start(started, program, crds)
+        controller = leader_worker_sets.start(started, program, crds)
         with running(started, leader_worker_sets.CONTROLLERS):
             yield started
+        assert controller.running, "the controller of LeaderWorkerSets has ended"
 
 
 def pods_by_namespace(api):
@@ -125,7 +127,7 @@ def real_results(plane, rollouts):
 
 def difference(objects, rollout, said, real, folder):
     """Return how the results differ, with each of some lots; empty if they agree."""
-    if said.same(real) or any(fitted(lot, rollout, folder).same(real) for lot in other_lots(of_rollout(objects, rollout), rollout)):
+    if said.same(real) or any(each.same(real) for each in other_results(objects, rollout, folder)):
         return ""
     return f"{rollout.name}, {rollout.kind}, {rollout.number(rollout.old)} pods, {rollout.new['spec']}: fit {said}, controllers {real}"
 
@@ -156,5 +158,5 @@ def test_updates_end_as_fit_says(plane, first, tmp_path, record_property):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", every(5, range(0, 5 * GROUPS_AT_ONCE, GROUPS_AT_ONCE)))
 def test_updates_of_groups_end_as_fit_says(plane_of_groups, first, tmp_path, record_property):
-    rollouts = [leader_worker_sets.LeaderWorkerSetDrawing(seed).rollout() for seed in range(first, first + GROUPS_AT_ONCE)]
+    rollouts = [LeaderWorkerSetDrawing(seed).rollout() for seed in range(first, first + GROUPS_AT_ONCE)]
     compare(plane_of_groups, rollouts, tmp_path, record_property)

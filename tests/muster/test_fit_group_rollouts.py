@@ -68,6 +68,9 @@ def test_a_surge_of_a_leader_worker_set_hangs_and_what_finishes_it():
     status, answer = fit(leader_worker_set(maxSurge=1, maxUnavailable=0), *FULL, *old_groups(2))
     assert (1, {"old": 4, "new": 0, "waiting": 2}) == (status, answer["rollout"]["pods"])
     assert "spec.rolloutStrategy.rollingUpdateConfiguration: {maxSurge: 0, maxUnavailable: 1}" == answer["rollout"]["change"]
+    assert "wait: pod llm-2 " in answer["message"], answer["message"]
+    grouped = [{**each, "spec": {**each["spec"], "schedulingGroup": {"podGroupName": "g"}}} for each in old_groups(2)]
+    _, answer = fit(leader_worker_set(maxSurge=1, maxUnavailable=0), *FULL, *grouped)
     assert "wait: group llm-" in answer["message"], answer["message"]
     assert "or 1 more node like n0" in answer["message"]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from expansion.rollouts.group_updates import joined_to_groups
+from expansion.rollouts.group_updates import grouped_as, joined_to_groups
 from expansion.rollouts.play import Outcome, Played, Update
 from expansion.rollouts.running import Rollout, is_played
 from expansion.rollouts.units import Key
 from kubeapi.names import Name
-from tests.expansion.rollouts.test_strategies import Slots, played, pod
+from tests.expansion.rollouts.test_strategies import Slots, played, pod, told
 
 Json = dict[str, Any]
 LWS = "leaderworkerset.sigs.k8s.io/"
@@ -47,8 +47,10 @@ def last(result: Played) -> tuple[Outcome, int, int, int]:
         (leader_worker_set(surge=3, maxUnavailable=0), 12, (Outcome.AT_ONCE, 0, 6, 0)),
         (leader_worker_set(partition=2), 6, (Outcome.AT_ONCE, 4, 2, 0)),
         (leader_worker_set(partition=9), 6, (Outcome.AT_ONCE, 6, 0, 0)),
+        # The controller keeps the groups beyond the number for ever, and does not wait for them.
+        (leader_worker_set(surge=1, maxUnavailable=0, partition=3), 6, (Outcome.AT_ONCE, 6, 0, 2)),
         (leader_worker_set(2, 3), 6, (Outcome.AT_ONCE, 0, 6, 0)),
-        (leader_worker_set(2, 3), 5, (Outcome.HANGS, 4, 0, 2)),
+        (leader_worker_set(2, 3), 5, (Outcome.HANGS, 4, 1, 1)),
         (leader_worker_set(4, 3), 8, (Outcome.AT_ONCE, 0, 6, 0)),
         (leader_worker_set(4, 3, surge=2, maxUnavailable=0), 10, (Outcome.AT_ONCE, 0, 6, 0)),
     ],
@@ -73,6 +75,24 @@ def test_a_group_that_is_not_ready_is_replaced_only_if_it_is_the_last(number, wa
     assert want == last(played(of, 6))[:2]
 
 
+def test_a_group_that_runs_in_part_gets_the_rest():
+    of = leader_worker_set(partition=2, maxUnavailable=1)
+    of.old[4:] = [{**each, "metadata": {**each["metadata"], "name": f"w-2{end}"}} for each, end in zip(group(2), ("", "-1"), strict=True)]
+    of.old[4]["spec"]["nodeName"] = "n2"
+    assert (Outcome.AT_ONCE, [(0, 0, 4, 2, 0)]) == told(of, 6)
+    assert (Outcome.HANGS, [(0, 0, 4, 1, 1)]) == told(of, 5)
+
+
+def test_a_leader_worker_set_that_runs_without_groups_is_updated_without_them():
+    old, new = [pod("w-0", "old", "n0")], pod("w-0")
+    new["spec"]["schedulingGroup"] = {"podGroupName": "w-0"}
+    manifest = {"kind": "LeaderWorkerSet"}
+    assert "schedulingGroup" not in grouped_as(manifest, old, [new])[0]["spec"]
+    old[0]["spec"]["schedulingGroup"] = {"podGroupName": "w-old"}
+    assert [new] == grouped_as(manifest, old, [new])
+    assert [new] == grouped_as({"kind": "PodCliqueSet"}, [], [new])
+
+
 def ray_service(strategy: Json | None = None) -> Rollout:
     running = [pod(f"s-abcde-{number}", "old", f"n{number}") for number in range(3)]
     created = [pod(f"s-{number}") for number in range(3)]
@@ -83,7 +103,7 @@ def ray_service(strategy: Json | None = None) -> Rollout:
     ("strategy", "places", "want"),
     [
         ({}, 6, (Outcome.AT_ONCE, 0, 3, 0)),
-        ({}, 5, (Outcome.HANGS, 3, 0, 3)),
+        ({}, 5, (Outcome.HANGS, 3, 2, 1)),
         ({"upgradeStrategy": {"type": "NewCluster"}}, 3, (Outcome.HANGS, 3, 0, 3)),
         ({"upgradeStrategy": {"type": "None"}}, 3, (Outcome.AT_ONCE, 3, 0, 0)),
     ],

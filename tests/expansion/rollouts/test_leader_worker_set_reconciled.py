@@ -100,7 +100,9 @@ class Controllers:
             self.sync()
             self.schedule()
         present = self.replicas.items()
-        done = all(each.ready and (each.updated or index < self.lowest) for index, each in present)
+        wanted = [self.replicas.get(index, Replica(updated=False, ready=False)) for index in range(self.number)]
+        # Groups beyond the number that a partition keeps are not awaited.
+        done = all(each.ready and (each.updated or index < self.lowest) for index, each in enumerate(wanted))
         return done and (self.lowest > 0 or len(present) == self.number), sum(not each.updated for _, each in present)
 
 
