@@ -8,7 +8,7 @@ from typing import Any
 from expansion.contents import Content, items
 from expansion.rollouts.group_strategies import NewCluster, RollingCliques, RollingGroups, clique_key
 from expansion.rollouts.strategies import Strategy, Unchanged
-from expansion.rollouts.units import Key, Situation, Unit, created_at, is_ready, node_of
+from expansion.rollouts.units import Key, Situation, Unit, created_at, created_spec, is_ready, node_of
 from kubeapi.content import int_or_percent
 from kubeapi.decode import section
 from validators.model.rolling_updates import volcano_minimum
@@ -117,7 +117,17 @@ def situation(
     for unit in read(running, running=True):
         is_new = template is not None and {*map(template, unit.pods)} <= wanted.get(unit.key, set())
         (current if is_new else old).append(unit)
-    return Situation(old, created, current)
+    return Situation(old, created, current, [*_below_partition(manifest, created, old, current)])
+
+
+def _below_partition(manifest: Content, created: Iterable[Unit], old: Sequence[Unit], current: Sequence[Unit]) -> Iterator[Unit]:
+    """Yield the further groups of a LeaderWorkerSet that are created below its partition: as old ones."""
+    present = {each.key for each in (*old, *current)}
+    partition = int_or_percent(_rolling(manifest).get("partition"), 0, default=0, up=False)
+    for each in created if old and manifest["kind"] == "LeaderWorkerSet" else ():
+        if each.key not in present and isinstance(each.key, int) and each.key < partition:
+            pods = zip(old[0].pods, each.pods, strict=False)
+            yield Unit(each.key, [{**new, "spec": created_spec(like)} for like, new in pods], leaders=each.leaders)
 
 
 def _clique_key(pod: Content) -> Key | None:

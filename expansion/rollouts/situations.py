@@ -9,7 +9,7 @@ from typing import Any
 
 from expansion.contents import Content, full_name, items
 from expansion.rollouts.strategies import deletion_order
-from expansion.rollouts.units import Actions, Key, Progress, Situation, Unit, created_at, is_ready, node_of
+from expansion.rollouts.units import Actions, Key, Progress, Situation, Unit, created_at, created_spec, is_ready, node_of
 from kubeapi.decode import section
 
 _DESIRED, _MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
@@ -142,10 +142,9 @@ def _copy(unit: Unit, new: Sequence[Content], number: int) -> Unit:
 
 def _with_template(old: Content, new: Content) -> Content:
     """Return a pod that is created from the template of the pod *old*, with the name of *new*."""
-    spec = {key: value for key, value in section(old, "spec").items() if key not in ("nodeName", "hostname")}
     metadata = {key: value for key, value in section(old, "metadata").items() if key in ("labels", "annotations", "ownerReferences")}
     identity = {key: value for key, value in section(new, "metadata").items() if key in ("name", "namespace")}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {**metadata, **identity}, "spec": spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {**metadata, **identity}, "spec": created_spec(old)}
 
 
 def _of_replica_sets(pods: Sequence[Content]) -> Iterator[Unit]:

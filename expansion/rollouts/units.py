@@ -101,6 +101,11 @@ def node_of(pod: Content) -> str:
     return str(section(pod, "spec").get("nodeName") or "")
 
 
+def created_spec(pod: Content) -> Content:
+    """Return the ``spec`` of a pod that is created from the template of *pod*."""
+    return {key: value for key, value in section(pod, "spec").items() if key not in ("nodeName", "hostname")}
+
+
 def created_at(pod: Content) -> float:
     """Return the time of the creation of a pod; a pod without one is the newest."""
     try:

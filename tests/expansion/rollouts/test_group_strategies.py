@@ -47,6 +47,7 @@ def last(result: Played) -> tuple[Outcome, int, int, int]:
         (leader_worker_set(surge=3, maxUnavailable=0), 12, (Outcome.AT_ONCE, 0, 6, 0)),
         (leader_worker_set(partition=2), 6, (Outcome.AT_ONCE, 4, 2, 0)),
         (leader_worker_set(partition=9), 6, (Outcome.AT_ONCE, 6, 0, 0)),
+        (leader_worker_set(2, 4, partition=3), 8, (Outcome.AT_ONCE, 6, 2, 0)),
         # The controller keeps the groups beyond the number for ever, and does not wait for them.
         (leader_worker_set(surge=1, maxUnavailable=0, partition=3), 6, (Outcome.AT_ONCE, 6, 0, 2)),
         (leader_worker_set(2, 3), 6, (Outcome.AT_ONCE, 0, 6, 0)),
