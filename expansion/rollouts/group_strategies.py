@@ -1,13 +1,14 @@
 """What the controllers of LeaderWorkerSets, PodCliqueSets and RayServices delete and create next during an update.
 
 Units are groups of pods, as in ``strategies``.  Source: LeaderWorkerSet 0.10 (``pkg/controllers/leaderworkerset_controller.go``), Grove
-0.1 (``operator/internal/controller``), KubeRay 1.7 (``rayservice_controller.go``).
+0.1.0-alpha.12 (``rollingupdate.go`` in ``operator/internal/controller``), KubeRay 1.7 (``rayservice_controller.go``).
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from expansion.rollouts.units import NOTHING, Actions, Key, Progress, Unit
 
@@ -152,7 +153,7 @@ class RollingCliques:
         return Actions(delete=[key for part, keys in parts.items() for key in self._replaced(part, keys, progress)])
 
     def _replica(self, progress: Progress) -> int:
-        """Return the replica that is updated: the one that is begun, one without pods that run, else the first of the others."""
+        """Return the replica that is updated: the one that is begun, one without nodes, one that lacks a minimum, else the first."""
         replicas: dict[int, list[Key]] = {}
         for each in self.wanted:
             replicas.setdefault(_split(each)[0], []).append(each)
@@ -162,29 +163,33 @@ class RollingCliques:
         order = {
             number: (
                 not any(key in progress.new and _split(key)[1] in changed for key in replicas[number]),
-                any(_unit(progress, key).ready for key in replicas[number]),
+                any(_unit(progress, key).placed for key in replicas[number]),
+                not self._lacks_minimum(replicas[number], progress),
                 number,
             )
             for number in open_ones
         }
         return min(open_ones, key=order.__getitem__, default=-1)
 
-    def _is_done(self, keys: Iterable[Key], progress: Progress) -> bool:
+    def _is_done(self, keys: Sequence[Key], progress: Progress) -> bool:
         """Return whether no old unit is left of a replica, and each part has its minimum of units that run."""
-        lacking: dict[str, int] = {}
+        return not any(each in progress.old for each in keys) and not self._lacks_minimum(keys, progress)
+
+    def _lacks_minimum(self, keys: Sequence[Key], progress: Progress) -> bool:
+        """Return whether a part of a replica has fewer units that run than its minimum."""
+        ready = Counter(dict.fromkeys((_split(each)[1] for each in keys), 0))
         for each in keys:
-            if each in progress.old:
-                return False
-            part = _split(each)[1]
-            lacking[part] = lacking.get(part, self.least.get(part, 0)) - progress.new[each].ready
-        return all(each <= 0 for each in lacking.values())
+            ready[_split(each)[1]] += _unit(progress, each).ready
+        return any(number < self.least.get(part, 0) for part, number in ready.items())
 
     def _replaced(self, part: str, keys: Sequence[Key], progress: Progress) -> list[Key]:
         """Return the old units of a part that are deleted now: those that do not run, then the oldest when the others run."""
         old = [each for each in keys if each in progress.old]
         if broken := [each for each in old if not progress.old[each].ready]:
             return broken
-        waits = any(not progress.new[each].ready for each in keys if each in progress.new)
+        # New units in place of those that did not run are not awaited.
+        replacing = sum(not progress.new[each].ready for each in keys if each in progress.new)
+        waits = replacing > sum(each in progress.broken for each in keys)
         ready = sum(_unit(progress, each).ready for each in keys)
         if waits or ready < self.least.get(part, 0):
             return []

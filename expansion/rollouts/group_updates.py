@@ -8,7 +8,7 @@ from typing import Any
 from expansion.contents import Content, items
 from expansion.rollouts.group_strategies import NewCluster, RollingCliques, RollingGroups, clique_key
 from expansion.rollouts.strategies import Strategy, Unchanged
-from expansion.rollouts.units import Key, Situation, Unit, created_at, created_spec, is_ready, node_of
+from expansion.rollouts.units import Actions, Key, Situation, Unit, created_at, created_spec, is_ready, node_of
 from kubeapi.content import int_or_percent
 from kubeapi.decode import section
 from validators.model.rolling_updates import volcano_minimum
@@ -17,7 +17,7 @@ _GROUP_INDEX, _WORKER_INDEX = "leaderworkerset.sigs.k8s.io/group-index", "leader
 _REPLICA, _CLIQUE, _POD_INDEX = "grove.io/podcliqueset-replica-index", "grove.io/podclique", "grove.io/podclique-pod-index"
 _SCALING_GROUP = "grove.io/podcliquescalinggroup"
 _SCALING_REPLICA = f"{_SCALING_GROUP}-replica-index"
-_CLUSTER, _GROUP = "cluster", "schedulingGroup"
+_CLUSTER, _GROUP, _RAY_CLUSTER = "cluster", "schedulingGroup", "ray.io/cluster"
 _UPDATES_NOTHING = frozenset({"OnDelete", "None"})
 """Types of strategies with which the controllers replace nothing by themselves."""
 
@@ -90,11 +90,16 @@ def _groups(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]
 
 
 def _clusters(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
-    return _units(pods, lambda _: _CLUSTER, running=running)
+    """Yield the clusters of a RayService: several can run during an update."""
+    return _units(pods, lambda pod: str(_label(pod, _RAY_CLUSTER) or _CLUSTER) if running else _CLUSTER, running=running)
 
 
 def _cliques(pods: Iterable[Content], *, running: bool = False) -> Iterator[Unit]:
-    return _units(pods, _clique_key, running=running)
+    for each in _units(pods, _clique_key, running=running):
+        if _label(each.pods[0], _SCALING_GROUP):
+            # Of a scaling group, not the oldest replica goes first but the one with the lowest index.
+            each.rank = ()
+        yield each
 
 
 _UNITS: Mapping[str, Callable[..., Iterator[Unit]]] = {"LeaderWorkerSet": _groups, "PodCliqueSet": _cliques, "RayService": _clusters}
@@ -114,10 +119,17 @@ def situation(
     read = _UNITS[str(manifest["kind"])]
     created, old, current = [*read(new)], list[Unit](), list[Unit]()
     wanted = {unit.key: {*map(template, unit.pods)} for unit in created} if template is not None else {}
+    is_service = manifest["kind"] == "RayService"
     for unit in read(running, running=True):
-        is_new = template is not None and {*map(template, unit.pods)} <= wanted.get(unit.key, set())
-        (current if is_new else old).append(unit)
-    return Situation(old, created, current, [*_below_partition(manifest, created, old, current)])
+        key = _CLUSTER if is_service else unit.key
+        if template is not None and {*map(template, unit.pods)} <= wanted.get(key, set()):
+            unit.key = key
+            current.append(unit)
+        else:
+            old.append(unit)
+    # The cluster that serves runs; one of an earlier update that was not finished is given up.
+    given_up = [each.key for each in old if is_service and not each.ready and any(other.ready for other in old)]
+    return Situation(old, created, current, [*_below_partition(manifest, created, old, current)], Actions(given_up))
 
 
 def _below_partition(manifest: Content, created: Iterable[Unit], old: Sequence[Unit], current: Sequence[Unit]) -> Iterator[Unit]:

@@ -122,6 +122,8 @@ class Update:
             unit = (self.progress.old if key in self.progress.old else self.progress.new).pop(key)
             if unit.exists:
                 deleted.append(unit)
+            if not unit.ready:
+                self.progress.broken.add(key)
             if unit not in self._made:
                 self._deleted += unit.pods
             self._made.pop(unit, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from expansion.admission.quotas import Charge, Charges, shortages
@@ -58,8 +58,8 @@ class Rollout:
         """Return the units before the update."""
         if self.origin.kind not in _OF_APPS:
             created = [*self.new, *(each for each in self.further if each["kind"] == "Pod")]
-            names = _containers(self.new)
-            return group_updates.situation(self.manifest, self.old, created, None if self.restarts else lambda pod: _template(pod, names))
+            template = _template_of_groups(self.origin.kind, self.new)
+            return group_updates.situation(self.manifest, self.old, created, None if self.restarts else template)
         wanted = {_template(each) for each in self.new}
 
         def is_new(pod: Content) -> bool:
@@ -100,19 +100,25 @@ def is_played(kind: str, old: Sequence[Content], new: Sequence[Content], *, grou
     if kind not in KINDS or not old or not new:
         return False
     if kind in _OF_APPS:
-        kept = [_without_group(each) if grouped else each for each in (*old, new[0])]
+        kept = [_without(each, "schedulingGroup") if grouped else each for each in (*old, new[0])]
         return bool({*map(_template, kept[:-1])} - {_template(kept[-1])})
     # Their controllers add containers, groups and affinities to the pods.
+    template = _template_of_groups(kind, new)
+    return bool({*map(template, old)} - {*map(template, new)})
+
+
+def _template_of_groups(kind: str, new: Sequence[Content]) -> Callable[[Content], bytes]:
+    """Return how the pods of groups are compared: other tolerations make no new cluster of a RayService."""
     names = _containers(new)
-    return bool({_template(each, names) for each in old} - {_template(each, names) for each in new})
+    return lambda pod: _template(_without(pod, "tolerations") if kind == "RayService" else pod, names)
 
 
 def _containers(pods: Sequence[Content]) -> set[str]:
     return {str(each.get("name")) for pod in pods for each in items(section(pod, "spec"), "containers")}
 
 
-def _without_group(pod: Content) -> Content:
-    return {**pod, "spec": {key: value for key, value in section(pod, "spec").items() if key != "schedulingGroup"}}
+def _without(pod: Content, field: str) -> Content:
+    return {**pod, "spec": {key: value for key, value in section(pod, "spec").items() if key != field}}
 
 
 def _template(pod: Content, named: Container[str] | None = None) -> bytes:

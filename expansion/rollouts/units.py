@@ -44,10 +44,11 @@ class Unit:
 
 @dataclasses.dataclass(slots=True)
 class Progress:
-    """The old units that are left, and the new ones that exist."""
+    """The old units that are left, the new ones that exist, and the keys of old ones that did not run when they were deleted."""
 
     old: dict[Key, Unit]
     new: dict[Key, Unit] = dataclasses.field(default_factory=dict)
+    broken: set[Key] = dataclasses.field(default_factory=set)
 
     @property
     def ready(self) -> int:

@@ -113,6 +113,34 @@ def test_ray_services(strategy, places, want):
     assert want == last(played(ray_service(strategy), places))
 
 
+def _of_cluster(of: list[Json], cluster: str, image: str, node: bool = True) -> list[Json]:
+    named = [
+        {**each, "metadata": {**each["metadata"], "name": f"{cluster}-{number}", "labels": {"ray.io/cluster": cluster}}}
+        for number, each in enumerate(of)
+    ]
+    return [
+        {**each, "spec": {"containers": [{"name": "c", "image": image}], **({"nodeName": f"n{number}"} if node else {})}}
+        for number, each in enumerate(named)
+    ]
+
+
+def test_the_pending_cluster_of_an_update_is_kept_or_given_up():
+    of = ray_service()
+    serving = _of_cluster(of.old, "s-a", "old")
+    pending = dataclasses.replace(of, old=[*serving, *_of_cluster(of.old, "s-b", "new", node=False)])
+    assert (Outcome.AT_ONCE, [(0, 0, 3, 3, 0), (3, 0, 0, 3, 0)]) == told(pending, 6)
+    assert (Outcome.HANGS, [(0, 0, 3, 2, 1)]) == told(pending, 5)
+    other = dataclasses.replace(of, old=[*serving, *_of_cluster(of.old, "s-b", "other", node=False)])
+    assert (Outcome.AT_ONCE, [(3, 0, 3, 0, 0), (0, 3, 3, 3, 0), (3, 0, 0, 3, 0)]) == told(other, 6)
+
+
+def test_other_tolerations_make_no_new_cluster():
+    old, new = [pod("s-abcde-0", "new", "n0")], [pod("s-0")]
+    new[0]["spec"]["tolerations"] = [{"key": "gpu", "operator": "Exists"}]
+    assert not is_played("RayService", old, new)
+    assert is_played("LeaderWorkerSet", old, new)
+
+
 def clique_pod(replica: int, clique: str, number: int, image: str, scaling: tuple[str, int] | None = None, **metadata: Any) -> Json:
     owner = f"p-{replica}-{scaling[0]}-{scaling[1]}-{clique}" if scaling else f"p-{replica}-{clique}"
     labels = {
@@ -175,6 +203,35 @@ def test_a_pod_clique_set_hangs_in_the_replica_whose_minimum_does_not_run():
     result = played(of, 11)
     assert (Outcome.HANGS, 1) == (result.outcome, result.last.waiting)
     assert {"1"} == {str(each).split("/")[0] for each in _left(of, 11)}
+
+
+def _not_ready(of: Rollout, *places: int) -> None:
+    for place in places:
+        of.old[place]["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+
+
+def test_new_pods_in_place_of_broken_ones_are_not_awaited():
+    of = pod_clique_set(1)
+    _not_ready(of, 0)
+    # The broken pod of a is replaced, and with its minimum of one the other pod too, although the first one finds no node.
+    update = Update(of.strategy(), of.situation())
+    update.play(lambda deleted, created: {}, most=50)
+    assert {"0/b/1", "0/g/1"} == {*update.progress.old}
+
+
+def test_the_replica_that_lacks_its_minimum_is_updated_first():
+    of = pod_clique_set()
+    _not_ready(of, 8)
+    update = Update(of.strategy(), of.situation())
+    assert {"1"} == {str(each).split("/")[0] for each in update._strategy.next_step(update.progress).delete}
+
+
+def test_the_lowest_replica_of_a_scaling_group_goes_first_and_the_oldest_pod_of_a_clique():
+    of = pod_clique_set(1)
+    for number, each in enumerate(of.old):
+        each["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:{59 - number}Z"
+    update = Update(of.strategy(), of.situation())
+    assert ["0/a/1", "0/b/1", "0/g/0"] == [*update._strategy.next_step(update.progress).delete]
 
 
 def test_running_pods_of_a_pod_clique_set_are_members_of_the_groups_of_the_new_ones():
