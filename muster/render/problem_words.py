@@ -145,15 +145,15 @@ def _later_words(fact: LaterUpdateHangs) -> str:
 def _drain_words(fact: DrainFact) -> str:
     if isinstance(fact, DrainedPods):
         rest = fact.evicted - fact.placed
-        words = f"{fact.placed:,} of {counted(fact.evicted, 'evicted pod')} {'gets' if fact.placed == 1 else 'get'} another node"
+        words = f"{fact.placed:,} of {counted(fact.evicted, 'evicted pod')} {'gets' if 1 in (fact.placed, fact.evicted) else 'get'} another node"
         words += f"; {rest:,} {'waits' if rest == 1 else 'wait'}" if rest else ""
         bare = ", ".join(f"{each.namespace}/{each.name}" for each in fact.bare[:_NAMED])
         more = f" and {len(fact.bare) - _NAMED:,} more" if len(fact.bare) > _NAMED else ""
         return f"{words}; nobody creates {bare}{more} again: without a controller, kubectl drain refuses it" if fact.bare else words
     if isinstance(fact, EvictionsRefused):
-        return (
-            f"it lets {fact.at_once:,} of {counted(fact.evicted, 'evicted pod')} go at once; the others wait until replacements are ready"
-        )
+        if not fact.at_once:
+            return f"it refuses the eviction of {counted(fact.evicted, 'pod')}: kubectl drain waits until it allows one"
+        return f"it refuses {fact.evicted - fact.at_once:,} of {counted(fact.evicted, 'eviction')} until replacements are ready"
     mode = "its disruption mode is All"
     return f"{mode}: with {counted(fact.evicted, 'evicted pod')}, {counted(fact.others, 'pod')} on other nodes {'is' if fact.others == 1 else 'are'} disrupted too"
 

@@ -63,9 +63,9 @@ def test_pods_that_nobody_creates_again():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (budget(1), "it lets 1 of 2 evicted pods go at once; the others wait until replacements are ready"),
-        (budget(0), "it lets 0 of 2 evicted pods go at once; the others wait until replacements are ready"),
-        (budget(1, {}), "it lets 1 of 2 evicted pods go at once; the others wait until replacements are ready"),
+        (budget(1), "it refuses 1 of 2 evictions until replacements are ready"),
+        (budget(0), "it refuses the eviction of 2 pods: kubectl drain waits until it allows one"),
+        (budget(1, {}), "it refuses 1 of 2 evictions until replacements are ready"),
         (budget(2), None),
         (budget(0, {"matchLabels": {"app": "other"}}), None),
     ],
@@ -97,3 +97,27 @@ def test_pods_of_daemon_sets_are_not_evicted():
     daemon = pod("d0")
     daemon["metadata"]["ownerReferences"][0] = {**OWNER, "kind": "DaemonSet"}
     assert [] == notes(*ROOM, daemon)
+
+
+def fitted(*objects: Json, mine: Json | None = None) -> list[tuple[str, str]]:
+    Path("cluster.json").write_text("\n".join(map(json.dumps, objects)), encoding="utf-8")
+    new = {**pod("mine"), "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}, "status": {}}
+    new["metadata"]["ownerReferences"] = []
+    Path("mine.json").write_text(json.dumps(mine or new), encoding="utf-8")
+    result = CliRunner().invoke(cli.main, ["fit", "mine.json", "--objects", "cluster.json", "--drain", "n1", "--format", "json"])
+    return [(each["object"], each["message"]) for each in json.loads(result.stdout).get("notes", ()) if each["reason"] == "Drain"]
+
+
+def test_fit_says_the_same():
+    found = dict(fitted(*ROOM, pod("w0"), pod("w1"), budget(1)))
+    assert {"Drain", "PodDisruptionBudget a/web"} == found.keys()
+    assert "it refuses 1 of 2 evictions until replacements are ready" == found["PodDisruptionBudget a/web"]
+    assert [("Drain", "0 of 1 evicted pod gets another node; 1 waits")] == fitted(node("n1", "4"), node("n2", "0"), pod("w0"))
+    assert [] == fitted(*ROOM, pod("w0", on="n2"))
+
+
+def test_the_pods_of_the_object_at_path_are_not_evicted_pods():
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    mine = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "a"}, "spec": spec}
+    assert [] == fitted(*ROOM, pod("w0"), mine=mine)

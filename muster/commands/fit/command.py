@@ -18,6 +18,11 @@ from muster.render.problem_words import shown_order
 from scheduler_core.model.placement_options import BUDGET, DEVICE_TOPOLOGY, KUBERNETES, PLUGIN, RANK_ORDER, STRATEGY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from expansion.contents import Content
+    from kubeapi.gathered import Given
+    from kubeapi.problem import Problem
     from muster.commands.described_nodes.node_manifests import DescribedNodes
     from muster.commands.fit.judged import Judged
     from muster.commands.fit.rollout_trial import JudgedRollout
@@ -273,12 +278,17 @@ def _inputs(
     request: SimulationRequest,
     progress: Progress,
 ) -> ClusterInput:
-    import functools
-
     from muster.commands.simulate import cluster_input, what_if
     from muster.commands.simulate.completed_input import ClusterInput
+    from muster.commands.simulate.drain_notes import evictions
 
-    change = functools.partial(what_if.suppose, drained=request.drain, additions=request.additions, unschedulable=request.cordon)
+    evicted: dict[str, Content] = {}
+
+    def change(before: Iterable[Given]) -> tuple[list[Given], list[Problem]]:
+        changed = what_if.suppose(listed := [*before], request.drain, request.additions, request.cordon)
+        evicted.update(evictions(listed, request.drain))
+        return changed
+
     try:
         inputs = cluster_input.read_cluster_input(
             paths,
@@ -294,6 +304,7 @@ def _inputs(
         )
     except what_if.WhatIfError as error:
         raise click.UsageError(str(error)) from None
+    inputs.evicted = evicted
     if not inputs.files:
         standard_output.report(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}")
     return inputs

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from expansion.contents import Content
 from expansion.expanded import Expanded, expand
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.rollouts.running import Rollout
@@ -52,6 +53,8 @@ class ClusterInput:
     """Version of kube-scheduler of the cluster, if it is known."""
     assumes_slots: bool = False
     """Whether nodes that were written by hand without a number of pods get the kubelet's default."""
+    evicted: Mapping[str, Content] = dataclasses.field(default_factory=dict)
+    """Pods of nodes that are drained already, by their names."""
     given: list[Given] = dataclasses.field(default_factory=list)
     """The objects at PATH as they are."""
     known: Sequence[Given] = ()

@@ -22,28 +22,34 @@ from scheduler_core.whatif.edits.node_templates import Content, section
 from validators.model.objects import namespace_of
 
 
-def drain_notes(
-    objects: Iterable[Given], drained: Sequence[str], snapshot: ClusterSnapshot, decisions: Iterable[Decision]
-) -> Iterator[Problem]:
-    """Yield what a drain of nodes meets.
+def evictions(objects: Iterable[Given], drained: Sequence[str]) -> dict[str, Content]:
+    """Return the pods that a drain evicts, by their names ``namespace/name``.
 
     Args:
         objects: the objects before the drain.
         drained: the nodes, by name or label.
-        snapshot: the cluster after it, where the pods of the nodes are pending.
-        decisions: those about this cluster.
 
     """
     kinds, _ = gather(objects)
     nodes = {name: gathered for (_, name), gathered in by_name(kinds["Node"], []).items()}
-    evicted = {
-        f"{namespace}/{name}": pod for (namespace, name), pod in evicted_pods(kinds["Pod"], drain.selected_nodes(drained, nodes)).items()
-    }
+    pods = evicted_pods(kinds["Pod"], drain.selected_nodes(drained, nodes))
+    return {f"{namespace}/{name}": pod for (namespace, name), pod in pods.items()}
+
+
+def drain_notes(evicted: Mapping[str, Content], snapshot: ClusterSnapshot, decisions: Iterable[Decision]) -> Iterator[Problem]:
+    """Yield what a drain of nodes meets.
+
+    Args:
+        evicted: the pods that it evicts, as ``evictions`` returns them; those that are not in the cluster afterwards are left out.
+        snapshot: the cluster after it, where these pods are pending.
+        decisions: those about this cluster.
+
+    """
     records = {pod.key: pod for pod in snapshot.pods if pod.key in evicted}
-    placed = {pod for each in decisions for pod in each.assignments} & evicted.keys()
-    bare = tuple(pod_name(key) for key, pod in sorted(evicted.items()) if not section(pod, "metadata").get("ownerReferences"))
-    if evicted:
-        yield Problem(DrainedPods(len(evicted), len(placed), bare), place="Drain")
+    placed = {pod for each in decisions for pod in each.assignments} & records.keys()
+    bare = tuple(pod_name(key) for key in sorted(records) if not section(evicted[key], "metadata").get("ownerReferences"))
+    if records:
+        yield Problem(DrainedPods(len(records), len(placed), bare), place="Drain")
     yield from _refused(records, evicted, snapshot)
     yield from _disrupted(records, snapshot)
 

@@ -14,7 +14,7 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.deletions_awaited import after_deletions
-from muster.commands.simulate.drain_notes import drain_notes
+from muster.commands.simulate.drain_notes import drain_notes, evictions
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.plugin_trial import PluginTrial, try_plugin
 from muster.commands.simulate.request import SimulationRequest
@@ -85,7 +85,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     limits = _limits(without_search(result.decisions, request.cycle, request.remedies, only))
     scored = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
     beside = own_objects.beside_shares(answer, snapshot, objects, inputs.own) if own is None else ()
-    drained = drain_notes(inputs.objects, request.drain, snapshot, decisions) if request.drain else ()
+    evicted = evictions(inputs.objects, request.drain) if request.drain else inputs.evicted
+    drained = drain_notes(evicted, snapshot, decisions)
     notes = _notes(inputs, (*drained, *trial.notes, *_of_decided(differing, decisions, own), *scored, *limits, *beside))
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes, awaited=awaited)
     if inputs.own is not None:
