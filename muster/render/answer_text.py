@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from expansion.notes import ShareNotJudged, SharesAhead, SharesUncounted
+from expansion.notes import NotSimulated, ShareNotJudged, SharesAhead, SharesUncounted
 from kubeapi.problem import Problem
 from muster.render.answer import Answer
 from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
@@ -19,6 +19,7 @@ from scheduler_core.wording import decision_words
 from scheduler_core.wording.phrases import shape_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
+from workloadbuilder.adapters import kinds
 
 PLACED_SHOWN, OTHERS_SHOWN, PODS_SHOWN, PROBLEMS_SHOWN, UNREAD_SHOWN = 20, 12, 8, 8, 3
 """Limits of entries shown one by one, unless all are requested."""
@@ -99,15 +100,13 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
     rest = [] if one_by_one else [each for each in decisions if not (each.victims or each.remedies)]
     if nodes_by_pod := {pod: node for each in rest for pod, node in each.assignments.items()}:
         head = f"✓ {counted(len(nodes_by_pod), 'pod')} without a group placed on "
-        yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(nodes_by_pod), page.columns - len(head))
+        yield from page.painted(Status.SUCCESS, head + nodes(per_node(nodes_by_pod), page.columns - len(head)))
     reasons: dict[tuple[Status, str], list[str]] = {}
     for each in rest:
         for text, keys in decision_words.by_words(each.pending.items()).items():
             reasons.setdefault((each.status, text), []).extend(keys)
     for (status, text), keys in reasons.items():
-        yield page.paint.paint_status(
-            status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}"
-        )
+        yield from page.painted(status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}")
         yield from page.folded(text, _INDENT)
     if decisions:
         yield ""
@@ -144,6 +143,13 @@ def unread_lines(unread: Sequence[Problem], paint: Paint, *, every: bool = False
     if more := len(unread) - len(shown):
         lines.append(f"! and {counted(more, 'more input')} that could not be read, listed below")
     return [paint.paint_status(Status.WAIT, each) for each in lines]
+
+
+def supported_lines(skipped: Sequence[Problem], columns: int, indent: str = "") -> list[str]:
+    """Return lines with the supported kinds, if one of *skipped* is of another kind."""
+    if not any(isinstance(each.fact, NotSimulated) and each.fact.unknown_kind for each in skipped):
+        return []
+    return folded(f"supported kinds: groups, Pod, {kinds.listed(with_single=True)}", indent, columns=columns)
 
 
 def _shown_unread(unread: Sequence[Problem], *, every: bool) -> list[Problem]:
@@ -185,6 +191,8 @@ def folded_summary(answer: Answer, page: Page) -> Iterator[str]:
     if answer.seconds is not None:
         summary += f"; {answer.seconds:.3f} s"
     yield page.paint.bold(summary)
+    if not answer.decisions:
+        yield from supported_lines(answer.skipped, page.columns)
 
 
 def _counts(answer: Answer) -> Iterator[str]:
