@@ -1,4 +1,4 @@
-"""Programs written in Go that judge and apply our files, each built once from its module: ``find(name)``; and the CRDs of other projects.
+"""Programs written in Go that judge and apply our files, or create pods, each built once from its module: ``find(name)``; and the CRDs of other projects.
 
 A tool is a folder of ``tests/cluster/assets`` with a ``go.mod`` that names it as ``tool``, a ``go.sum`` with the checksums of all that it is
 built of, and its own sources if it is ours, as ``kueue``.  ``python -m tests.cluster.go_tools`` builds all of them, if Go is installed; it needs no installed package.
@@ -31,7 +31,7 @@ CRDS = {
         "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml",
     ),
 }
-"""CustomResourceDefinitions of the kinds of which our manifests have objects, by module."""
+"""CustomResourceDefinitions of the kinds of which our manifests, or tests, have objects, by module."""
 
 
 def find(name: str) -> Path:
@@ -66,7 +66,7 @@ def find_crds() -> Path:
     """
     if (folder := _target("crds")).exists():
         return folder
-    raise programs.MissingError("`make cluster-assets` downloads the CRDs of cert-manager and the Prometheus operator (it needs Go)")
+    raise programs.MissingError("`make cluster-assets` downloads the CRDs of other projects (it needs Go)")
 
 
 def build_crds() -> Path:

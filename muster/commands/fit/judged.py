@@ -12,8 +12,8 @@ from muster.render.tree_rows import Kinship
 from scheduler_core.model.names import Name
 
 if TYPE_CHECKING:
+    from expansion.scaling import ScaledField
     from muster.commands.fit.rollout_trial import JudgedRollout
-    from muster.commands.fit.scale_trial import Scale
     from scheduler_core.cycle.run_cycle import CycleOptions
     from scheduler_core.model.snapshot import ClusterSnapshot
     from scheduler_core.whatif.remedies.smallest_change import SmallestChange
@@ -51,3 +51,21 @@ class Judged:
     rollouts: tuple[JudgedRollout, ...] = ()
     scales: tuple[Scale, ...] = ()
     is_gang_requested: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scale:
+    """How far a field can be raised.
+
+    Attributes:
+        field: the field, with its value and its range.
+        largest: the largest value with which everything at PATH fits without evictions; None if none does.
+        is_limit: whether no larger value is allowed, or was tried.
+        more: the result with one more; None at the limit.
+
+    """
+
+    field: ScaledField
+    largest: int | None
+    is_limit: bool
+    more: Judged | None = None

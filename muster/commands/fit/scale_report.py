@@ -9,7 +9,7 @@ from scheduler_core.wording.titles import titled
 from validators.reports.counts import counted
 
 if TYPE_CHECKING:
-    from muster.commands.fit.scale_trial import Scale
+    from muster.commands.fit.judged import Scale
 
 _TEENS = range(11, 14)
 

@@ -13,7 +13,7 @@ from kubeapi.gather import gather
 from kubeapi.gathered import GatheredObjects, Given, ObjectList
 from kubeapi.names import Name
 from muster.commands.fit import verdict
-from muster.commands.fit.judged import Judged
+from muster.commands.fit.judged import Judged, Scale
 from muster.commands.fit.verdict import Kind
 from muster.commands.simulate import own_objects, simulation
 from muster.commands.simulate.completed_input import ClusterInput
@@ -25,24 +25,6 @@ from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Scale:
-    """How far a field can be raised.
-
-    Attributes:
-        field: the field, with its value and its range.
-        largest: the largest value with which everything at PATH fits without evictions; None if none does.
-        is_limit: whether no larger value is allowed, or was tried.
-        more: the result with one more; None at the limit.
-
-    """
-
-    field: ScaledField
-    largest: int | None
-    is_limit: bool
-    more: Judged | None = None
 
 
 class ScaleTrials:
