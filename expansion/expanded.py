@@ -126,7 +126,7 @@ def expand(
     _admit_to_queues(result, created, known, admitted, replaced, creation)
     if replaced is not None:
         result.rollouts = replaced.rollouts(creation)
-        result.later = [*replaced.later(creation)] if strict else []
+        result.later = [*replaced.later(creation, result.rollouts)] if strict else []
     return result
 
 
@@ -240,15 +240,16 @@ class _Replaced:
                 found.append(self._with_quotas(update))
         return found
 
-    def later(self, creation: PodCreation) -> Iterator[Rollout]:
-        """Yield the next updates of objects that have no running pods, if they can hang."""
+    def later(self, creation: PodCreation, rollouts: Iterable[Rollout]) -> Iterator[Rollout]:
+        """Yield the next updates of objects that are not updated now, if they can hang."""
+        updated = {each.origin for each in rollouts}
         groups: dict[Name, list[Content]] = {}
         for each in self._created.objects:
             if each["kind"] != "Pod" and (origin := self._created.origins.get(identity(each))) is not None:
                 groups.setdefault(origin, []).append(each)
         for controller, manifest in self._created.given():
             sets = self._created.pod_sets.get(controller.object)
-            if sets is not None and controller.object not in self._running:
+            if sets is not None and controller.object not in updated:
                 beyond = self._beyond(manifest, creation)
                 update = later_update(controller.object, manifest, sets.pods, groups.get(controller.object, ()), beyond)
                 if update is not None:

@@ -22,6 +22,19 @@ _ON_DELETE = "OnDelete"
 _ADDED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Keys of the tolerations that an API server adds to every pod."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_OF_CONTROLLERS = frozenset(
+    {
+        "apps.kubernetes.io",
+        "controller-revision-hash",
+        "kueue.x-k8s.io",
+        "pod-template-generation",
+        "pod-template-hash",
+        "statefulset.kubernetes.io",
+    }
+)
+"""Keys, or prefixes of keys, of labels that controllers add to pods."""
+_DEFAULTED = "dnsPolicy"
+"""Field of ``spec`` that each pod of an API server has, and none of a snapshot."""
 _OF_APPS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
 KINDS = _OF_APPS | group_updates.KINDS
 """Kinds whose updates are played."""
@@ -60,10 +73,11 @@ class Rollout:
             created = [*self.new, *(each for each in self.further if each["kind"] == "Pod")]
             template = _template_of_groups(self.origin.kind, self.new)
             return group_updates.situation(self.manifest, self.old, created, None if self.restarts else template)
-        wanted = {_template(each) for each in self.new}
+        wanted = {_template(each): each for each in reversed(self.new)}
 
         def is_new(pod: Content) -> bool:
-            return not self.restarts and _template(pod) in wanted
+            like = None if self.restarts else wanted.get(_template(pod))
+            return like is not None and _carries(pod, like)
 
         match self.strategy():
             case RollingStatefulSet() as strategy:
@@ -101,7 +115,8 @@ def is_played(kind: str, old: Sequence[Content], new: Sequence[Content], *, grou
         return False
     if kind in _OF_APPS:
         kept = [_without(each, "schedulingGroup") if grouped else each for each in (*old, new[0])]
-        return bool({*map(_template, kept[:-1])} - {_template(kept[-1])})
+        template = _template(kept[-1])
+        return any(_template(each) != template or not _carries(each, kept[-1]) for each in kept[:-1])
     # Their controllers add containers, groups and affinities to the pods.
     template = _template_of_groups(kind, new)
     return bool({*map(template, old)} - {*map(template, new)})
@@ -119,6 +134,28 @@ def _containers(pods: Sequence[Content]) -> set[str]:
 
 def _without(pod: Content, field: str) -> Content:
     return {**pod, "spec": {key: value for key, value in section(pod, "spec").items() if key != field}}
+
+
+def _carries(pod: Content, new: Content) -> bool:
+    """Return whether a running pod has what no placement reads of a *new* one: labels, and if they are known, commands and variables.
+
+    It can have more of them, which webhooks have added.
+    """
+    labels, mine = (section(each, "metadata", "labels") for each in (new, pod))
+    if any(mine.get(key) != value for key, value in labels.items() if key.partition("/")[0] not in _OF_CONTROLLERS):
+        return False
+    if _DEFAULTED not in section(pod, "spec"):
+        # A snapshot has no commands and variables.
+        return True
+    running = {str(each.get("name")): each for each in items(section(pod, "spec"), "containers")}
+    return all(_runs(running.get(str(each.get("name")), {}), each) for each in items(section(new, "spec"), "containers"))
+
+
+def _runs(container: Content, new: Content) -> bool:
+    """Return whether a running container has command, arguments and variables of a *new* one."""
+    variables = {(each.get("name"), each.get("value") or "") for each in items(container, "env")}
+    written = {(each.get("name"), each.get("value") or "") for each in items(new, "env")}
+    return variables >= written and all((container.get(key) or []) == (new.get(key) or []) for key in ("command", "args"))
 
 
 def _template(pod: Content, named: Container[str] | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""Programs written in Go that judge and apply our files, or create pods, each built once from its module: ``find(name)``; and the CRDs of other projects.
+"""Programs written in Go that judge and apply our files, or create pods, each built once from its module; and the CRDs of other projects.
 
 A tool is a folder of ``tests/cluster/assets`` with a ``go.mod`` that names it as ``tool``, a ``go.sum`` with the checksums of all that it is
 built of, and its own sources if it is ours, as ``kueue``.  ``python -m tests.cluster.go_tools`` builds all of them, if Go is installed; it needs no installed package.

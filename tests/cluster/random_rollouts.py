@@ -104,7 +104,6 @@ class RolloutDrawing:
         old, new = self._object(1, cpu, number, strategy), self._object(3, later, changed, strategy)
         begun, chance = None, self.random.random()
         if chance < 0.3:
-            # A new number of pods would be shared among the ReplicaSets of an update that is under way.
             begun, new = self._object(2, TOO_LARGE, number, strategy), self._object(3, later, number, strategy)
         if chance < 0.1:
             new = self._object(1, cpu, number, strategy)
@@ -115,6 +114,9 @@ class RolloutDrawing:
             for each in self.random.choice(((old, begun), (new,))):
                 if each is not None:
                     each["spec"]["template"]["spec"]["nodeSelector"][HALF] = "a"
+        if begun is not None and self.kind == "Deployment" and quota is None:
+            # It is shared among the ReplicaSets.
+            new["spec"]["replicas"] = max(1, number + random.Random(self.name).choice((-2, -1, 0, 0, 1, 3)))
         full = self.random.random() < 0.5
         free = {each["metadata"]["name"]: 0 if full else self.random.randint(0, 3) for each in nodes}
         return RandomRollout(self.kind, self.name, nodes, old, begun, new, free, quota)

@@ -282,6 +282,28 @@ def test_a_daemon_set_with_on_delete_has_a_pod_on_each_node():
     assert (Outcome.AT_ONCE, [(1, 0, 2, 0, 0)]) == told(fewer, 3)
 
 
+def _changed(old: Json, new: Json, *, whole: bool = True) -> bool:
+    running, created = pod("w-abc-0", "i", "n0", labels={"app": "w", "pod-template-hash": "abc", "added": "1"}), pod("w-def-0", "i")
+    created["metadata"]["labels"] = {"app": "w", "pod-template-hash": "def"}
+    running["spec"] |= {"dnsPolicy": "ClusterFirst"} if whole else {}
+    running["spec"]["containers"][0] |= old
+    created["spec"]["containers"][0] |= new
+    return is_played("Deployment", [running], [created])
+
+
+def test_an_update_can_change_what_no_placement_reads():
+    env = [{"name": "A", "value": "1"}]
+    assert not _changed({}, {})
+    assert not _changed({"env": [*env, {"name": "ADDED", "value": "2"}], "args": ["-v"]}, {"env": env, "args": ["-v"]})
+    assert _changed({"env": env}, {"env": [{"name": "A", "value": "2"}]})
+    assert _changed({"args": ["-v"]}, {"args": []})
+    assert _changed({}, {"command": ["run"]})
+    assert not _changed({}, {"env": env}, whole=False)
+    relabelled = pod("w-1", "i")
+    relabelled["metadata"]["labels"] = {"version": "2"}
+    assert is_played("StatefulSet", [pod("w-0", "i", "n0")], [relabelled])
+
+
 def test_two_replica_sets_are_not_scaled_at_once():
     running = [owned("a-0", "old", "n0", "a", "01"), owned("b-0", "older", "n1", "b", "00")]
     _, steps = told(rollout("Deployment", 2, 3, rolling(1, 0), running=running), 9)
