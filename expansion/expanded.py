@@ -16,12 +16,12 @@ from expansion.created import Cluster, Expansion, Place, identity
 from expansion.kueue.admitted_jobs import admit_jobs, objects_of_kueue
 from expansion.kueue.queued_jobs import queued_pods
 from expansion.managed_clusters import MANAGED_CLUSTERS
-from expansion.notes import PlatformNotAssumed, PluginsAssumed, PluginsOn
+from expansion.notes import PlatformNotAssumed, PluginsAssumed, PluginsOn, RefusedByServer
 from expansion.pod_creation import UNCHANGED, PodCreation
 from expansion.pod_owners import OWNED_BY_WORKLOAD, PodOwners
 from expansion.rollouts.group_updates import grouped_as, has_gang_of_volcano, joined_to_groups, surge
 from expansion.rollouts.later import later_update
-from expansion.rollouts.running import KINDS, Rollout, is_played
+from expansion.rollouts.running import KINDS, Rollout, is_played, selects
 from expansion.rollouts.strategies import RollingDeployment
 from kubeapi.content import int_or_percent
 from kubeapi.decode import section
@@ -125,6 +125,7 @@ def expand(
     result.unread += [*known.problems, *admitted.unread]
     _admit_to_queues(result, created, known, admitted, replaced, creation)
     if replaced is not None:
+        result.refused += replaced.with_changed_selectors()
         result.rollouts = replaced.rollouts(creation)
         result.later = [*replaced.later(creation, result.rollouts)] if strict else []
     return result
@@ -239,6 +240,12 @@ class _Replaced:
                 update = Rollout(controller.object, manifest, old, grouped_as(manifest, old, new), further=further, sets=sets)
                 found.append(self._with_quotas(update))
         return found
+
+    def with_changed_selectors(self) -> Iterator[Problem]:
+        """Yield the objects whose selectors do not match their running pods."""
+        for controller, manifest in self._created.given():
+            if not all(selects(manifest, each) for each in self._running.get(controller.object, ())):
+                yield Problem.about(controller.object, RefusedByServer("spec.selector: Invalid value: field is immutable"))
 
     def later(self, creation: PodCreation, rollouts: Iterable[Rollout]) -> Iterator[Rollout]:
         """Yield the next updates of objects that are not updated now, if they can hang."""

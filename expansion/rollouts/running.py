@@ -17,6 +17,7 @@ from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
 from kubeapi.names import Name
 from kubeapi.pods import Pod
+from validators.built_in import selectors as label_selectors
 
 _ON_DELETE = "OnDelete"
 _ADDED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
@@ -115,11 +116,17 @@ def is_played(kind: str, old: Sequence[Content], new: Sequence[Content], *, grou
         return False
     if kind in _OF_APPS:
         kept = [_without(each, "schedulingGroup") if grouped else each for each in (*old, new[0])]
-        template = _template(kept[-1])
-        return any(_template(each) != template or not _carries(each, kept[-1]) for each in kept[:-1])
+        wanted = _template(kept[-1])
+        return any(_template(each) != wanted or not _carries(each, kept[-1]) for each in kept[:-1])
     # Their controllers add containers, groups and affinities to the pods.
     template = _template_of_groups(kind, new)
     return bool({*map(template, old)} - {*map(template, new)})
+
+
+def selects(manifest: Content, pod: Content) -> bool:
+    """Return whether an object selects a pod that it owns; if not, its selector is changed, which the API server refuses."""
+    labels = section(pod, "metadata", "labels")
+    return str(manifest.get("kind")) not in _OF_APPS or label_selectors.matches(section(manifest, "spec", "selector"), labels)
 
 
 def _template_of_groups(kind: str, new: Sequence[Content]) -> Callable[[Content], bytes]:

@@ -243,3 +243,11 @@ def test_the_json_of_an_update_has_its_published_schema(fields, key):
     answer["rollout"]["outcome"] = "perhaps"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(answer, report_schema("fit"))
+
+
+def test_a_selector_that_does_not_match_the_running_pods_is_refused():
+    mine = workload("Deployment", 2)
+    mine["spec"]["selector"]["matchLabels"] = mine["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
+    status, answer = fit(mine, node("n1", 4), running("llm-old-a", "n1", **{"pod-template-hash": "old"}))
+    assert 1 == status
+    assert "spec.selector: Invalid value: field is immutable" in answer["message"]
