@@ -10,6 +10,7 @@ from expansion.rollouts.play import Outcome, Step
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy
 from muster.commands.fit.rollout_changes import Change
 from muster.commands.fit.rollout_trial import JudgedRollout
+from muster.render.phrases import folded
 from scheduler_core.wording.titles import Shown, titled
 from scheduler_core.wording.verdict_line import verdict_line
 from validators.reports.counts import counted
@@ -90,9 +91,9 @@ def _update(rollout: JudgedRollout, shown: Shown) -> str:
     return f"{shown(rollout.origin)} ({limits_words(rollout.strategy)}): {_ENDS[rollout.played.outcome]}"
 
 
-def text_lines(rollout: JudgedRollout) -> Iterator[str]:
-    """Yield the steps of an update."""
-    yield f"Update of {_update(rollout, titled)}"
+def text_lines(rollout: JudgedRollout, columns: int) -> Iterator[str]:
+    """Yield the steps of an update, in lines of *columns*."""
+    yield from folded(f"Update of {_update(rollout, titled)}", "", columns=columns)
     steps = rollout.played.steps
     hidden = len(steps) - _SHOWN
     for number, step in enumerate(steps, 1):

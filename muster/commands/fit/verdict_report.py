@@ -67,7 +67,7 @@ def as_text(judged: Judged, style: Style) -> str:
     lines = "".join(f"{each}\n" for each in (*(paint.paint_status(verdict.status, each) for each in first), *unread, *scales))
     if not (shown.decisions or shown.pending or shown.problems or shown.notes):
         return lines
-    steps = "".join(f"\n{each}\n" for each in ("\n".join(rollout_report.text_lines(rollout)) for rollout in judged.rollouts))
+    steps = "".join(f"\n{each}\n" for each in ("\n".join(rollout_report.text_lines(rollout, columns)) for rollout in judged.rollouts))
     steps += "\nAfterwards, without the old pods:\n" if judged.rollouts else ""
     report = answer_text.render(shown, judged.kinship, colour=style.colour, every=every, after_unread=True, columns=columns)
     return f"{lines}{steps}\n{report}"
