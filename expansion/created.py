@@ -57,6 +57,16 @@ class PodSets:
     names: Mapping[int, str]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class ConfinedPods:
+    """Created *pods* of the object *origin* that Kueue places in one domain of *topology*; its *field* requires it, and they name their group."""
+
+    origin: Name
+    field: str
+    topology: str
+    pods: Sequence[Content]
+
+
 @dataclasses.dataclass(slots=True)
 class Expansion:
     """Created objects, and what was not created.
@@ -72,6 +82,7 @@ class Expansion:
         notes: what the created objects cannot express, and objects that create no pods.
         ordered: those of the created pods whose controllers create some only after others.
         pod_sets: the created pods of each object.
+        confined: those of the created pods that Kueue confines to a domain, and whose group another object describes.
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
         gates: feature gates of both.
         admission_plugins: those of the API server that are on besides its defaults.
@@ -91,6 +102,7 @@ class Expansion:
     others: ObjectList = dataclasses.field(default_factory=ObjectList)
     ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
     pod_sets: dict[Name, PodSets] = dataclasses.field(default_factory=dict)
+    confined: list[ConfinedPods] = dataclasses.field(default_factory=list)
     kubernetes: int = TODAY
     gates: Gates = ALL_ON
     admission_plugins: frozenset[str] = frozenset()

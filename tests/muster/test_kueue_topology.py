@@ -116,6 +116,21 @@ def train_job(nodes: int, annotations: Json) -> list[Json]:
     return [manifest("TrainJob", "trainer.kubeflow.org/v1alpha1", "tune", runtimeRef={"name": "rt", "kind": "TrainingRuntime"}), runtime]
 
 
+def cron_job(pods: int, annotations: Json) -> Json:
+    return manifest("CronJob", "batch/v1", "nightly", schedule="@daily", jobTemplate={"spec": job(pods, annotations)["spec"]})
+
+
+def app_wrapper(*wrapped: Json) -> Json:
+    return manifest("AppWrapper", "workload.codeflare.dev/v1beta2", "wrapped", components=[{"template": each} for each in wrapped])
+
+
+def own_group(*mine: Json, **spec: Any) -> list[Json]:
+    """Return objects whose templates name a PodGroup, and this, which is a gang of four pods unless *spec* says more."""
+    text = json.dumps(mine).replace('"containers"', '"schedulingGroup": {"podGroupName": "mine"}, "containers"')
+    group = {"schedulingPolicy": {"gang": {"minCount": 4}}, **spec}
+    return [*json.loads(text), manifest("PodGroup", "scheduling.k8s.io/v1beta1", "mine", **group)]
+
+
 def assigned(answer: Json) -> dict[str, str]:
     return {name: place for each in answer["decisions"] for name, place in each["assignments"].items()}
 
@@ -145,6 +160,15 @@ WHOLE = {
     "RayJob": [ray_job(4, IN_RACK)],
     "pod group": pod_group(4, IN_RACK),
     "TrainJob": train_job(4, IN_RACK),
+    "CronJob": [cron_job(4, IN_RACK)],
+    "Job in an AppWrapper": [app_wrapper(job(4, IN_RACK))],
+    "JobSet in an AppWrapper": [app_wrapper(job_set((2, 2, IN_RACK)))],
+    "Job with a group of its own": own_group(job(4, IN_RACK)),
+    "JobSet with a group of its own": own_group(job_set((2, 2, IN_RACK))),
+    "Job in an AppWrapper with a group of its own": own_group(app_wrapper(job(4, IN_RACK))),
+    "Job with a group of its own in the rack": own_group(
+        job(4, IN_RACK), schedulingConstraints={"topology": [{"key": "rack"}]}, schedulingPolicy={"basic": {}}
+    ),
 }
 
 
@@ -198,6 +222,8 @@ SLICED = {
     "workers of Ray": [ray_cluster(4, PAIRS)],
     "a pod group": pod_group(4, PAIRS),
     "a TrainJob": train_job(4, PAIRS),
+    "a CronJob": [cron_job(4, PAIRS)],
+    "a Job in an AppWrapper": [app_wrapper(job(4, PAIRS))],
 }
 
 
@@ -274,6 +300,53 @@ def test_podsets_of_one_group_share_the_domain(mine):
 
 
 AT = "spec.template.metadata.annotations"
+
+
+def test_a_group_in_the_cluster_has_the_domain_of_the_pods_that_name_it():
+    mine, group = own_group(job(4, IN_RACK))
+
+    assert 0 == fit([mine], [*cluster((3,), (2, 2)), group])[0]
+    status, answer = fit([mine], [*cluster((3,), (2, 1)), group])
+    assert (1, "does-not-fit", []) == (status, answer["verdict"], answer["skipped"])
+    # Kueue admits all pods together, whatever the minimum is.
+    remedies = [each["change"] for each in answer["decisions"][0]["remedies"]]
+    assert remedies
+    assert not any("minCount" in each for each in remedies)
+
+
+def test_pods_wait_for_a_missing_group_whatever_domain_kueue_requires():
+    status, answer = fit(own_group(job(4, IN_RACK))[:1], cluster((4,)))
+
+    assert (1, []) == (status, answer["skipped"])
+    assert "there is no PodGroup default/mine" in answer["message"]
+
+
+NOT_OF_THE_GROUP = {
+    "other members": (own_group(job(4, IN_RACK), job(1, {}) | {"metadata": {"name": "more"}}), "PodGroup mine has other members too"),
+    "one of two parts": (own_group(job_set((1, 2, IN_RACK), (1, 2, {}))), "PodGroup mine has other members too"),
+    "another domain": (own_group(job(4, IN_RACK), schedulingConstraints={"topology": [{"key": "block"}]}), "has a domain of block"),
+    "slices": (own_group(job(4, PAIRS)), "a pod template names PodGroup mine"),
+    "a pod in the cluster": (own_group(job(4, IN_RACK)), "PodGroup mine has other members too"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_OF_THE_GROUP)
+def test_a_domain_that_a_named_group_cannot_have_is_not_judged(case):
+    mine, reason = NOT_OF_THE_GROUP[case]
+    running = pod("old", cpu="1", on="r0-n0")
+    running["spec"]["schedulingGroup"] = {"podGroupName": "mine"}
+    status, answer = fit(mine, [*cluster((8,), (8,)), *([running] if case == "a pod in the cluster" else [])])
+
+    assert (2, True) == (status, reason in answer["skipped"][0]["reason"])
+
+
+def test_podsets_of_several_wrapped_objects_in_one_domain_are_not_judged():
+    pair = [job(1, IN_PAIR), {**job(3, IN_PAIR), "metadata": {"name": "more"}}]
+    status, answer = fit([app_wrapper(*pair)], cluster((8,)))
+
+    assert (2, True) == (status, "parts of several wrapped objects" in answer["skipped"][0]["reason"])
+
+
 REFUSED = {
     "two modes": (
         job(4, {REQUIRED: "rack", PREFERRED: "rack"}),
