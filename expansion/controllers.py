@@ -342,7 +342,8 @@ def _add(
     if controller.kind != _GROUP and all(each["kind"] != "Pod" for each in objects):
         result.notes.append(about(ObjectNote.CREATES_NO_PODS))
     pods = objects[len(objects) - len(compiled.parts) :]
-    result.pod_sets[controller.object] = PodSets(pods, compiled.pod_sets, dict(zip(compiled.pod_sets, compiled.parts, strict=True)))
+    names = dict(zip(compiled.pod_sets, compiled.parts, strict=True))
+    result.pod_sets[controller.object] = PodSets(pods, compiled.pod_sets, names, compiled.owned)
     for confined in compiled.confined:
         of_sets = [pod for pod, index in zip(pods, compiled.pod_sets, strict=True) if index in confined.pod_sets]
         result.confined.append(ConfinedPods(controller.object, str(confined.path), confined.topology, of_sets))

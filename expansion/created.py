@@ -50,11 +50,15 @@ class OrderedPods:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodSets:
-    """Created *pods* of one object; *indexes* has for each the number of the part of equal pods that it belongs to, *names* their names."""
+    """Created *pods* of one object; *indexes* has for each the number of the part of equal pods that it belongs to, *names* their names.
+
+    *owned* are the created objects whose controllers create pods, owners first, each with the numbers of these parts.
+    """
 
     pods: Sequence[Content]
     indexes: Sequence[int]
     names: Mapping[int, str]
+    owned: Sequence[tuple[Content, frozenset[int]]] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

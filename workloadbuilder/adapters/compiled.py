@@ -66,7 +66,8 @@ class Compiled:
     """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
 
     *pod_sets* has for each pod the number of the plan that it comes from, and *parts* its part; some parts can wait for others (*waits*).
-    Pods are the last objects.  *refused* is what Kueue refuses, if the object is judged, and *confined* are pods then whose template names
+    *owned* are the objects that its controller creates and whose own controllers create pods, each with the numbers of these plans.  Pods
+    are the last objects.  *refused* is what Kueue refuses, if the object is judged, and *confined* are pods then whose template names
     their group.  *minimums* has the field of the object with the
     minimum of a gang, by template, unless that is in scheduling blocks; None if no field has it.
     """
@@ -85,6 +86,7 @@ class Compiled:
     pod_sets: tuple[int, ...] = ()
     refused: tuple[FieldError, ...] = ()
     confined: tuple[Confined, ...] = ()
+    owned: tuple[tuple[Json, frozenset[int]], ...] = ()
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -117,10 +119,12 @@ def compile_reading(reading: Reading, known: Known, options: CompileOptions) -> 
 def _with_dependents(result: Compiled, reading: Reading, known: Known, options: CompileOptions) -> Compiled:
     """Return *result* with what the controllers of the dependents of an object create, in their order, pods last."""
     compiled: list[Compiled] = []
+    manifests: list[Json] = []
     for dependent in reading.dependents:
         manifest = copied(dependent.manifest)
         if reading.namespace:
             manifest["metadata"]["namespace"] = reading.namespace
+        manifests.append(manifest)
         compiled.append(_dependent(dependent, manifest, known, options))
         if sum(len(each.objects) for each in compiled) > MAX_PODS:
             error = field.invalid_struct(WHOLE, f"must make at most {MAX_PODS} pods")
@@ -148,8 +152,16 @@ def _with_dependents(result: Compiled, reading: Reading, known: Known, options: 
         pod_sets=tuple(before + each for before, one in zip(first, made, strict=False) for each in one.pod_sets),
         confined=tuple(_renumbered(each, before) for before, one in zip(first, made, strict=False) for each in one.confined),
         minimums=_minimums(made),
+        owned=tuple(each for before, one, manifest in zip(first, made, manifests, strict=False) for each in _owned(manifest, one, before)),
         refused=(*result.refused, *(error for each in compiled for error in each.refused)),
     )
+
+
+def _owned(manifest: Json, compiled: Compiled, before: int) -> Iterator[tuple[Json, frozenset[int]]]:
+    """Yield an object with the plans of its pods, and those below it; *before* is the number of plans of the objects before it."""
+    yield manifest, frozenset(before + each for each in compiled.pod_sets)
+    for below, sets in compiled.owned:
+        yield below, frozenset(before + each for each in sets)
 
 
 def _renumbered(confined: Confined, before: int) -> Confined:

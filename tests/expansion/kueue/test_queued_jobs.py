@@ -198,6 +198,78 @@ def test_the_label_of_the_only_object_that_an_app_wrapper_wraps_counts():
     assert [] == refusals(wrapping(plain), queue(), LOCAL, flavor())
 
 
+def wrapped(*objects: Json, **metadata: Any) -> Json:
+    spec = {"components": [{"template": each} for each in objects]}
+    return {
+        "apiVersion": "workload.codeflare.dev/v1beta2",
+        "kind": "AppWrapper",
+        "metadata": {"name": "aw", "namespace": "team", **metadata},
+        "spec": spec,
+    }
+
+
+def job_set(jobs: int, pods: int, *, own: bool = False, **metadata: Any) -> Json:
+    """Return a JobSet with *jobs* Jobs, whose template names the queue, of *pods* pods with 4 GPUs each; with *own*, it has the label too."""
+    template = {"metadata": {"labels": LABEL}, "spec": job(pods)["spec"]}
+    content = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "set", "namespace": "team", **metadata}}
+    replicated = {"spec": {"replicatedJobs": [{"name": "w", "replicas": jobs, "template": template}]}}
+    return labelled(content | replicated) if own else content | replicated
+
+
+@pytest.mark.parametrize(
+    ("mine", "want"),
+    [
+        pytest.param(job_set(2, 1), [], id="Jobs of a JobSet"),
+        pytest.param(job_set(3, 1), [(0, 4)], id="the third Job of a JobSet"),
+        pytest.param(job_set(1, 3), [(8, 12)], id="one Job of a JobSet"),
+        pytest.param(job_set(3, 1, own=True), [(8, 12)], id="a JobSet with the label, and its Jobs too"),
+        pytest.param(wrapped(job(1), job(1, name="b"), job(1, name="c")), [(0, 4)], id="Jobs in an AppWrapper"),
+        pytest.param(wrapped(job(1), job(1, name="b"), job(1, name="c"), labels=LABEL), [(8, 12)], id="an AppWrapper with the label, and its Jobs too"),
+        pytest.param(wrapped(job_set(3, 1), {**job(1), "metadata": {"name": "b"}}), [(0, 4)], id="Jobs of a JobSet in an AppWrapper"),
+        pytest.param(wrapped({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": LABEL}, "spec": pod_spec(12)}), [(8, 12)], id="a pod in an AppWrapper"),
+    ],
+)  # fmt: skip
+def test_the_highest_object_with_the_label_is_the_job(mine, want):
+    assert want == [(fact.free, fact.needed) for fact in refusals(mine, queue(), LOCAL, flavor())]
+
+
+def test_a_job_with_a_template_of_a_parent_keeps_its_own_priority():
+    urgent = kueue("WorkloadPriorityClass", "urgent", value=10)
+    del urgent["spec"]
+    mine = job_set(1, 2)
+    mine["spec"]["replicatedJobs"][0]["template"]["metadata"]["labels"] = {**LABEL, "kueue.x-k8s.io/priority-class": "urgent"}
+    preempting = queue(preemption={"withinClusterQueue": "LowerPriority"})
+    (fact,) = refusals(mine, preempting, LOCAL, flavor(), urgent, reserved("other", 4))
+    assert (Name("Workload", "team", "other"),) == fact.preempted
+
+
+def spark(app: Json, driver: Json, executor: Json) -> Json:
+    def role(labels: Json) -> Json:
+        return {"cores": 1, "memory": "512m", "labels": labels, "gpu": {"name": GPU, "quantity": 4}}
+
+    metadata = {"name": "pi", "namespace": "team", "labels": app}
+    spec = {"type": "Scala", "mode": "cluster", "image": "i", "driver": role(driver), "executor": {**role(executor), "instances": 2}}
+    return {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("labels", "want"),
+    [
+        pytest.param((LABEL, {}, {}), [(8, 12)], id="the application"),
+        pytest.param(({}, LABEL, {}), [], id="the driver"),
+        pytest.param(({}, LABEL, LABEL), [], id="the driver, which owns the executors"),
+        pytest.param(({}, {}, LABEL), [], id="the executors, each by itself"),
+    ],
+)
+def test_an_application_of_spark_is_a_job_or_its_pods_are(labels, want):
+    resources = [{"coveredResources": [GPU, "cpu", "memory"], "flavors": [{"name": "default", "resources": [
+        {"name": GPU, "nominalQuota": 8}, {"name": "cpu", "nominalQuota": 99}, {"name": "memory", "nominalQuota": "1Ti"}]}]}]  # fmt: skip
+    found = expanded(spark(*labels), {**queue(), "spec": {"namespaceSelector": {}, "resourceGroups": resources}}, LOCAL, flavor())
+    assert want == [(each.fact.free, each.fact.needed) for each in found.refused]
+    admitted = [each.fact.pods for each in found.notes if isinstance(each.fact, AdmittedByQueue)]
+    assert admitted == ([] if want else [2 if labels == ({}, {}, LABEL) else 1])
+
+
 def test_an_annotation_for_a_queue_is_not_read():
     mine = job(3, labels={}, annotations=LABEL)
     facts = [each.fact for each in expanded(mine, queue(), LOCAL, flavor()).notes]
