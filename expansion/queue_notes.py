@@ -154,6 +154,23 @@ class AdmittedByQueue:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class WorkloadsAhead:
+    """Job that Kueue tries after other Workloads of its ClusterQueue, which wait for quota: what they take is not considered.
+
+    Attributes:
+        cluster_queue: the ClusterQueue.
+        workloads: the Workloads, in the order of the queue.
+        blocking: whether the job waits until they are admitted, because the queue is strict.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
+    cluster_queue: Name
+    workloads: tuple[Name, ...]
+    blocking: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class QueueUnused:
     """Object with a label for a queue, of a kind that Kueue does not manage, and whose pods have no such label."""
 
@@ -193,6 +210,7 @@ QueueNote = (
     | QueueMissing
     | NamespaceNotSelected
     | AdmittedByQueue
+    | WorkloadsAhead
     | QueueUnused
     | FlavorsAssumed
     | NamespaceLabelsUnknown

@@ -17,7 +17,7 @@ from expansion.contents import Content, items
 from expansion.created import Expansion
 from expansion.kueue.assign_flavors import FlavorShortage, NotCovered, Unsuitable, tolerations_of
 from expansion.kueue.nominate import Nomination, nominate, reserve
-from expansion.kueue.pending import PendingJob, PodSet
+from expansion.kueue.pending import PendingJob, PodSet, ahead
 from expansion.kueue.queued_jobs import QueuedJob, incomplete_pods, queued_jobs, unused_queues
 from expansion.kueue.queues import Queue, Queues, checks_of
 from expansion.kueue.quota_tree import FlavorResource
@@ -146,6 +146,10 @@ class _Admission:
             self._result.left_out |= {id(pod) for _, pods in job.pod_sets for pod in pods}
             return
         pending = PendingJob([_pod_set(name, pods, job.manifest) for name, pods in job.pod_sets], self._priority(job))
+        if before := ahead(queue.waiting, (job.origin.kind, job.origin.namespace, job.origin.name), pending.priority):
+            names = tuple(Name("Workload", *each) for each in before)
+            fact = queue_notes.WorkloadsAhead(_cluster_queue(queue.node.name), names, queue.spec.queueing_strategy == "StrictFIFO")
+            self._result.notes.append(Problem.about(job.origin, fact))
         nomination = nominate(self._queues, queue, pending)
         if not nomination.is_admitted:
             self._result.refused += (Problem.about(job.origin, each) for each in _reasons(queue, nomination, self._own[job.origin]))

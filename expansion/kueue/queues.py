@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from expansion.kueue.pending import Waiting
 from expansion.kueue.quota_tree import FlavorResource, Quota, QuotaNode
 from kubeapi import kueue, quantity
 from kubeapi.decode import NotJson, WrongShapeError, decode, shape_error
@@ -56,13 +57,14 @@ class Reserved:
 
 @dataclasses.dataclass(slots=True)
 class Queue:
-    """ClusterQueue, with its node in the tree of quotas, and the Workloads that have reserved some of them."""
+    """ClusterQueue, with its node in the tree of quotas, and the Workloads that have reserved some of them, or wait for some."""
 
     spec: kueue.ClusterQueueSpec
     node: QuotaNode
     label_keys: Sequence[frozenset[str]]
     """Keys of the node labels of all flavors, by resource group."""
     workloads: list[Reserved] = dataclasses.field(default_factory=list)
+    waiting: list[Waiting] = dataclasses.field(default_factory=list)
     terminating: bool = False
     missing_flavors: tuple[str, ...] = ()
     missing_checks: tuple[str, ...] = ()
@@ -226,6 +228,7 @@ class Queues:
         gone: defaultdict[str, Counter[FlavorResource]] = defaultdict(Counter)
         for name, workload in workloads:
             if (each := self._reserved(name, workload)) is None:
+                self._add_waiting(name, workload)
                 continue
             if any((kind, name[0], owner) in replaced for kind, owner in each.owners):
                 gone[each.queue.name].update(each.amounts)
@@ -237,6 +240,15 @@ class Queues:
             queue.node.usage = usage[queue_name] if stated is None else _stated(stated)
             if stated is not None:
                 queue.node.usage.subtract(gone[queue_name])
+
+    def _add_waiting(self, name: ObjectName, workload: KueueWorkload) -> None:
+        """Add a Workload to its queue if it waits for quota."""
+        local = self.local.get((name[0], workload.spec.queue_name))
+        queue = self.queues.get(local.cluster_queue) if local is not None else None
+        if queue is None or workload.has(_SETTLED) or workload.has("Finished") or workload.spec.active is False:
+            return
+        created, priority = workload.metadata.creation_timestamp or "", workload.spec.priority or 0
+        queue.waiting.append(Waiting(name, priority, created, _owners(workload)))
 
     def _reserved(self, name: ObjectName, workload: KueueWorkload) -> Reserved | None:
         """Return what a Workload has reserved; None if it has reserved nothing of a known queue."""
@@ -264,8 +276,12 @@ class Queues:
             metadata.uid,
             workload.has("Evicted"),
             queue.node,
-            frozenset((each.kind, each.name) for each in metadata.owner_references or ()),
+            _owners(workload),
         )
+
+
+def _owners(workload: KueueWorkload) -> frozenset[tuple[str, str]]:
+    return frozenset((each.kind, each.name) for each in workload.metadata.owner_references or ())
 
 
 def checks_of(spec: kueue.ClusterQueueSpec) -> dict[str, frozenset[str]]:

@@ -44,6 +44,8 @@ def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911 - one case for e
             return f"the namespace selector of queue {fact.cluster_queue.name} does not match its namespace"
         case notes.AdmittedByQueue():
             return _admitted(fact)
+        case notes.WorkloadsAhead():
+            return _ahead(fact)
         case notes.QueueUnused():
             return f"queue {fact.local_queue.name} has no effect: Kueue does not manage this kind; with the label in the pod template it queues the pods"
         case notes.FlavorsAssumed():
@@ -72,6 +74,12 @@ def _exceeded(fact: notes.QueueQuotaExceeded) -> str:
     if fact.needed + fact.own > fact.largest:
         return f"{words}: more than it can ever have" if fact.used or fact.largest > fact.free else words
     return f"{words}; it waits until others end"
+
+
+def _ahead(fact: notes.WorkloadsAhead) -> str:
+    come = "comes" if len(fact.workloads) == 1 else "come"
+    effect = "it waits until they are admitted" if fact.blocking else "what they take is not considered"
+    return f"{_listed(fact.workloads)} of queue {fact.cluster_queue.name} {come} before it: {effect}"
 
 
 def _listed(workloads: Sequence[Name]) -> str:

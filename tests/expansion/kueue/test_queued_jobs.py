@@ -21,6 +21,7 @@ from expansion.queue_notes import (
     QueueUnused,
     ResourceNotCovered,
     RunsElsewhere,
+    WorkloadsAhead,
 )
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
@@ -518,3 +519,42 @@ def test_odd_quotas_are_reported_or_read(amount):
 def test_odd_queues_are_reported(spec):
     found = expanded(job(), {**queue(), "spec": spec}, LOCAL, flavor())
     assert found.unread or found.refused
+
+
+def waiting(name: str, priority: int = 0, day: int = 1, local: str = "main", job_name: str = "", **status: Any) -> Json:
+    owners = [{"apiVersion": "batch/v1", "kind": "Job", "name": job_name or name, "controller": True}]
+    body = kueue("Workload", name, {"queueName": local, "priority": priority, "podSets": [{"name": "main", "count": 1}]}, **status)
+    return {**body, "metadata": {**body["metadata"], "creationTimestamp": f"2026-01-{day:02}T00:00:00Z", "ownerReferences": owners}}
+
+
+DONE = {"conditions": [{"type": "Finished", "status": "True"}]}
+STOPPED = waiting("stopped")
+STOPPED["spec"]["active"] = False
+
+
+@pytest.mark.parametrize(
+    ("others", "want"),
+    [
+        pytest.param([waiting("a")], ["a"], id="an older one"),
+        pytest.param([waiting("b", day=2), waiting("a"), waiting("c", 5, day=3)], ["c", "a", "b"], id="in the order of the queue"),
+        pytest.param([waiting("low", -1)], [], id="one of a lower priority"),
+        pytest.param([waiting("own", day=2, job_name="train"), waiting("a"), waiting("b", day=3)], ["a"], id="one that came later than its own"),
+        pytest.param([waiting("done", status=DONE), STOPPED, reserved("r", 4)], [], id="those that do not wait"),
+        pytest.param([waiting("other", local="missing")], [], id="one of no queue"),
+        pytest.param([waiting("other", local="second"), kueue("LocalQueue", "second", {"clusterQueue": "cq"})], ["other"], id="of another LocalQueue"),
+        pytest.param([waiting("other", local="second"), kueue("LocalQueue", "second", {"clusterQueue": "x"}), queue(name="x")], [], id="of another queue"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("strategy", ["BestEffortFIFO", "StrictFIFO"])
+def test_workloads_that_wait_before_a_job_are_named(others, want, strategy):
+    found = expanded(job(1), queue(queueingStrategy=strategy), LOCAL, flavor(), *others)
+    assert [] == found.refused
+    names = tuple(Name("Workload", "team", each) for each in want)
+    expected = [WorkloadsAhead(CQ, names, strategy == "StrictFIFO")] if want else []
+    assert expected == [each.fact for each in found.notes if isinstance(each.fact, WorkloadsAhead)]
+
+
+def test_workloads_before_a_job_that_is_not_admitted_are_named_too():
+    found = expanded(job(3), queue(), LOCAL, flavor(), waiting("a"))
+    assert [SHORT] == [each.fact for each in found.refused]
+    assert [WorkloadsAhead(CQ, (Name("Workload", "team", "a"),))] == [each.fact for each in found.notes]
