@@ -187,6 +187,14 @@ class FlavorsAssumed:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class TopologiesAssumed:
+    """Topologies of ResourceFlavors that are not among the inputs, and are taken to have the levels that pods request."""
+
+    problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
+    topologies: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NamespaceLabelsUnknown:
     """Namespace whose labels the selector of a ClusterQueue reads, and that is not among the inputs: it is taken to match."""
 
@@ -213,6 +221,7 @@ QueueNote = (
     | WorkloadsAhead
     | QueueUnused
     | FlavorsAssumed
+    | TopologiesAssumed
     | NamespaceLabelsUnknown
     | RunsElsewhere
 )

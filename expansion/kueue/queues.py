@@ -106,6 +106,7 @@ class Queues:
         flavors: the ResourceFlavors by name.
         topologies: the node labels of the levels of Topologies.
         assumed: names of flavors that are not among the objects, and are taken to be without labels, taints and topology.
+        assumed_topologies: names of Topologies of flavors that are not among the objects, and are taken to have all levels.
         priorities: the values of WorkloadPriorityClasses.
         checks: the AdmissionChecks, with their controllers.
         problems: the objects that cannot be read.
@@ -119,6 +120,7 @@ class Queues:
     flavors: dict[str, ResourceFlavor] = dataclasses.field(default_factory=dict)
     topologies: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     assumed: frozenset[str] = frozenset()
+    assumed_topologies: set[str] = dataclasses.field(default_factory=set)
     priorities: dict[str, int] = dataclasses.field(default_factory=dict)
     checks: dict[str, kueue.AdmissionCheck] = dataclasses.field(default_factory=dict)
     problems: list[Problem] = dataclasses.field(default_factory=list)
@@ -205,7 +207,9 @@ class Queues:
         flavors = [each.name for each in _flavors(queue.spec)]
         named = [self.flavors[each].spec.topology_name if each in self.flavors else "" for each in flavors]
         queue.has_topology_only = bool(named) and all(named)
-        if self.complete or self.topologies:
+        if not (self.complete or self.topologies):
+            self.assumed_topologies.update(each for each in named if each)
+        else:
             queue.missing_topologies = tuple(dict.fromkeys(each for each in named if each and each not in self.topologies))
 
     def _cohort(self, name: str) -> QuotaNode:

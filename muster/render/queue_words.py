@@ -25,7 +25,7 @@ _NAMED = 3
 """Maximum number of Workloads that are named."""
 
 
-def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911 - one case for each kind of note
+def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of note
     """Return the message of a note about a job and its queue."""
     match fact:
         case notes.QueueQuotaExceeded():
@@ -50,6 +50,8 @@ def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911 - one case for e
             return f"queue {fact.local_queue.name} has no effect: Kueue does not manage this kind; with the label in the pod template it queues the pods"
         case notes.FlavorsAssumed():
             return f"{', '.join(fact.flavors)}: not among the inputs, and taken to have no node labels, taints and topology"
+        case notes.TopologiesAssumed():
+            return f"{', '.join(fact.topologies)}: not among the inputs, and taken to have the levels that pods request"
         case notes.NamespaceLabelsUnknown():
             return f"its labels are not known, and are taken to match the selector of queue {fact.cluster_queue.name}: add the Namespace"
         case notes.RunsElsewhere():

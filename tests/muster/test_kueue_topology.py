@@ -483,12 +483,72 @@ TAINT = {"key": "gpu", "value": "x", "effect": "NoSchedule"}
     ],
 )
 def test_a_flavor_in_the_input_has_the_nodes(mine, flavors, want):
-    tainted = node("r3-n0", cpu="8", rack="r3", **{HOST: "r3-n0"})
+    tainted = node("r3-n0", cpu="8", block="b1", rack="r3", **{HOST: "r3-n0"})
     tainted["spec"] = {"taints": [TAINT]}
     topologies = [topology(*LEVELS), topology("zone", name="other")]
     status, answer = fit(mine, [*cluster((4,), (4,), (4,)), tainted, *topologies, *flavors])
 
     assert (0 if want else 1, True) == (status, set(racks(answer)) <= want)
+
+
+def queued(annotations: Json) -> Json:
+    return job(4, annotations, labels={f"{KUEUE}queue-name": "q"})
+
+
+def queues(*flavors: str) -> list[Json]:
+    """Return a ClusterQueue with enough quota of each flavor, and its LocalQueue."""
+    quotas = [{"name": each, "resources": [{"name": "cpu", "nominalQuota": 99}]} for each in flavors]
+    spec = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": quotas}]}
+    return [
+        manifest("ClusterQueue", "kueue.x-k8s.io/v1beta2", "cq", **spec),
+        manifest("LocalQueue", "kueue.x-k8s.io/v1beta2", "q", clusterQueue="cq"),
+    ]
+
+
+RACKS, ZONES = topology(*LEVELS), topology("zone", name="zones")
+IN_RACKS, IN_ZONES = flavor("f", {}), flavor("g", {}, "zones")
+PLAIN = manifest("ResourceFlavor", "kueue.x-k8s.io/v1beta2", "p", nodeLabels={})
+"""Nodes with the labels of two racks of a block, and one without the label of its rack, which has most room."""
+FEW = [*cluster((3,), (4,)), node("n", cpu="8", block="b0", **{HOST: "n"})]
+LACKS = "no requested topology level: Topology zones has zone"
+QUEUED = {
+    "a level of the flavor": (IN_RACK, ["f"], [IN_RACKS, RACKS], {"r1"}, ""),
+    "only nodes with all levels": ({REQUIRED: "block"}, ["f"], [IN_RACKS, RACKS], {"r0", "r1"}, ""),
+    "a preference, on nodes with all levels": ({PREFERRED: "block"}, ["f"], [IN_RACKS, RACKS], {"r0", "r1"}, ""),
+    "no request, of a queue with Topologies only": ({}, ["f"], [IN_RACKS, RACKS], {"r0", "r1"}, ""),
+    "no request, of a queue with another flavor": ({}, ["f", "p"], [IN_RACKS, PLAIN, RACKS], {"r0", "r1", "n"}, ""),
+    "the flavor that has the level": (IN_RACK, ["g", "f"], [IN_ZONES, IN_RACKS, RACKS, ZONES], {"r1"}, ""),
+    "a flavor without a Topology": (IN_RACK, ["p"], [PLAIN, RACKS], set(), "flavor p has no Topology, which its pods request"),
+    "a Topology without the level": (IN_RACK, ["g"], [IN_ZONES, ZONES], set(), LACKS),
+    "a level of a Topology of another flavor": (
+        IN_RACK,
+        ["g"],
+        [IN_ZONES, ZONES, IN_RACKS, RACKS],
+        set(),
+        "has a Topology without the level",
+    ),
+    "a missing Topology": (IN_RACK, ["f"], [IN_RACKS, ZONES], set(), "ClusterQueue cq admits nothing: there is no Topology default"),
+    "no Topology at all": (IN_RACK, ["f"], [IN_RACKS], {"r1"}, ""),
+    "a level that no node has": ({REQUIRED: "zone"}, ["g"], [IN_ZONES, ZONES], set(), "no node of the cluster has the label zone"),
+    "nodes without the upper level": (
+        {REQUIRED: HOST},
+        ["g"],
+        [IN_ZONES, topology("zone", HOST, name="zones")],
+        set(),
+        "no node has label zone",
+    ),
+}
+
+
+@pytest.mark.parametrize(("annotations", "flavors", "objects", "want", "reason"), QUEUED.values(), ids=QUEUED)
+def test_the_topology_of_a_flavor_of_the_queue(annotations, flavors, objects, want, reason):
+    status, answer = fit([queued(annotations)], [*FEW, *objects, *queues(*flavors)])
+
+    assert (0 if want else 1, []) == (status, answer["skipped"])
+    assert (reason in answer["message"], len(answer["refused"]) <= 1) == (True, True)
+    if want:
+        assert {*racks(answer)} <= want
+    assert (objects == [IN_RACKS]) == any("taken to have the levels" in each["message"] for each in answer["notes"])
 
 
 @pytest.mark.parametrize("value", [3, True, ["rack"], {"a": "b"}, None, 1e300])
