@@ -194,3 +194,12 @@ def test_a_domain_that_kueue_requires_for_the_executors(where):
     found = sound(application(executor=executor), groups=True)
     groups = {each["metadata"]["name"]: each["spec"].get("schedulingConstraints") for each in found.objects if each["kind"] == "PodGroup"}
     assert {"spark-pi-driver": None, "spark-pi-executor": {"topology": [{"key": "rack"}]}} == groups
+
+
+def test_what_no_pod_has_is_dropped_from_a_template():
+    template = "template: {spec: {securityContext: {runAsUser: 1, allowPrivilegeEscalation: false}, nodeSelectors: {a: b}}}"
+    found = sound(application(driver=template), pods=True)
+    driver = pods(found)[0]["spec"]
+    assert ({"runAsUser": 1}, False) == (driver["securityContext"], "nodeSelectors" in driver)
+    at = "spec.driver.template.spec"
+    assert [f"{at}.nodeSelectors", f"{at}.securityContext.allowPrivilegeEscalation"] == [each for each in lost_fields(found) if at in each]

@@ -20,7 +20,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.kueue_podsets import PlannedPods
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
-from workloadbuilder.adapters.spark.spark_pods import kueue_labels, template_of
+from workloadbuilder.adapters.spark.spark_pods import kueue_labels, template_of, unknown_fields
 from workloadbuilder.adapters.spark.spark_resources import SparkConf
 
 ROOT = "sparkapplication-root"
@@ -153,5 +153,8 @@ def _is_dynamic(spec: Fields, conf: SparkConf) -> bool:
 
 
 def _losses(spec: Fields, conf: SparkConf) -> Iterator[Loss]:
+    for role in map(spec.mapping, _ROLES):
+        template = role.path / "template"
+        yield from (Loss(template.join(path.parts), "has no effect: a pod has no such field") for path in unknown_fields(role))
     if _is_dynamic(spec, conf):
         yield Loss(spec.path / "dynamicAllocation" if "dynamicAllocation" in spec else conf.path / Key(_ENABLED), _DYNAMIC)
