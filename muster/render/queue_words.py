@@ -79,8 +79,8 @@ def _exceeded(fact: notes.QueueQuotaExceeded) -> str:
 
 
 def _ahead(fact: notes.WorkloadsAhead) -> str:
-    come = "comes" if len(fact.workloads) == 1 else "come"
-    effect = "it waits until they are admitted" if fact.blocking else "what they take is not considered"
+    come, they, are = ("comes", "it takes", "it is") if len(fact.workloads) == 1 else ("come", "they take", "they are")
+    effect = f"{are} admitted first, because the queue is strict" if fact.blocking else f"what {they} is not considered"
     return f"{_listed(fact.workloads)} of queue {fact.cluster_queue.name} {come} before it: {effect}"
 
 

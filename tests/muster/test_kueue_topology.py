@@ -314,6 +314,25 @@ def test_a_group_in_the_cluster_has_the_domain_of_the_pods_that_name_it():
     assert not any("minCount" in each for each in remedies)
 
 
+def wrapped_group() -> list[Json]:
+    """Return an AppWrapper of a Job and of the PodGroup that its template names."""
+    mine, group = own_group(job(4, IN_RACK))
+    return [app_wrapper(group, mine)]
+
+
+@pytest.mark.parametrize("mine", [own_group(*pod_group(4, IN_RACK)), wrapped_group()], ids=["pod group", "wrapped PodGroup"])
+def test_pods_that_name_a_group_of_their_own_are_in_the_domain(mine):
+    assert 0 == fit(mine, cluster((3,), (2, 2)))[0]
+    status, answer = fit(mine, cluster((3,), (2, 1), (3,)))
+    assert (1, "does-not-fit", []) == (status, answer["verdict"], answer["skipped"])
+
+
+def test_slices_of_a_pod_group_whose_pods_name_a_group_are_not_judged():
+    status, answer = fit(own_group(*pod_group(4, PAIRS)), cluster((8,)))
+
+    assert (2, True) == (status, "the pods name a PodGroup of their own" in answer["skipped"][0]["reason"])
+
+
 def test_pods_wait_for_a_missing_group_whatever_domain_kueue_requires():
     status, answer = fit(own_group(job(4, IN_RACK))[:1], cluster((4,)))
 

@@ -11,6 +11,7 @@ from typing import Any
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions import kubernetes_releases
+from kubeapi.versions.api_versions import SCHEDULING
 from kubeapi.versions.served_versions import hub_of
 from validators import field
 from validators.field import FieldError
@@ -22,7 +23,7 @@ from workloadbuilder.adapters.group_instances import Instance, Naming
 from workloadbuilder.adapters.kinds import adapter
 from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, Dependent, Link, Loss, PodPlan, Positions, Reading, walk
-from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.known_objects import Known, group_of
 from workloadbuilder.adapters.shared.named_groups import NamedGroup
 from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.adapters.skipped_kinds import skip_reason
@@ -181,7 +182,8 @@ def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, op
     owner = Owner(str(manifest.get("apiVersion")), str(manifest.get("kind")), str(manifest["metadata"].get("name")))
     made = compile_object(manifest, known, options)
     if made is None:
-        reason, _ = skip_reason(manifest)
+        # A native group is created like any other object.
+        reason = "" if group_of(owner.api_version) == SCHEDULING else skip_reason(manifest)[0]
         namespace = manifest["metadata"].get("namespace", "")
         created = tuple(group_instances.single_pods(dependent.pods, namespace)) if reason else (manifest,)
         skipped = "" if dependent.pods or not reason else reason
@@ -309,7 +311,7 @@ def _without_own_groups(reading: Reading, root: WorkloadItem, result: Compiled, 
     if not told and root.default.policy is not None and root.default.policy.kind is PolicyKind.GANG:
         told.append(field.invalid_struct(root.path, f"the pods are no gang of their own: {why}"))
     paths = dict.fromkeys(path for _, _, path in reading.origins)
-    confined = tuple(_confined(reading, root)) if options.judged else ()
+    confined = confined_pods(reading) if options.judged else ()
     for each in confined:
         paths.pop(each.path)
     losses = (
@@ -328,16 +330,21 @@ def _without_own_groups(reading: Reading, root: WorkloadItem, result: Compiled, 
     )
 
 
-def _confined(reading: Reading, root: WorkloadItem) -> Iterator[Confined]:
-    """Yield the pods that Kueue places in one domain: those below one item that has one group, and whose constraint no other item has."""
+def confined_pods(reading: Reading) -> tuple[Confined, ...]:
+    """Return the pods that Kueue places in one domain: those below one item that has one group, and whose constraint no other item has."""
+    root = reading.root
+    if root is None:
+        return ()
     constraints = [(name, path) for name, _, path in reading.origins if kueue_annotations.is_constraint(path)]
     paths = Counter(path for _, path in constraints)
     items = {item.name: item for item in _single(root)}
+    found = []
     for name, path in constraints:
         if paths[path] == 1 and name in items and (topology := items[name].default.topology):
             leaves = {each.name for each in walk(items[name])}
             plans = frozenset(index for index, plan in enumerate(reading.pods) if plan.template in leaves)
-            yield Confined(topology[0], path, plans)
+            found.append(Confined(topology[0], path, plans))
+    return tuple(found)
 
 
 def _single(item: WorkloadItem) -> Iterator[WorkloadItem]:
