@@ -172,10 +172,17 @@ class WorkloadsAhead:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueueUnused:
-    """Object with a label for a queue, of a kind that Kueue does not manage, and whose pods have no such label."""
+    """Object with a label for a queue, of a kind that Kueue does not manage, and whose pods have no such label.
+
+    Attributes:
+        local_queue: the LocalQueue.
+        of_jobs: whether its Jobs can have the label.
+
+    """
 
     problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
     local_queue: Name
+    of_jobs: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ _NOT_MANAGED = frozenset(
         ("apps", "ReplicaSet"),
         ("apps", "DaemonSet"),
         ("", "ReplicationController"),
+        ("batch", "CronJob"),
         ("argoproj.io", "Workflow"),
         ("argoproj.io", "CronWorkflow"),
         ("batch.volcano.sh", "Job"),
@@ -98,7 +99,8 @@ def unused_queues(expansion: Expansion, judged: Iterable[Name]) -> Iterator[Prob
         if _is_managed(controller.group, controller.kind) or controller.object in with_jobs or controller.object not in expansion.pod_sets:
             continue
         if queue := _queue_of(manifest):
-            yield Problem.about(controller.object, QueueUnused(Name("LocalQueue", controller.namespace, queue)))
+            fact = QueueUnused(Name("LocalQueue", controller.namespace, queue), of_jobs=controller.kind == "CronJob")
+            yield Problem.about(controller.object, fact)
 
 
 def _is_managed(group: str, kind: str) -> bool:

@@ -47,7 +47,7 @@ def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911, PLR0912 - one c
         case notes.WorkloadsAhead():
             return _ahead(fact)
         case notes.QueueUnused():
-            return f"queue {fact.local_queue.name} has no effect: Kueue does not manage this kind; with the label in the pod template it queues the pods"
+            return f"queue {fact.local_queue.name} has no effect: Kueue does not manage this kind; {_unused(fact)}"
         case notes.FlavorsAssumed():
             return f"{', '.join(fact.flavors)}: not among the inputs, and taken to have no node labels, taints and topology"
         case notes.TopologiesAssumed():
@@ -76,6 +76,12 @@ def _exceeded(fact: notes.QueueQuotaExceeded) -> str:
     if fact.needed + fact.own > fact.largest:
         return f"{words}: more than it can ever have" if fact.used or fact.largest > fact.free else words
     return f"{words}; it waits until others end"
+
+
+def _unused(fact: notes.QueueUnused) -> str:
+    if fact.of_jobs:
+        return "with the label in spec.jobTemplate.metadata it queues the Jobs"
+    return "with the label in the pod template it queues the pods"
 
 
 def _ahead(fact: notes.WorkloadsAhead) -> str:

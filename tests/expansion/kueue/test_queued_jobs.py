@@ -187,6 +187,17 @@ def test_the_label_of_a_kind_that_kueue_does_not_manage_has_no_effect():
     assert ([], [QueueUnused(Name("LocalQueue", "team", "main"))]) == (found.refused, [each.fact for each in found.notes])
 
 
+def test_the_label_of_a_cron_job_counts_in_its_template():
+    def cron_job(template: Json, **metadata: Any) -> Json:
+        spec = {"schedule": "@daily", "jobTemplate": {**template, "spec": job(3)["spec"]}}
+        return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "team", **metadata}, "spec": spec}
+
+    found = expanded(cron_job({}, labels=LABEL), queue(), LOCAL, flavor())
+    unused = QueueUnused(Name("LocalQueue", "team", "main"), of_jobs=True)
+    assert ([], [unused]) == (found.refused, [each.fact for each in found.notes if isinstance(each.fact, QueueUnused)])
+    assert [SHORT] == refusals(cron_job({"metadata": {"labels": LABEL}}), queue(), LOCAL, flavor())
+
+
 def test_the_label_of_the_only_object_that_an_app_wrapper_wraps_counts():
     def wrapping(*objects: Json) -> Json:
         metadata = {"name": "aw", "namespace": "team"}
