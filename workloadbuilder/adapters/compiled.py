@@ -183,7 +183,7 @@ def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, op
     made = compile_object(manifest, known, options)
     if made is None:
         # A native group is created like any other object.
-        reason = "" if group_of(owner.api_version) == SCHEDULING else skip_reason(manifest)[0]
+        reason = "" if group_of(owner.api_version) == SCHEDULING else skip_reason(manifest).reason
         namespace = manifest["metadata"].get("namespace", "")
         created = tuple(group_instances.single_pods(dependent.pods, namespace)) if reason else (manifest,)
         skipped = "" if dependent.pods or not reason else reason
