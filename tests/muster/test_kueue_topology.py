@@ -605,3 +605,21 @@ def test_a_podset_fits_if_kueue_finds_domains_for_it(seed):
     nodes = [((f"b{rack // 2}", f"r{rack}", f"r{rack}-n{n}"), cpu) for rack, rooms in enumerate(room) for n, cpu in enumerate(rooms)]
     want = fits_by_counting(nodes, count, required, sliced, size if sliced else 1)
     assert (0 if want else 1) == fit([mine], cluster(*room))[0]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_verdict_does_not_depend_on_what_makes_the_group(seed):
+    choice = random.Random(seed)
+    room = [tuple(choice.randint(0, 3) for _ in range(choice.randint(1, 3))) for _ in range(choice.randint(1, 5))]
+    count, required = choice.randint(1, 6), choice.choice(LEVELS)
+    mine = job(count, {REQUIRED: required})
+    nodes = cluster(*room)
+    forms = {
+        "CronJob": [cron_job(count, {REQUIRED: required})],
+        "AppWrapper": [app_wrapper(mine)],
+        "PodGroup": own_group(mine, schedulingPolicy={"gang": {"minCount": count}}),
+        "pods": own_group(*pod_group(count, {REQUIRED: required}), schedulingPolicy={"basic": {}}),
+    }
+
+    want = fit([mine], nodes)[0]
+    assert dict.fromkeys(forms, want) == {name: fit(each, nodes)[0] for name, each in forms.items()}
