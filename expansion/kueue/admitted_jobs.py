@@ -131,7 +131,10 @@ def _without_jobs(objects: Sequence[GatheredObjects]) -> Iterator[Problem]:
 
 
 class _Admission:
-    """Admits one job after the other; *labels* are those of the namespaces that are known, *refused* the objects with annotations that Kueue refuses."""
+    """Admits one job after the other.
+
+    *labels* are those of the namespaces that are known, *refused* the objects with annotations that Kueue refuses.
+    """
 
     def __init__(self, queues: Queues, labels: Mapping[str, Mapping[str, Any]], refused: Container[Name], result: QueuedJobs) -> None:
         self._queues, self._labels, self._refused, self._result = queues, labels, refused, result

@@ -1,7 +1,8 @@
 """The jobs with a queue of Kueue among given objects: what it admits as a whole, and what by the pod or group of pods.
 
-A label for a queue counts on an object of a kind that Kueue manages, on the objects that it creates, and else on pods.  Each pod of a Deployment, each group of a
-LeaderWorkerSet, and each pod or pod group with a label of its own is a job.  Source: Kueue 0.17.0, ``pkg/controller/jobs``.
+A label for a queue counts on an object of a kind that Kueue manages, on the objects that it creates, and else on pods.  Each pod of a
+Deployment, each group of a LeaderWorkerSet, and each pod or pod group with a label of its own is a job.  Source: Kueue 0.17.0,
+``pkg/controller/jobs``.
 """
 
 from __future__ import annotations

@@ -232,7 +232,8 @@ class Queues:
         gone: defaultdict[str, Counter[FlavorResource]] = defaultdict(Counter)
         for name, workload in workloads:
             if (each := self._reserved(name, workload)) is None:
-                self._add_waiting(name, workload)
+                if not any(("Pod", name[0], owner) in replaced for kind, owner in _owners(workload) if kind == "Pod"):
+                    self._add_waiting(name, workload)
                 continue
             if any((kind, name[0], owner) in replaced for kind, owner in each.owners):
                 gone[each.queue.name].update(each.amounts)

@@ -74,7 +74,7 @@ def _shared_domains(podsets: Sequence[Sequence[PodTemplate]]) -> Iterator[Loss]:
     shared = {name for name, count in Counter(name for names in groups for name in names).items() if count > 1}
     for each in (template for own in podsets for template in own if template.annotations.get(kueue_annotations.GROUP) in shared):
         path = kueue_annotations.annotation_path(each, kueue_annotations.GROUP)
-        each.content["metadata"]["annotations"].pop(kueue_annotations.GROUP)
+        each.content["metadata"]["annotations"].pop(kueue_annotations.GROUP, None)
         yield kueue_podsets.unexpressed_constraint(path, "its podsets are parts of several wrapped objects")
 
 

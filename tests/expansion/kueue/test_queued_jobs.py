@@ -565,6 +565,37 @@ def test_workloads_that_wait_before_a_job_are_named(others, want, strategy):
     assert expected == [each.fact for each in found.notes if isinstance(each.fact, WorkloadsAhead)]
 
 
+def test_a_pod_that_is_replaced_does_not_wait_before_the_new_one():
+    mine = controlled("Deployment", {}, LABEL, {})
+    running = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "old",
+            "namespace": "team",
+            "labels": {**LABEL, "app": "a"},
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{mine['metadata']['name']}-1", "controller": True}
+            ],
+        },
+        "spec": {**pod_spec(4), "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]},
+    }
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"{mine['metadata']['name']}-1",
+            "namespace": "team",
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": mine["metadata"]["name"], "controller": True}],
+        },
+        "spec": {"replicas": 1},
+    }
+    own = waiting("pod-old", job_name="old")
+    own["metadata"]["ownerReferences"][0] |= {"apiVersion": "v1", "kind": "Pod"}
+    found = expanded(mine, queue(), LOCAL, flavor(), own, running, replica_set)
+    assert [] == [each.fact for each in found.notes if isinstance(each.fact, WorkloadsAhead)]
+
+
 def test_workloads_before_a_job_that_is_not_admitted_are_named_too():
     found = expanded(job(3), queue(), LOCAL, flavor(), waiting("a"))
     assert [SHORT] == [each.fact for each in found.refused]
