@@ -1,4 +1,4 @@
-"""Schemas of the kinds that create pods: those of this API server, and those of CustomResourceDefinitions.
+"""Schemas of the kinds that create pods, and of the queues of Kueue: those of this API server, and those of CustomResourceDefinitions.
 
 ``python -m tests.cluster.kind_schemas FOLDER`` writes ``validators/schemas/kinds/controllers.json`` anew.  FOLDER has the
 CustomResourceDefinitions as their projects publish them; ``SOURCES`` has the versions.
@@ -26,8 +26,8 @@ SOURCES = {
     "batch.volcano.sh": "Volcano 1.15.1",
     "grove.io": "Grove 0.1.0-alpha.12",
     "jobset.x-k8s.io": "JobSet 0.12.0",
-    "kueue.x-k8s.io": "Kueue 0.17.0",
     "kubeflow.org": "Kubeflow Training Operator 1.9.0 and MPI Operator 0.8.0",
+    "kueue.x-k8s.io": "Kueue 0.17.0",
     "leaderworkerset.x-k8s.io": "LeaderWorkerSet 0.10.0",
     "ray.io": "KubeRay 1.7.0",
     "scheduling.volcano.sh": "Volcano 1.15.1",
