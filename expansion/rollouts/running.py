@@ -126,7 +126,7 @@ def is_played(kind: str, old: Sequence[Content], new: Sequence[Content], *, grou
 def selects(manifest: Content, pod: Content) -> bool:
     """Return whether an object selects a pod that it owns; if not, its selector is changed, which the API server refuses."""
     labels = section(pod, "metadata", "labels")
-    return str(manifest.get("kind")) not in _OF_APPS or label_selectors.matches(section(manifest, "spec", "selector"), labels)
+    return not labels or str(manifest.get("kind")) not in _OF_APPS or label_selectors.matches(section(manifest, "spec", "selector"), labels)
 
 
 def _template_of_groups(kind: str, new: Sequence[Content]) -> Callable[[Content], bytes]:
@@ -149,7 +149,7 @@ def _carries(pod: Content, new: Content) -> bool:
     It can have more of them, which webhooks have added.
     """
     labels, mine = (section(each, "metadata", "labels") for each in (new, pod))
-    if any(mine.get(key) != value for key, value in labels.items() if key.partition("/")[0] not in _OF_CONTROLLERS):
+    if mine and any(mine.get(key) != value for key, value in labels.items() if key.partition("/")[0] not in _OF_CONTROLLERS):
         return False
     if _DEFAULTED not in section(pod, "spec"):
         # A snapshot has no commands and variables.

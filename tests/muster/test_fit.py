@@ -164,9 +164,8 @@ def test_json_is_about_path_only():
         answer["verdict"],
         [each["root"]["name"] for each in answer["decisions"]],
     )
-    assert [{"object": "Sandbox default/web", "reason": "Sandbox (a.example) is not supported; its pods are not simulated"}] == answer[
-        "skipped"
-    ]
+    why = "Sandbox (a.example) is not supported; its pods are not simulated; to judge it anyway: --pod-template 'Sandbox.a.example=spec.template'"
+    assert [{"object": "Sandbox default/web", "reason": why}] == answer["skipped"]
     assert ([], {"roots": 1, "placed": 1, "pods": 2}) == (answer["pending"], answer["summary"])
 
 

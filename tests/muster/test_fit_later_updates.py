@@ -60,8 +60,15 @@ def test_an_object_that_does_not_fit_has_no_later_update():
     assert (1, []) == told(workload("Deployment", 2), node("n1"))
 
 
-def test_an_object_that_runs_has_its_update_in_the_verdict():
-    assert (0, []) == told(workload("Deployment"), node("n1"), running("a", "n1", image="i:2"))
+def test_an_object_that_runs_as_it_is_has_a_later_update_too():
+    """What a snapshot lacks, as variables, may be the change."""
+    note = "a later update would hang: 1 old pod runs on, and 1 new pod waits; it is finished with "
+    help_ = "spec.strategy.rollingUpdate: {maxSurge: 0, maxUnavailable: 1}"
+    assert (0, [note + help_]) == told(workload("Deployment"), node("n1"), running("a", "n1", image="i:2"))
+
+
+def test_an_object_that_is_updated_now_has_no_note():
+    assert (0, []) == told(workload("Deployment"), node("n1", 2), running("a", "n1", image="i:1"))
 
 
 def test_without_remedies_no_change_is_tried():
