@@ -180,8 +180,13 @@ def joined_to_groups(manifest: Content, old: Sequence[Content], new: Sequence[Co
 
 
 def grouped_as(manifest: Content, old: Sequence[Content], new: Iterable[Content]) -> list[Content]:
-    """Return the *new* pods of a LeaderWorkerSet without groups if the *old* ones have none: gang scheduling is off in its controller."""
-    if manifest.get("kind") != "LeaderWorkerSet" or any(_GROUP in section(each, "spec") for each in old):
+    """Return the *new* pods of a LeaderWorkerSet without groups if the *old* ones have none: gang scheduling is off in its controller.
+
+    A group that a template names is kept.
+    """
+    templates = section(section(manifest, "spec"), "leaderWorkerTemplate")
+    named = any(_GROUP in section(templates, each, "spec") for each in ("leaderTemplate", "workerTemplate"))
+    if manifest.get("kind") != "LeaderWorkerSet" or named or any(_GROUP in section(each, "spec") for each in old):
         return [*new]
     if any(section(each, "spec").get("schedulerName") == "volcano" for each in old):
         return [*new]

@@ -221,7 +221,7 @@ def test_the_text_numbers_the_steps():
     )
     assert (
         "Update of Deployment team/llm (at most 0 more pods, at most 1 unavailable): every new pod has a node as soon as it is created"
-        in text
+        in " ".join(text.split())
     )
     assert [
         "  1. 1 deleted, 1 created: 2 old, 1 new",

@@ -299,9 +299,9 @@ def test_an_update_can_change_what_no_placement_reads():
     assert _changed({"args": ["-v"]}, {"args": []})
     assert _changed({}, {"command": ["run"]})
     assert not _changed({}, {"env": env}, whole=False)
-    relabelled = pod("w-1", "i")
-    relabelled["metadata"]["labels"] = {"version": "2"}
-    assert is_played("StatefulSet", [pod("w-0", "i", "n0")], [relabelled])
+    old, relabelled = (pod("w-0", "i", "n0", labels={"version": each}) for each in "12")
+    assert is_played("StatefulSet", [old], [relabelled])
+    assert not is_played("StatefulSet", [old], [old])
 
 
 def test_two_replica_sets_are_not_scaled_at_once():
