@@ -15,6 +15,7 @@ from muster.html.sentences import bare_names, some
 from muster.html.unplaced_roots import Open
 from muster.html.update_steps import DrawnUpdate
 from muster.render.answer import Answer, Heading
+from muster.render.object_heading import answer_heading
 from muster.render.phrases import nodes, per_node
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.diagnosis.fragmentation import Fragment
@@ -124,7 +125,7 @@ def content(
     trees = _trees(case, others if len(pods) <= ALONE else [decision for decision in others if decision.root.kind != "Pod"])
     alone = _together(pods) if len(pods) > ALONE else ""
     page = Content(
-        heading=sentences.heading(answer),
+        heading=answer.heading or answer_heading(answer, {}, case.kinship),
         origin=origin or Origin(),
         facts=(),
         index=root_index.index_roots(case, _roots_shown(own, opened, trees), case.own),

@@ -38,16 +38,17 @@ class Share:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Heading:
-    """Heading of a page: the sign, the result, and its details; these follow after a colon, and are empty if there are none."""
+    """Heading of a page: the sign, the result, and sentences about it, which follow after *stop*."""
 
     sign: str
     head: str
-    details: str = ""
+    details: tuple[str, ...] = ()
+    stop: str = ":"
 
     @property
     def text(self) -> str:
         """Return the heading without the sign."""
-        return f"{self.head}: {self.details}" if self.details else self.head
+        return f"{self.head}{self.stop} {'. '.join(self.details)}" if self.details else self.head
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -57,8 +57,8 @@ def test_of_two_resources_that_are_short_the_first_is_drawn():
 @pytest.mark.parametrize(
     ("rule", "pods", "text", "held"),
     [
-        pytest.param("podAntiAffinity", 3, "The nodes can hold only 2 of its 3 pods", 2, id="one pod on each node"),
-        pytest.param("podAffinity", 5, "The nodes can hold only 4 of its 5 pods", 4, id="all on one node"),
+        pytest.param("podAntiAffinity", 3, "The nodes have capacity for only 2 of its 3 pods", 2, id="one pod on each node"),
+        pytest.param("podAffinity", 5, "The nodes have capacity for only 4 of its 5 pods", 4, id="all on one node"),
     ],
 )
 def test_free_amounts_are_not_drawn_where_rules_keep_pods_out(rule, pods, text, held):
@@ -68,7 +68,7 @@ def test_free_amounts_are_not_drawn_where_rules_keep_pods_out(rule, pods, text, 
 
 def test_no_capacity_is_drawn_on_the_map_for_pods_that_rules_keep_out():
     page = paged.rendered([*racks(1, 1), *ruled(gang("job", 2, key=RACK), "podAntiAffinity")])
-    assert "can hold more than 1 of its 2 pods" in page
+    assert "has capacity for more than 1 of its 2 pods" in page
     assert "had capacity for" not in page
     assert "capacity for 2 of 2 pods" not in page
 
@@ -185,5 +185,5 @@ def test_a_figure_of_unequal_pods_has_what_is_free_not_what_equal_pods_would_tak
     members = [member(f"job-{number}", "job", cpu=cpu) for number, cpu in enumerate(("2500m", "2500m", "2", "500m"))]
     text, (shown,), _ = stated([*(machine(name, labels={RACK: "r1"}) for name in ("a", "b")), group("job", 4, key=RACK), *members])
 
-    assert text.startswith("No rack can hold more than 2 of its 4 pods: 3 cpu more are free")
+    assert text.startswith("No rack has capacity for more than 2 of its 4 pods: 3 cpu more are free")
     assert ["8 free"] == [row.text for row in shown.rows]

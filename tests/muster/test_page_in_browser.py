@@ -110,7 +110,12 @@ def test_a_screen_reader_gets_all_that_is_drawn(chromium, files):
     headings = [" ".join(each["name"].split()) for each in spoken if each["role"] == "heading"]
     words = " ".join(each["name"] for each in spoken if each["role"] == "StaticText")
 
-    assert {"default/job is not placed", "Not placed, and why", "The cluster", "rack r1 8 of 16 nvidia.com/gpu free"} <= set(headings)
+    assert {
+        "PodGroup job does not fit: no rack has capacity for more than 2 of its 4 pods",
+        "Not placed, and why",
+        "The cluster",
+        "rack r1 8 of 16 nvidia.com/gpu free",
+    } <= set(headings)
     assert {"heading", "list", "listitem", "main", "link", "DisclosureTriangle"} <= {each["role"] for each in spoken}
     assert "capacity for 2 of 4 pods" in words
     assert "4 free; 8 more on 1 node with the taint maintenance=yes:NoSchedule" in words

@@ -115,7 +115,7 @@ def test_roots_at_path_are_first_and_can_be_chosen(chromium, files):
 def test_the_verdict_is_the_heading_and_its_origin_is_below(chromium, files):
     chromium.open(files["does not fit"])
     headings = [each["name"] for each in chromium.spoken() if each["role"] == "heading"]
-    assert "Does not fit: PodGroup default/job: rack r1 can hold 2 (short of 8 nvidia.com/gpu)" == " ".join(headings[0].split())
+    assert "PodGroup job does not fit: rack r1 can hold 2 (short of 8 nvidia.com/gpu)" == " ".join(headings[0].split())
     origin = chromium.value("document.querySelector('.meta').innerText").split("\n")
     assert ["Command", "muster fit train.yaml --objects cluster.json --format html"] == origin[:2]
     assert {"2026-01-02 03:04 UTC", "muster 0.1.0", "cluster.json"} <= set(origin)

@@ -184,10 +184,17 @@ def _one(
 
         standard_output.write(answer_json.render(answer))
     elif form == "html":
-        from muster.commands.page_origin import page_origin
-        from muster.html import page
+        import dataclasses
 
-        standard_output.write(page.render(answer, snapshot, request.cycle, page_origin(sources)))
+        from muster.commands.page_origin import page_origin
+        from muster.commands.simulate import own_objects
+        from muster.html import page
+        from muster.render.object_heading import answer_heading
+        from muster.render.tree_rows import Kinship
+
+        part = answer if inputs.own is None else own_objects.restricted(answer, snapshot, inputs.own)
+        heading = answer_heading(part, inputs.origins, Kinship.from_snapshot(snapshot))
+        standard_output.write(page.render(dataclasses.replace(answer, heading=heading), snapshot, request.cycle, page_origin(sources)))
     else:
         from muster.render import answer_text
         from muster.render.tree_rows import Kinship
