@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from muster.html import cluster_map, root_cards, root_index, sentences, unplaced_roots
 from muster.html.device_rows import with_device_rows
@@ -117,7 +117,7 @@ def content(
 ) -> Content:
     """Return the content of the page of *answer*; *updates* are those of running objects."""
     case = Case.from_answer(answer, with_device_rows(snapshot), options)
-    opened, figures = unplaced_roots.opened(case)
+    opened = unplaced_roots.opened(case)
     own = OwnRoots(tuple(card for card in opened.cards if card.root in case.own), _trees(case, [*_placed(case, own=True)]))
     opened = dataclasses.replace(opened, cards=opened.cards[len(own.cards) :])
     others = [*_placed(case, own=False)]
@@ -133,11 +133,11 @@ def content(
         updates=tuple(updates),
         own=own,
         open=opened,
-        chart=cluster_map.chart(case, figures),
+        chart=cluster_map.chart(case),
         trees=trees,
         alone=alone,
         leaving=Listed.from_sequence(list(_leaving(case)), LEAVING),
-        pending=Listed.from_sequence(list(_left(answer)), REASONS),
+        pending=Listed.from_sequence(list(_left(case, {card.root for card in (*own.cards, *opened.cards)})), REASONS),
         fragments=Listed.from_sequence(answer.fragments or (), FRAGMENTS),
         problems=Listed.from_sequence(sentences.problems(answer.problems), PROBLEMS),
         foot=tuple(_foot(case)),
@@ -194,7 +194,7 @@ def _facts(case: Case, sections: Mapping[str, str]) -> Iterator[Fact]:
     answer, leaving = case.answer, {pod for decision in case.answer.decisions for pod in decision.victims}
     yield Fact(f"{answer.pods:,}", "pod placed" if answer.pods == 1 else "pods placed", placed)
     if answer.pending:
-        yield Fact(f"{len(answer.pending):,}", "pending", "pending")
+        yield Fact(f"{len(answer.pending):,}", "pending", next(each for each in ("pending", "open", "path") if each in sections))
     if leaving:
         yield Fact(f"{len(leaving):,}", "would be evicted" if len(answer.cycles()) == 1 else "evicted", "leaving")
     if answer.problems:
@@ -210,8 +210,10 @@ def _leaving(case: Case) -> Iterator[Leaving]:
         yield from (Leaving(victims, decision.root, gone) for victims in root_cards.leaving(decision, case.kinship))
 
 
-def _left(answer: Answer) -> Iterator[PendingReason]:
-    for reason, keys in decision_words.most_frequent(answer.pending):
+def _left(case: Case, cards: Collection[Name]) -> Iterator[PendingReason]:
+    """Yield the reasons of the pods without a node, except those of roots with *cards*, which have them."""
+    on_cards = {pod for decision in case.unplaced if decision.root in cards for pod in decision.pending}
+    for reason, keys in decision_words.most_frequent([each for each in case.answer.pending if each[0] not in on_cards]):
         yield PendingReason(counted(len(keys), "pod"), some(bare_names(keys)), reason)
 
 

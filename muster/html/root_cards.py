@@ -10,6 +10,7 @@ from muster.html.failure_text import KINDS, Picture
 from muster.html.sentences import AWAITS, CountedSentence, bare_names, counted_sentence, mark, some
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
+from scheduler_core.causes.cause import Cause
 from scheduler_core.model.decision import Decision, GroupCondition, Step
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.status import Status
@@ -132,14 +133,26 @@ def _line(row: TreeRow, decision: Decision, statements: Statements, locate: Loca
 
 
 def card(
-    decision: Decision, kinship: Kinship, locate: Locate, *, headline: str = "", figures: Sequence[Picture] = (), searched: bool = False
+    decision: Decision,
+    kinship: Kinship,
+    locate: Locate,
+    *,
+    headline: str = "",
+    figures: Sequence[Picture] = (),
+    causes: Sequence[Cause] | None = None,
+    searched: bool = False,
 ) -> Card:
-    """Return the card of a root that is not placed; *searched*: with the result of the search."""
+    """Return the card of a root that is not placed.
+
+    *causes* are those that *figures* do not show, all if None; *searched*: with the result of the search.
+    """
     group_lines = lines(decision, kinship, locate)
     placed, total = len(decision.assignments), len(decision.assignments) + len(decision.pending)
     message = decision_words.message(decision)
     parts = (
-        [*map(counted_sentence, decision_words.sentences(decision.causes))] if decision.status in _COUNTED else [CountedSentence(message)]
+        [*map(counted_sentence, decision_words.sentences(decision.causes if causes is None else causes))]
+        if decision.status in _COUNTED
+        else [CountedSentence(message)]
     )
     return Card(
         root=decision.root,

@@ -77,7 +77,7 @@ def _failing(results: Sequence[ObjectResult], words: VerdictWords, stated: Mappi
     failing = [each for each in results if each.kind not in PLACED]
     for each in failing[:REASONS]:
         reason = words.reason_of(each, words.capacity) or stated.get(each.name, "")
-        left = f" ({have_no_node(each)})" if each.is_divided and not each.refused else ""
+        left = f" ({have_no_node(each)})" if each.assigned and each.pending and not each.refused else ""
         if len(results) == 1:
             yield f"{reason}{left}"
         else:

@@ -43,9 +43,14 @@ def shortage(causes: Sequence[Cause], *, promised: bool = False) -> str:
 
 
 def partial_capacity(causes: Sequence[Cause]) -> str:
-    """Return for how many pods of the first group that fails there is capacity; empty if for none, or if another cause decides."""
+    """Return for how many pods of the first group that fails there is capacity.
+
+    It is empty if there is none, if a pod requests more than any node has, or if another cause decides.
+    """
     group = _failing(next((cause for cause, _ in failing_groups(causes)), None))
-    return _held(group) if group is not None and group.best.pods else ""
+    if group is None or not group.best.pods or isinstance(next(iter(group.best.decisive), None), RequestTooLarge):
+        return ""
+    return _held(group)
 
 
 def _failing(cause: FailedGroup | PodsLeftOver | ChildrenInDomain | None) -> _Group | None:
@@ -118,7 +123,7 @@ def _of_group(group: _Group, besides: str) -> str:
         states = all(isinstance(each, Cordoned | NodeAffinityMismatch | UntoleratedTaint) for each in best.causes)
         # Of pods that differ, the cause is about the first that is refused.
         some = "one of " if not group.requests and best.wanted > 1 else ""
-        return f"{some}{group.pods} can run on no node{group.where}" if states else ""
+        return f"{some}{group.pods} can run on no node{group.where}" if states or some else ""
     devices = next((each for each in best.causes if isinstance(each, InsufficientDevices) and each.together is not None), None)
     return f"{_held(group)}{f': {device_words(devices)}' if devices is not None and not best.decisive else ''}"
 

@@ -125,6 +125,6 @@ def test_a_map_that_is_too_large_has_the_smallest_tiles():
 
 def test_widths_are_those_of_the_stylesheet():
     style = drawn([*racks(8, 2), *gang("g", 1, key=RACK)]).style
-    assert ["@media (min-width:0px){.heat{--tile:40px}.heat .groups{gap:8px;grid-template-columns:repeat(auto-fit,minmax(min(100%,320px),1fr))}"] == [
-        style.splitlines()[0].partition(".heat .labelled")[0]
-    ]
+    assert [
+        "@media (min-width:0px){.heat{--tile:40px}.heat .groups{gap:8px;grid-template-columns:repeat(auto-fit,minmax(min(100%,320px),1fr))}"
+    ] == [style.splitlines()[0].partition(".heat .labelled")[0]]

@@ -230,9 +230,9 @@ def test_picture_says_what_it_draws():
         (need.title, need.text, need.note) for need in shown.needs
     ]
     assert [
-        ("rack r1", "capacity for 2 of 4 pods", "●●○○", "8 free"),
-        ("rack r2", "capacity for 1 of 4 pods", "●○○○", "4 free; 8 more on 1 node with the taint maintenance=yes:NoSchedule"),
-    ] == [(row.title, row.text, row.pips, row.note) for row in shown.rows]
+        ("rack r1", "capacity for 2 of 4 pods", "8 free"),
+        ("rack r2", "capacity for 1 of 4 pods", "4 free; 8 more on 1 node with the taint maintenance=yes:NoSchedule"),
+    ] == [(row.title, row.text, row.note) for row in shown.rows]
     assert [False, False] == [row.enough for row in shown.rows]
     assert ("fit", "closed", "short") == shown.kinds
 
@@ -274,10 +274,6 @@ def test_needs_of_several_groups_are_reported_by_their_pods():
     assert ["g1 needs", "g0 and g2 need"] == [need.title for need in shown.needs]
     assert ["in one rack", "each in one rack"] == [need.note for need in shown.needs]
     assert ["capacity for 0 pods", "capacity for 0 pods"] == [row.text for row in shown.rows]
-
-
-def test_many_pods_have_no_dots():
-    assert [""] == [row.pips for row in told([*racks(2), *gang("job", 40, key=RACK)]).rows]
 
 
 def test_domains_that_are_not_shown_are_counted():

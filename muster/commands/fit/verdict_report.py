@@ -135,5 +135,6 @@ def heading(judged: Judged) -> Heading:
     several = sum(len(each.unplaced) for each in results if each.kind is Kind.DOES_NOT_FIT) > 1
     more, change = list(verdict.left_out), judged.change
     if several and change is not None:
-        more.insert(0, f"{'The smallest' if change.proven else 'A'} change with which all fit: {judged.in_words(change.remedy)}")
+        which = "with which all fit" if len(results) > 1 else "that helps"
+        more.insert(0, f"{'The smallest' if change.proven else 'A'} change {which}: {judged.in_words(change.remedy)}")
     return dataclasses.replace(made, sign=verdict.sign, details=(*made.details, *map(printable, more)))
