@@ -92,7 +92,7 @@ def test_a_heading_is_parted_where_its_fields_are():
     text = page.render(dataclasses.replace(answer, heading=heading), snapshot, options)
 
     assert "a: b. c: d. e" == heading.text
-    assert '</span> a: b. <span class="why">c: d.</span> <span class="why">e.</span></h1>' in text
+    assert '</span> a: b<span class="stop-full">.</span> <span class="why">c: d.</span> <span class="why">e.</span></h1>' in text
 
 
 def test_a_root_with_pods_left_over_is_not_all_placed():
