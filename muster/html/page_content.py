@@ -91,6 +91,7 @@ class Content:
     """Content of the page, in its order."""
 
     heading: Heading
+    owners: Mapping[Name, Name]
     origin: Origin
     facts: tuple[Fact, ...]
     index: RootIndex
@@ -125,7 +126,8 @@ def content(
     trees = _trees(case, others if len(pods) <= ALONE else [decision for decision in others if decision.root.kind != "Pod"])
     alone = _together(pods) if len(pods) > ALONE else ""
     page = Content(
-        heading=answer.heading or answer_heading(answer, {}, case.kinship),
+        heading=answer.heading or answer_heading(answer, case.kinship),
+        owners=answer.origins,
         origin=origin or Origin(),
         facts=(),
         index=root_index.index_roots(case, _roots_shown(own, opened, trees), case.own),

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from muster.html.failure_text import KINDS, Picture
+from muster.html.root_index import LABELS, result_of
 from muster.html.sentences import AWAITS, CountedSentence, bare_names, counted_sentence, mark, some
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
@@ -82,7 +83,8 @@ class Card:
     root: Name
     mark: str
     word: str
-    waits: str
+    label: str
+    """Result in words; *word* is the status of the framework."""
     count: str
     headline: str
     figures: tuple[Picture, ...]
@@ -158,9 +160,7 @@ def card(
         root=decision.root,
         mark=AWAITS if decision.victims else mark(decision.status),
         word=decision.status.value,
-        waits=f"until {counted(len(decision.victims), 'pod')} {'is' if len(decision.victims) == 1 else 'are'} evicted"
-        if decision.victims
-        else "",
+        label=_label(decision),
         count=f"{placed:,} of {counted(total, 'pod')} placed",
         headline=headline,
         figures=tuple(figures),
@@ -178,6 +178,12 @@ def card(
         has_scheduler_messages=decision.status in _COUNTED,
         search=_searched(decision) if searched else "",
     )
+
+
+def _label(decision: Decision) -> str:
+    if not (number := len(decision.victims)):
+        return LABELS[result_of(decision)]
+    return f"placed after {counted(number, 'pod')} {'is' if number == 1 else 'are'} evicted"
 
 
 def _searched(decision: Decision) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind
@@ -67,6 +67,7 @@ class Answer:
         awaited: pods that are being deleted already, and must be gone before the decisions are made.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
         path_roots: roots of the objects at PATH; None if the whole answer is about PATH.
+        origins: the object that a person wrote of each group and pod that was created for one.
         heading: the heading of a page; None: derived from the decisions.
         fragments: the largest gangs that fitted before anything was placed; None if not requested.
 
@@ -83,6 +84,7 @@ class Answer:
     awaited: tuple[Name, ...] = ()
     own: Share | None = None
     path_roots: frozenset[Name] | None = None
+    origins: Mapping[Name, Name] = dataclasses.field(default_factory=dict)
     heading: Heading | None = None
     fragments: tuple[Fragment, ...] | None = None
 

@@ -22,16 +22,13 @@ _COLUMNS = 90
 """Width of a list of nodes."""
 
 
-def answer_heading(answer: Answer, origins: Mapping[Name, Name], kinship: Kinship) -> Heading:
-    """Return the heading about all objects of *answer*, which is one cycle.
-
-    *origins* has the object of each group and pod that was created for one.
-    """
-    results = object_results(answer, origins, one_cycle=True)
+def answer_heading(answer: Answer, kinship: Kinship) -> Heading:
+    """Return the heading about all objects of *answer*, which is one cycle."""
+    results = object_results(answer, answer.origins, one_cycle=True)
     if not results:
         head = "Nothing could be decided" if answer.problems else "There are no pending pods"
         return Heading(MARKS[Kind.FITS if answer.exit_status == ALL_PLACED else Kind.DOES_NOT_FIT], head)
-    made = object_heading(results, VerdictWords(answer, origins, kinship, shown=short_title, of_person=True))
+    made = object_heading(results, VerdictWords(answer, answer.origins, kinship, shown=short_title, of_person=True))
     incomplete = results[0].kind is Kind.FITS and answer.exit_status != ALL_PLACED
     return dataclasses.replace(made, sign=MARKS[Kind.NOTHING]) if incomplete else made
 

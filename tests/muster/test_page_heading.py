@@ -102,6 +102,12 @@ def test_simulate_is_about_the_objects_too() -> None:
     assert "✗ 2 of 3 jobs fit. big does not: no rack has capacity for more than 2 of its 3 pods" == simulated(mine, "--objects", cluster)
 
 
+def test_groups_are_shown_with_the_object_that_they_are_for() -> None:
+    page = read(fit([*small(1), gang("big", 3)], NODES, "--format", "html")[1])
+    assert "✗ not placed PodGroup default/big-job-root of Job big 0 of 3 pods placed" == page.all("h3")[0].text
+    assert "default/big-job-root, PodGroup of Job big, not placed" in page.all("ol", "roots")[0].text
+
+
 def test_what_text_and_page_say_about_one_object_is_the_same_verdict() -> None:
     page, text = (fit([ranked("Job", 3)], NODES, *options)[1] for options in (("--format", "html"), ()))
     assert "Job train does not fit" in said(read(page))

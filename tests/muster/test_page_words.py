@@ -82,7 +82,7 @@ def test_several_clauses_are_points_whatever_they_contain(clauses, want):
     ],
 )
 def test_verdict(answer, want, sign):
-    heading = answer_heading(answer, {}, Kinship())
+    heading = answer_heading(answer, Kinship())
     assert (sign, want) == (heading.sign, heading.text)
 
 
@@ -100,7 +100,7 @@ def test_a_root_with_pods_left_over_is_not_all_placed():
     left = type(decision)(decision.root, Status.SUCCESS, assignments=decision.assignments, pending={"default/more": ()})
     assert (
         "CompositePodGroup run does not fit: no reason is known (1 of 5 pods has no node)"
-        == answer_heading(Answer.from_decisions([left]), {}, Kinship()).text
+        == answer_heading(Answer.from_decisions([left]), Kinship()).text
     )
 
 

@@ -54,7 +54,7 @@ def rendered(judged: Judged, form: str, origin: Origin | None, style: Style) -> 
         from muster.html import page
 
         updates = [rollout_report.drawn(each) for each in judged.rollouts]
-        answer = dataclasses.replace(judged.answer, heading=heading(judged))
+        answer = dataclasses.replace(judged.answer, origins=judged.origins, heading=heading(judged))
         return page.render(answer, judged.snapshot, judged.options, origin, updates)
     return as_text(judged, style)
 

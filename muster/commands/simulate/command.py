@@ -205,8 +205,9 @@ def _page(answer: Answer, snapshot: ClusterSnapshot, inputs: ClusterInput, reque
     from muster.render.object_heading import answer_heading
     from muster.render.tree_rows import Kinship
 
+    answer = dataclasses.replace(answer, origins=inputs.origins)
     part = answer if inputs.own is None else own_objects.restricted(answer, snapshot, inputs.own)
-    heading = answer_heading(part, inputs.origins, Kinship.from_snapshot(snapshot))
+    heading = answer_heading(part, Kinship.from_snapshot(snapshot))
     return page.render(dataclasses.replace(answer, heading=heading), snapshot, request.cycle, page_origin(sources))
 
 
