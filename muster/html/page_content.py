@@ -174,9 +174,9 @@ def _sections(page: Content) -> Iterator[tuple[str, str]]:
     filled = {
         "updates": ("Update, step by step" if len(page.updates) == 1 else "Updates, step by step", page.updates),
         "path": ("At PATH, after the update" if page.updates else "At PATH", own),
-        "open": ("Other roots, not placed" if own else "Not placed, and why", page.open.cards or page.open.briefs.shown),
+        "open": ("Others, not placed" if own else "Not placed, and why", page.open.cards or page.open.briefs.shown),
         "cluster": ("The cluster", True),
-        "placed": ("Other roots, placed" if own else "Placed", page.trees.shown or page.alone),
+        "placed": ("Others, placed" if own else "Placed", page.trees.shown or page.alone),
         "leaving": ("Evictions", page.leaving.shown),
         "pending": ("Pods without a node", page.pending.shown),
         "fragmentation": ("Largest gangs", page.fragments.shown),

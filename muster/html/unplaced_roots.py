@@ -11,7 +11,8 @@ from muster.html.page_data import Case, Listed
 from muster.html.root_cards import Card
 from muster.html.sentences import mark
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.domains import DomainCause
+from scheduler_core.causes.device_refusals import InsufficientDevices
+from scheduler_core.causes.domains import AttemptFailed, DomainCause, NodeCause
 from scheduler_core.causes.groups import PodsDoNotFit
 from scheduler_core.causes.node_states import NodeStateCause
 from scheduler_core.causes.resources import ResourceCause
@@ -104,8 +105,13 @@ def _is_drawn(cause: DomainCause) -> bool:
     return (
         cause.relaxation is None
         and all(isinstance(each, ResourceCause) for each in cause.decisive)
-        and all(isinstance(each, NodeStateCause) for each in cause.causes)
+        and all(isinstance(each, NodeStateCause) or _is_counted(each) for each in cause.causes)
     )
+
+
+def _is_counted(cause: NodeCause | AttemptFailed) -> bool:
+    """Return whether devices are missing that a figure counts; the headline names them."""
+    return isinstance(cause, InsufficientDevices) and cause.together is not None
 
 
 def _brief(decision: Decision) -> Brief:

@@ -33,7 +33,7 @@ def test_slash_leads_to_the_search_and_keys_to_a_root(chromium, files):
     assert "find" == chromium.value(FOCUS)
     say(chromium, "small-1")
     assert [f"default/small-{number}" for number in (1, *range(10, 20))] == chromium.value(SHOWN)
-    assert "11 roots of 27 shown" == chromium.value("document.getElementById('matches').textContent")
+    assert "11 results of 27 shown" == chromium.value("document.getElementById('matches').textContent")
     chromium.press("ArrowDown", "ArrowUp")
     assert "find" == chromium.value(FOCUS)
     chromium.press("ArrowDown", "ArrowDown", "Enter")
