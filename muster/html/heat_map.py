@@ -205,11 +205,16 @@ def _layout(drawn: HeatArea, width: int, most: int) -> Layout:
 
 def _largest(drawn: HeatArea, width: int, most: int, kind: Layout) -> tuple[Layout, int]:
     """Return the layout of a *kind* with the largest tiles, and its height, which is *most* if visible tiles allow that."""
-    for tile in range(_LARGEST_TILE, _LEAST_TILE - 1, -1):
+    tiles = sum(len(each.tiles) for each in drawn.walk())
+    for tile in range(_LARGEST_TILE, _LEAST_TILE, -1):
+        limit = most if tile > VISIBLE_TILE else _HIGHEST
+        # The tiles alone need this height.
+        if tiles * tile * tile > width * limit:
+            continue
         layout, high = _flattest(drawn, width, dataclasses.replace(kind, tile=tile))
-        if high <= (most if tile > VISIBLE_TILE else _HIGHEST):
-            break
-    return layout, high
+        if high <= limit:
+            return layout, high
+    return _flattest(drawn, width, dataclasses.replace(kind, tile=_LEAST_TILE))
 
 
 def _flattest(drawn: HeatArea, width: int, layout: Layout) -> tuple[Layout, int]:

@@ -38,12 +38,12 @@ def object_heading(
 ) -> Heading:
     """Return the heading about *results*, of which there is at least one, the worst first.
 
-    *stated* has the reasons of objects about which the answer of *words* has none; *evicted* are victims that it does not have.
+    *stated* has what the answer of *words* does not have about objects; *evicted* are victims that it does not have.
     """
     victims = words.victims()
     after = f" after evicting {counted(len(victims or evicted), 'pod')}" if victims or evicted else ""
     first = results[0]
-    details = [*_failing(results, words, stated or {})] if first.kind not in PLACED else [_placed(results, words, evicted)]
+    details = [*_failing(results, words, stated or {})] if first.kind not in PLACED else [_placed(results, words, stated or {}, evicted)]
     head = _of_one(first, after) if len(results) == 1 else _of_all(results, after)
     stop = "." if len(results) > 1 and first.kind not in PLACED else ":"
     return Heading(MARKS[first.kind], printable(head), tuple(map(printable, filter(None, details))), stop)
@@ -92,11 +92,13 @@ def _short(name: Name, results: Sequence[ObjectResult]) -> str:
     return name.name if len({each.name.namespace for each in results}) == 1 else f"{name.namespace}/{name.name}"
 
 
-def _placed(results: Sequence[ObjectResult], words: VerdictWords, evicted: Sequence[str]) -> str:
-    """Return which pods are evicted; or else where the pods are."""
+def _placed(results: Sequence[ObjectResult], words: VerdictWords, stated: Mapping[Name, str], evicted: Sequence[str]) -> str:
+    """Return which pods are evicted; or else where the pods are, or what is *stated* about the only object."""
     if results[0].kind is Kind.AFTER_EVICTION:
         return words.evicted() or f"during the update, {listed(evicted, NAMED)}"
     assigned = {pod: node for each in results for pod, node in each.assigned.items()}
     if len(results) > 1:
         return f"{counted(len(assigned), 'pod')} on {counted(len(set(assigned.values())), 'node')}"
+    if results[0].name in stated:
+        return stated[results[0].name]
     return words.places(results[0].decisions, assigned, _COLUMNS) if assigned else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from expansion.notes import FitsWithPlugin
 from expansion.rollouts.play import Outcome
 from muster.commands.fit.judged import Judged
-from muster.commands.fit.rollout_report import change_words, unfinished_words, update_text
+from muster.commands.fit.rollout_report import change_words, kept_words, unfinished_words, update_text
 from muster.commands.fit.verdict import COLOURS
 from muster.render.answer_text import supported_lines, unread_lines
 from muster.render.object_results import MARKS, PLACED, Kind, ObjectResult
@@ -105,8 +105,7 @@ class ShortReport:
         """Return where the pods of an object are, and what its update needs."""
         rollout = self._judged.update_of(result.name)
         if rollout is not None and rollout.is_finished and result.pending:
-            old = counted(rollout.played.last.old, "old pod")
-            return f"the update is finished, and keeps {old}; not all would fit as new ones"
+            return kept_words(rollout)
         waits = rollout is not None and rollout.played.outcome is Outcome.DURING
         return f"{self._words.places(result.decisions, result.assigned, self._columns)}{'; new pods wait for old ones to end' if waits else ''}"
 

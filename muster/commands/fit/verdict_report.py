@@ -129,7 +129,9 @@ def heading(judged: Judged) -> Heading:
     verdict, results = judged.verdict, judged.results()
     if verdict.kind is Kind.NOTHING or not results:
         return Heading(verdict.sign, verdict.head.capitalize(), (printable(verdict.details),))
-    stated = {each.origin: rollout_report.unfinished_words(each) for each in judged.rollouts if not each.is_finished}
+    keeping = {each.name for each in results if each.kind is Kind.FITS and each.pending}
+    stated = {each.origin: rollout_report.kept_words(each) for each in judged.rollouts if each.origin in keeping}
+    stated |= {each.origin: rollout_report.unfinished_words(each) for each in judged.rollouts if not each.is_finished}
     made = object_heading(results, judged.words(), stated, judged.evicted_by_updates)
     # The card of one root that does not fit has the change among its remedies.
     several = sum(len(each.unplaced) for each in results if each.kind is Kind.DOES_NOT_FIT) > 1
