@@ -163,6 +163,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
                 "device_shares",
                 "groups_named_by_pods",
                 "kueue",
+                "kueue_named_groups",
                 "kueue_pod_groups",
                 "not_judged",
                 "rollouts",
