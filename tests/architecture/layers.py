@@ -340,8 +340,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"drain_facts", "file_notes", "queue_words"}),
         frozenset({"cause_keys", "problem_words"}),
         frozenset({"answer", "cause_json", "phrases", "tree_rows", "yaml_text"}),
-        frozenset({"answer_json", "root_text"}),
-        frozenset({"answer_text"}),
+        frozenset({"answer_json", "object_results", "root_text"}),
+        frozenset({"answer_text", "verdict_words"}),
+        frozenset({"object_heading"}),
     ),
     "muster.html": (
         frozenset({"device_rows", "free_capacity", "placed_pods", "sentences", "topology_areas"}),

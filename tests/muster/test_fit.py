@@ -347,7 +347,7 @@ def test_html_has_the_verdict_as_its_heading():
     _, text = fit([job(2)], NODES, "--format", "html")
     heading = re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)
     assert heading
-    assert "fits: Job default/train: 2 pods on n1, n2" in re.sub(r"<.*?>", "", heading[1])
+    assert "Job train fits: 2 pods on n1, n2" in re.sub(r"<.*?>", "", heading[1])
     assert "✓" in heading[1]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from muster.commands.fit.short_report import ShortReport, short_title
-from scheduler_core.wording.titles import titled
+from muster.commands.fit.short_report import ShortReport
+from scheduler_core.wording.titles import short_title, titled
 from validators.reports.counts import counted
 
 if TYPE_CHECKING:
