@@ -51,6 +51,8 @@ class SchedulerBehavior:
         hides_reasons_from_pods: pods that had no turn, or fit, state only that their group is unschedulable; else the reason of the group.
         prefixes_messages: messages of groups begin with "pod group is unschedulable", which is all that is said about a placement on which
             no pod of a PodGroup was tried.  Without placements only messages about such groups begin with it.
+        names_awaited_roots: a pod that waits for the quorum of its root states kind and namespace of the root, and one that waits for a group
+            that it can be an ancestor; else the name of a CompositePodGroup, or of the missing PodGroup.
         writes_composites: it writes conditions of CompositePodGroups.
         invalid_pod_group: reason of the condition of a PodGroup in an invalid tree; until 1.37 only the API documentation has it.
         invalid_composite: likewise of a CompositePodGroup.
@@ -90,6 +92,7 @@ class SchedulerBehavior:
     names_ancestors: bool
     hides_reasons_from_pods: bool
     prefixes_messages: bool
+    names_awaited_roots: bool
     writes_composites: bool
     invalid_pod_group: str
     invalid_composite: str
@@ -140,6 +143,7 @@ KUBERNETES_1_37 = SchedulerBehavior(
     names_ancestors=False,
     hides_reasons_from_pods=False,
     prefixes_messages=True,
+    names_awaited_roots=False,
     writes_composites=False,
     invalid_pod_group="Invalid",
     invalid_composite="Invalid",
@@ -175,6 +179,7 @@ KUBERNETES_1_38 = SchedulerBehavior(
     names_ancestors=True,
     hides_reasons_from_pods=True,
     prefixes_messages=False,
+    names_awaited_roots=True,
     writes_composites=True,
     invalid_pod_group="PodGroupError",
     invalid_composite="CompositePodGroupError",

@@ -20,6 +20,7 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.wording.conditions import scheduler_message
+from scheduler_core.wording.decision_words import message, pending
 from tests.builders import Manifest, composite_pod_group, manifest, node, pod, pod_group, volume_claim
 from tests.scheduler_core.builders import reasons_of
 from tests.scheduler_core.plugins.device_objects import (
@@ -391,3 +392,53 @@ def test_requests_that_exceed_64_bits_together_leave_nothing():
     """As in 1.38; in 1.37 the sum is negative, so that kube-scheduler places the pod."""
     running = [pod(f"old{number}", cpu="1", memory="5Ei", on="n") for number in range(2)]
     assert [{}, {}] == [placed(each) for each in both([node("n", "8", "64Gi"), *running, pod("p", cpu="1", memory="1Gi")])]
+
+
+@pytest.mark.parametrize(
+    ("groups", "older", "newer"),
+    [
+        pytest.param(
+            [pod_group("g", 2)],
+            "waiting for minCount pods from a gang to appear in scheduling queue",
+            "waiting for podgroup/default/g to meet its quorum",
+            id="a PodGroup",
+        ),
+        pytest.param(
+            [composite_pod_group("c", 2), pod_group("g", 1, parent="c")],
+            'waiting for composite pod group "c" tree to meet quorum',
+            "waiting for compositepodgroup/default/c to meet its quorum",
+            id="a tree",
+        ),
+        pytest.param(
+            [composite_pod_group("c"), pod_group("g", 2, parent="c")],
+            'waiting for composite pod group "c" tree to meet quorum',
+            "waiting for compositepodgroup/default/c tree to have at least one ready child group",
+            id="a basic tree",
+        ),
+        pytest.param(
+            [pod_group("g", 1, parent="c")],
+            'waiting for CompositePodGroup "c", the parent of PodGroup "g", to appear in scheduling queue',
+            'pod group "g" or one of its composite pod group ancestors has not been created yet: CompositePodGroup "c" does not exist',
+            id="a missing parent",
+        ),
+        pytest.param(
+            [composite_pod_group("c", parent="d"), pod_group("g", 1, parent="c")],
+            'waiting for CompositePodGroup "d", the parent of CompositePodGroup "c", to appear in scheduling queue',
+            'composite pod group "c" or one of its composite pod group ancestors has not been created yet:'
+            ' CompositePodGroup "d" does not exist',
+            id="a missing ancestor",
+        ),
+    ],
+)
+def test_the_words_of_a_root_that_waits(groups, older, newer):
+    first, second = map(message, both([node("n"), *groups, pod("p", "g")]))
+    assert first.startswith(older)
+    assert second.startswith(newer)
+
+
+def test_the_words_of_a_pod_without_its_group():
+    snapshots = (load([node("n"), pod("p", "g")], behavior=behavior) for behavior in BOTH)
+    assert [
+        {"default/p": 'waiting for pods\'s pod group "g" to appear in scheduling queue'},
+        {"default/p": 'pod group "g" or one of its composite pod group ancestors has not been created yet'},
+    ] == [pending(dict(run_cycle(each, CycleOptions(strategy="greedy")).pending)) for each in snapshots]
