@@ -34,6 +34,7 @@ class SchedulerBehavior:
             must be equal.
         compares_versions: constraints compare versions of devices without their builds, and a value that cannot be read ends the attempt
             of the pod with an error; else as text, and two such values differ.
+        tolerates_unread_values: selectors can be evaluated for a device with an attribute that cannot be read unless they use it; else never.
         guards_shared_devices: a device of which claims still have shares is not allocated to one claim alone after its
             ``allowMultipleAllocations`` has changed; else it is.
         skips_incomplete_pools: a request for all devices of an incomplete or invalid pool excludes the nodes that reach the pool; else
@@ -79,6 +80,7 @@ class SchedulerBehavior:
     compares_exact_capacity: bool
     qualifies_capacities: bool
     compares_versions: bool
+    tolerates_unread_values: bool
     guards_shared_devices: bool
     skips_incomplete_pools: bool
     ranks_by_root: bool
@@ -130,6 +132,7 @@ KUBERNETES_1_37 = SchedulerBehavior(
     compares_exact_capacity=False,
     qualifies_capacities=False,
     compares_versions=False,
+    tolerates_unread_values=False,
     guards_shared_devices=False,
     skips_incomplete_pools=False,
     ranks_by_root=True,
@@ -166,6 +169,7 @@ KUBERNETES_1_38 = SchedulerBehavior(
     compares_exact_capacity=True,
     qualifies_capacities=True,
     compares_versions=True,
+    tolerates_unread_values=True,
     guards_shared_devices=True,
     skips_incomplete_pools=True,
     ranks_by_root=False,

@@ -19,6 +19,7 @@ from scheduler_core.loading.configuration.scheduler_configuration import read_co
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from scheduler_core.wording.changes import remedy_text
 from scheduler_core.wording.conditions import scheduler_message
 from scheduler_core.wording.decision_words import message, pending
 from tests.builders import Manifest, composite_pod_group, manifest, node, pod, pod_group, volume_claim
@@ -33,6 +34,7 @@ from tests.scheduler_core.plugins.device_objects import (
     template,
     wanting,
 )
+from tests.scheduler_core.whatif.cluster import COMPLETE, remedies
 from validators.gates import COMPOSITE, PREEMPTION_POLICY, TOPOLOGY, Gates
 
 BOTH = (KUBERNETES_1_37, KUBERNETES_1_38)
@@ -312,6 +314,18 @@ def test_a_version_with_too_large_a_number_ends_the_attempt():
     assert stated in reasons_of(newer)["default/p"]
 
 
+@pytest.mark.parametrize(
+    ("expression", "want"), [("device.driver != ''", {"p": "n1"}), (f"device.attributes['{DRIVER}'].v.minor() == 2", {})]
+)
+def test_a_version_that_cannot_be_read_matters_to_selectors_that_use_it(expression, want):
+    claims = template("t", request(selectors=[{"cel": {"expression": expression}}]))
+    older, newer = both([*versioned(f"1.2.{10**20}"), claims, pod_group("g", 1), wanting("p", "g:t", group="g")])
+    assert (Status.ERROR, want) == (older.status, placed(newer))
+    assert "parse semantic version" in reasons_of(older)["default/p"]
+    if not want:
+        assert "no such key: v" in reasons_of(newer)["default/p"]
+
+
 def given_share(consumed: dict[str, str], **parts: Any) -> list[Manifest]:
     """A claim of a running pod with a share of the only device, and a pod that wants the device, or 30Gi of its capacity."""
     parts = {"capacity": {"memory": {"value": "80Gi"}}, **parts}
@@ -442,3 +456,10 @@ def test_the_words_of_a_pod_without_its_group():
         {"default/p": 'waiting for pods\'s pod group "g" to appear in scheduling queue'},
         {"default/p": 'pod group "g" or one of its composite pod group ancestors has not been created yet'},
     ] == [pending(dict(run_cycle(each, CycleOptions(strategy="greedy")).pending)) for each in snapshots]
+
+
+def test_a_device_with_shares_is_not_free_for_remedies():
+    objects = given_share({}, capacity={})
+    snapshot = load(objects, behavior=KUBERNETES_1_38)
+    (decision,) = run_cycle(snapshot, COMPLETE).decisions
+    assert "1 more device of class gpu, on n1" in [remedy_text(each) for each in remedies(objects, snapshot, decision, COMPLETE)]
