@@ -278,6 +278,23 @@ def test_a_capacity_that_is_requested_by_both_names_is_an_error():
     assert f'capacity "memory" requested both as "memory" and as "{OWN}"' in reasons_of(newer)["default/p0"]
 
 
+def test_less_than_no_capacity_is_an_error():
+    policy = {"requestPolicy": {"validRange": {"min": "10Gi"}, "default": "10Gi"}}
+    devices = device("d", capacity={"memory": {"value": "80Gi", **policy}}, allowMultipleAllocations=True)
+    claims = template("t", request(capacity={"requests": {"memory": "-1"}}))
+    objects = [
+        node("n1", "8", "64Gi"),
+        device_class(),
+        device_slice("n1", devices),
+        claims,
+        pod_group("g", 1),
+        wanting("p", "g:t", group="g"),
+    ]
+    older, newer = both(objects)
+    assert ({"p": "n1"}, Status.ERROR) == (placed(older), newer.status)
+    assert f'capacity "{OWN}": capacity value is negative: request -1' in reasons_of(newer)["default/p"]
+
+
 def versioned(*versions: str) -> list[Manifest]:
     """A slice with a device for each of *versions*."""
     devices = [device(f"d{number}", attributes={}) | {"attributes": {"v": {"version": each}}} for number, each in enumerate(versions)]
