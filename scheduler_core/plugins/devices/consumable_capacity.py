@@ -33,13 +33,6 @@ def consumed_capacity(requested: Mapping[str, Decimal], offered: Mapping[str, De
     return {name: _checked(name, requested.get(name), capacity) for name, capacity in sorted(offered.items())}
 
 
-def distinct_capacities(offered: Mapping[str, DeviceCapacity], driver: str) -> Mapping[str, DeviceCapacity]:
-    """Return the capacities that a device of *driver* *offered*; of one with two names, that with the domain counts (Kubernetes 1.38)."""
-    if not any("/" in name for name in offered):
-        return offered
-    return {name: capacity for name, capacity in offered.items() if (full := full_name(name, driver)) == name or full not in offered}
-
-
 def as_published(requested: Mapping[str, Decimal], offered: Iterable[str], driver: str) -> Mapping[str, Decimal]:
     """Return the *requested* amounts by the names of the distinct capacities that a device of *driver* *offered*.
 

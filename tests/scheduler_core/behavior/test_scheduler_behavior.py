@@ -343,6 +343,15 @@ def test_a_version_that_cannot_be_read_matters_to_selectors_that_use_it(expressi
         assert "no such key: v" in reasons_of(newer)["default/p"]
 
 
+@pytest.mark.parametrize(("value", "want"), [("full", {"p": "n1"}), ("plain", {})])
+def test_of_an_attribute_with_two_names_selectors_read_that_with_the_domain(value, want):
+    attributes = {f"{DRIVER}/model": {"string": "full"}, "model": {"string": "plain"}}
+    selector = {"cel": {"expression": f"device.attributes['{DRIVER}'].model == '{value}'"}}
+    devices = device_slice("n1", device("d") | {"attributes": attributes})
+    _, newer = both([node("n1", "8", "64Gi"), device_class(), devices, template("t", request(selectors=[selector])), wanting("p", "g:t")])
+    assert want == placed(newer)
+
+
 def given_share(consumed: dict[str, str], **parts: Any) -> list[Manifest]:
     """A claim of a running pod with a share of the only device, and a pod that wants the device, or 30Gi of its capacity."""
     parts = {"capacity": {"memory": {"value": "80Gi"}}, **parts}
