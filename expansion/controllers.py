@@ -279,14 +279,14 @@ def _why_not_judged(content: Content, compiled: Compiled, *, strict: bool) -> Wh
 
 def _add_unread(controller: Controller, content: Content, result: Expansion, creation: PodCreation) -> None:
     """Report an object of a kind without an adapter, unless it is known to create no pods."""
-    reason, unknown = skip_reason(content)
-    if not reason:
+    skipped = skip_reason(content)
+    if not skipped.reason:
         return
     if creation.creates_none(controller.group, controller.kind):
         result.notes.append(Problem.about(controller.object, ObjectNote.TAKEN_WITHOUT_PODS))
         return
-    unknown_kind = f"{controller.kind}.{controller.group}" if unknown else ""
-    result.skipped.append(Problem.about(controller.object, NotSimulated(reason, unknown_kind)))
+    reason = NotSimulated.from_skipped(controller.kind, controller.group, skipped)
+    result.skipped.append(Problem.about(controller.object, reason))
 
 
 def _once(manifests: Iterable[Content], result: Expansion) -> Iterator[Content]:

@@ -11,6 +11,7 @@ from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 from kubeapi.resource_names import Quantity, unit_of_quota
 from validators.model.start_order import Event
+from workloadbuilder.adapters.skipped_kinds import Skipped
 
 # Objects of controllers.
 
@@ -21,13 +22,21 @@ class NotSimulated:
 
     Attributes:
         detail: text of its adapter, or of the rules of its kind.
-        unknown_kind: its kind and API group if it is not known whether it creates pods.
+        unknown_kind: its kind and API group, if no adapter reads them.
+        template: path of a pod template in such an object, with the path of its number after ``,replicas=`` if there is one; empty if none.
 
     """
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
     detail: str
     unknown_kind: str = ""
+    template: str = ""
+
+    @classmethod
+    def from_skipped(cls, kind: str, group: str, skipped: Skipped) -> NotSimulated:
+        """Return the reason for an object of a kind without an adapter."""
+        named = f"{kind}.{group}".rstrip(".") if skipped.unknown or skipped.template else ""
+        return cls(skipped.reason, named, ",replicas=".join(filter(None, (skipped.template, skipped.replicas))))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -462,7 +471,6 @@ class ObjectsUncounted:
 
 QuotaCause = QuotaExceeded | QuotaRequiresAmounts | ObjectsUncounted
 """Why a ResourceQuota refuses new objects; ``ObjectsUncounted`` and, with *may_exist*, ``QuotaExceeded`` say that it may refuse them."""
-
 
 Note = (
     WhyNotSimulated

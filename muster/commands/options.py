@@ -248,16 +248,17 @@ def report_skipped(command: str, skipped: Mapping[str, int], hint: str) -> None:
         standard_output.report(f"{command}: {number} of other tools skipped ({tools}); {hint}")
 
 
-_RENDERING = {"Helm": "helm template CHART | {} -", "Kustomize": "kubectl kustomize DIRECTORY | {} -"}
-"""Command that gives the objects of a chart, or of a kustomization, to another one."""
-_LINT_RENDERED = {"Helm": "{} --helm PATH", "Kustomize": "{} --kustomize PATH"}
+_OPTIONS_OF_LINT = {"Helm": "--helm", "Kustomize": "--kustomize"}
+"""Options with which lint reads what other tools create."""
 
 
 def nothing_checked(command: str, paths: Iterable[str], skipped: Mapping[str, int]) -> str:
     """Return a sentence that nothing was checked at *paths*, with the commands that check what was *skipped*."""
+    from muster.render.file_notes import CreatingTool
+
+    found = [tool for tool in CreatingTool if skipped.get(tool)]
     named = ", ".join("standard input" if each == STDOUT else each for each in paths)
-    advice = _LINT_RENDERED if command == "muster lint" else _RENDERING
-    commands = [text.format(command) for tool, text in advice.items() if skipped.get(tool)]
+    commands = [f"{command} {_OPTIONS_OF_LINT[tool]} PATH" if command == "muster lint" else tool.rendered_for(command) for tool in found]
     hint = f"; for the objects that they create: {' and '.join(commands)}" if commands else ""
     only = f", only files of other tools ({', '.join(sorted(skipped))})" if skipped else ""
     return f"nothing was checked: there is no Kubernetes object in {named}{only}{hint}"

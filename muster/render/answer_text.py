@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from expansion.notes import ShareNotJudged, SharesAhead, SharesUncounted
+from expansion.notes import NotSimulated, ShareNotJudged, SharesAhead, SharesUncounted
 from kubeapi.problem import Problem
 from muster.render.answer import Answer
 from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
@@ -19,6 +19,7 @@ from scheduler_core.wording import decision_words
 from scheduler_core.wording.phrases import shape_words
 from validators.reports.counts import counted
 from validators.reports.escape import printable
+from workloadbuilder.adapters import kinds
 
 PLACED_SHOWN, OTHERS_SHOWN, PODS_SHOWN, PROBLEMS_SHOWN, UNREAD_SHOWN = 20, 12, 8, 8, 3
 """Limits of entries shown one by one, unless all are requested."""
@@ -146,6 +147,13 @@ def unread_lines(unread: Sequence[Problem], paint: Paint, *, every: bool = False
     return [paint.paint_status(Status.WAIT, each) for each in lines]
 
 
+def supported_lines(skipped: Sequence[Problem], columns: int, indent: str = "") -> list[str]:
+    """Return lines with the supported kinds, if one of *skipped* is of another kind."""
+    if not any(isinstance(each.fact, NotSimulated) and each.fact.unknown_kind for each in skipped):
+        return []
+    return folded(f"supported kinds: groups, Pod, {kinds.listed(with_single=True)}", indent, columns=columns)
+
+
 def _shown_unread(unread: Sequence[Problem], *, every: bool) -> list[Problem]:
     """Return those that ``unread_lines`` names."""
     groups = grouped(sorted(unread, key=lambda each: all(name.kind != "Node" for name in each.names)))
@@ -185,6 +193,8 @@ def folded_summary(answer: Answer, page: Page) -> Iterator[str]:
     if answer.seconds is not None:
         summary += f"; {answer.seconds:.3f} s"
     yield page.paint.bold(summary)
+    if not answer.decisions:
+        yield from supported_lines(answer.skipped, page.columns)
 
 
 def _counts(answer: Answer) -> Iterator[str]:

@@ -60,6 +60,26 @@ class DocumentUnreadable:
     left_out: bool = True
 
 
+class CreatingTool(enum.StrEnum):
+    """Tool that creates objects from files of its own."""
+
+    HELM = "Helm"
+    KUSTOMIZE = "Kustomize"
+
+    def rendered_for(self, command: str) -> str:
+        """Return the line of a shell that gives the objects of a chart, or of a kustomization, to *command*."""
+        return f"{'helm template CHART' if self is CreatingTool.HELM else 'kubectl kustomize DIRECTORY'} | {command} -"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FilesOfTool:
+    """Files of a tool below a directory, whose objects the command with the name *command* can read."""
+
+    problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
+    tool: CreatingTool
+    command: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class AlsoDefined:
     """Object that is also at *first_place*, where it is used."""
@@ -96,6 +116,15 @@ class PodSlotsAssumed:
 
 
 FileNote = (
-    NoFile | FileUnreadable | FileTooLarge | TextNotJson | KeyRepeated | DocumentUnreadable | AlsoDefined | RequestRefused | PodSlotsAssumed
+    NoFile
+    | FileUnreadable
+    | FileTooLarge
+    | TextNotJson
+    | KeyRepeated
+    | DocumentUnreadable
+    | FilesOfTool
+    | AlsoDefined
+    | RequestRefused
+    | PodSlotsAssumed
 )
 """What is said about files and requests."""

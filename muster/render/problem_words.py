@@ -222,6 +222,8 @@ def _file_words(fact: FileNote) -> str:  # noqa: C901, PLR0911 - as above
             return f"{fact.error}; the object is left out"
         case files.DocumentUnreadable():
             return f"{fact.error}; it is left out" if fact.left_out else fact.error
+        case files.FilesOfTool():
+            return f"files of {fact.tool} are not read; for the objects that they create: {fact.tool.rendered_for(fact.command)}"
         case files.AlsoDefined():
             return f"{label(fact.duplicate)} is also in {fact.first_place}; only that one is checked"
         case files.PodSlotsAssumed():
@@ -238,9 +240,8 @@ def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
         return _share_words(fact)
     advice = ""
     match fact:
-        case notes.NotSimulated(why, unknown_kind):
-            if unknown_kind:
-                advice = f"; if it creates none, give --no-pods {unknown_kind}, else --pod-template {unknown_kind}=PATH"
+        case notes.NotSimulated(why):
+            advice = option_for(fact)
         case notes.ManagedElsewhere():
             why = (
                 f"{fact.field} is {fact.manager}: that controller creates the pods, in this cluster or in another one; "
@@ -255,6 +256,14 @@ def _unsimulated_words(fact: notes.WhyNotSimulated) -> str:
         case notes.NameMissing():
             why = "metadata.name or metadata.generateName is required"
     return f"{why}; its pods are not simulated{advice}"
+
+
+def option_for(fact: notes.NotSimulated) -> str:
+    """Return the clause about the option with which an object of a kind without an adapter is judged; empty if there is none."""
+    kind = fact.unknown_kind
+    if fact.template:
+        return f"; to judge it anyway: --pod-template '{kind}={fact.template}'"
+    return f"; if it creates none, give --no-pods {kind}, else --pod-template {kind}=PATH" if kind else ""
 
 
 def _other_group_words(fact: notes.GroupOfOwner | notes.PodOfTwoGroups | notes.TaskGroups) -> str:

@@ -389,3 +389,34 @@ class SearchedRoots:
     problem_kind: ClassVar = ProblemKind.REMEDIES_LIMITED
     searched: int
     failed: int
+
+
+class Waste(enum.StrEnum):
+    """Why pods need more nodes than the sum of their requests."""
+
+    REST = "rest-of-new-nodes"
+    """What pods leave of a new node is too small for one more."""
+    PIECES = "pieces-on-present-nodes"
+    """What is free on present nodes is too small for a pod."""
+    ONE_BY_ONE = "one-by-one"
+    """Pods without a group get a node one by one, not as close as they could be."""
+    SIZES = "sizes"
+    """Pods of different sizes leave something free."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MoreThanSums:
+    """Reason why more nodes are added than the sum of requests says.
+
+    Attributes:
+        nodes: number of nodes by the sums: what all pods request, less what is free, by what one node has; 0 if enough is free.
+        waste: why these are not enough; None if *rules* are the reason.
+        holds: number of pods that one of the nodes holds.
+        rules: rules of the pods about other pods.
+
+    """
+
+    nodes: int
+    waste: Waste | None
+    holds: int
+    rules: tuple[PodRule, ...] = ()

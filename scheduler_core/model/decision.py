@@ -9,7 +9,7 @@ from typing import Any
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.attempts import AttemptReason, PreemptionReason
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.changes import Change, SearchLimit, TakenAhead
+from scheduler_core.causes.changes import Change, MoreThanSums, SearchLimit, TakenAhead
 from scheduler_core.causes.constraints import Constraint
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
@@ -90,8 +90,8 @@ class Remedy:
     change: Change
     steps: tuple[Step, ...]
     then: Status = Status.SUCCESS
-    because: TakenAhead | None = None
-    """Reason why the change is larger than the root alone needs."""
+    because: TakenAhead | MoreThanSums | None = None
+    """Reason why the change is larger than the root alone, or the sum of its requests, needs."""
     weight: tuple[int, ...] = (0,)
     """Key by which remedies are sorted, those that disrupt the least first."""
 

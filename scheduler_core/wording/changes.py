@@ -28,7 +28,14 @@ _RULES = {PodRule.AFFINITY: "pod affinity", PodRule.ANTI_AFFINITY: "pod anti-aff
 def remedy_text(remedy: Remedy, shown: Shown = titled) -> str:
     """Return the change of a remedy, and the reason why it is larger than needed."""
     text = change_text(remedy.change, shown)
-    return text if remedy.because is None else f"{text}, because {_taken_ahead(remedy.because, shown)}"
+    match remedy.because:
+        case None:
+            return text
+        case changes.MoreThanSums(nodes) as sums:
+            expected = f"not {nodes:,} as by the sum of requests" if nodes else "though the sum of what is free is enough"
+            return f"{text}, {expected}: {_waste(sums)}"
+        case ahead:
+            return f"{text}, because {_taken_ahead(ahead, shown)}"
 
 
 def limit_text(limit: SearchLimit | None) -> str:
@@ -252,3 +259,18 @@ def _taken_ahead(reason: TakenAhead, shown: Shown) -> str:
     others = f" and {counted(reason.others, 'more root')}" if reason.others else ""
     verbs = "are ahead in the queue and use" if reason.others else "is ahead in the queue and uses"
     return f"{shown(reason.first)}{others} {verbs} {reason.nodes} of them"
+
+
+def _waste(sums: changes.MoreThanSums) -> str:
+    match sums.waste:
+        case None:
+            return f"because of the {listed([_RULES[each] for each in sums.rules])} of the pods"
+        case changes.Waste.REST:
+            return f"each holds only {counted(sums.holds, 'pod')}"
+        case changes.Waste.PIECES:
+            return "what is free on the present nodes is in pieces too small for a pod"
+        case changes.Waste.ONE_BY_ONE:
+            return "the pods get their nodes one by one, spread and not packed"
+        case changes.Waste.SIZES:
+            return "pods of different sizes cannot be packed closer"
+    assert_never(sums.waste)

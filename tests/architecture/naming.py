@@ -124,6 +124,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "resource": "a resource",
     "capacity": "names of capacities",
     "classes": "storage classes",
+    "command": "a command of ours",
     "confined": "values of a label",
     "detail": "text of a rule",
     "device": "a device",

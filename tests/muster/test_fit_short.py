@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,8 @@ SHORT = {
             "  it does not fit in any rack (3 pods with 2 cpu each): racks a and b can hold 2 each (short of 2",
             "    cpu: 4 free, 6 needed)",
             "  the smallest change that helps: topology constraint rack of Job train dropped",
+            "  or: minCount of Job train lowered from 3 to 2",
             "  or: 1 more node in rack a like n1",
-            "  or: 1 more node in rack b like n2",
             "  -v lists groups, nodes and reasons",
         ],
     ),
@@ -78,7 +79,8 @@ SHORT = {
         [job(2), manifest("Sandbox", "a.example/v1", template={"spec": {"containers": [{"name": "c"}]}})],
         [
             "○ fits: Job train: 2 pods on n1, n2; 1 object at PATH was skipped and not judged",
-            "! Sandbox default/web: Sandbox (a.example) is not supported; its pods are not simulated",
+            "! Sandbox default/web: Sandbox (a.example) is not supported; its pods are not simulated; to judge it",
+            "  anyway: --pod-template 'Sandbox.a.example=spec.template'",
         ],
     ),
 }
@@ -87,6 +89,56 @@ SHORT = {
 @pytest.mark.parametrize(("mine", "want"), SHORT.values(), ids=SHORT)
 def test_text(mine, want):
     assert want == text(mine, NODES)
+
+
+def important(name: str, on: str, cpu: str) -> dict[str, Any]:
+    made = pod(name, cpu=cpu, on=on)
+    return {**made, "spec": {**made["spec"], "priority": 10}}
+
+
+def apart(replicas: int) -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
+    made = copy.deepcopy(deployment(replicas))
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    made["spec"]["template"]["spec"]["affinity"] = affinity
+    return made
+
+
+BEYOND_SUMS = {
+    "a node holds less than it has": (
+        [job(5)],
+        [node("n1", cpu="3")],
+        [],
+        "4 more nodes like n1, not 3 as by the sum of requests: each holds only 1 pod",
+    ),
+    "what is free is in pieces": (
+        [job(4)],
+        [*(node(f"n{number}", cpu="3") for number in range(3)), important("p", "n0", "1")],
+        [],
+        "1 more node like n0",
+    ),
+    "pods of two sizes, one by one": (
+        [pod("a", cpu="1"), pod("b", cpu="1"), pod("y", cpu="4"), pod("z", cpu="4")],
+        NODES,
+        [],
+        "2 more nodes like n1, not 1 as by the sum of requests: the pods get their nodes one by one, spread and not packed",
+    ),
+    "a rule about other pods": (
+        [apart(4)],
+        NODES,
+        ["--gang"],
+        "2 more nodes like n1, though the sum of what is free is enough: because of the pod anti-affinity of the pods",
+    ),
+    "no more than the sums": ([job(4)], [node("n1", cpu="4")], [], "1 more node like n1"),
+    "other pods can take some": ([job(5)], [node("n1", cpu="3"), pod("other", cpu="2")], [], "5 more nodes like n1"),
+}
+
+
+@pytest.mark.parametrize(("mine", "cluster", "more", "want"), BEYOND_SUMS.values(), ids=BEYOND_SUMS)
+def test_more_nodes_than_the_sum_of_requests_are_explained(mine, cluster, more, want, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = text(mine, cluster, *more)
+    assert any(each.endswith(f": {want}") for each in lines), lines
 
 
 def test_what_the_api_server_refuses():

@@ -54,6 +54,9 @@ HINTS = {
     ("lint", "chart"): "only files of other tools (Helm); for the objects that they create: muster lint --helm PATH",
     ("lint", "kustomization"): "only files of other tools (Kustomize); for the objects that they create: muster lint --kustomize PATH",
     ("lint", "pages"): "only files of other tools (documentation)",
+    ("compile", "kustomization"): (
+        "only files of other tools (Kustomize); for the objects that they create: kubectl kustomize DIRECTORY | muster compile -"
+    ),
     ("tree", "chart"): "only files of other tools (Helm); for the objects that they create: helm template CHART | muster tree -",
     ("doctor", "kustomization"): (
         "only files of other tools (Kustomize); for the objects that they create: kubectl kustomize DIRECTORY | muster doctor -"
@@ -66,6 +69,33 @@ HINTS = {
 def test_files_of_other_tools_alone_are_no_success(command: str, path: str) -> None:
     answer = run(command, path)
     assert (2, f"muster {command}: {LEFT}{path}, {HINTS[command, path]}\n") == (answer.exit_code, answer.stderr)
+
+
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+@pytest.mark.parametrize(("path", "given"), {"chart": "helm template CHART", "kustomization": "kubectl kustomize DIRECTORY"}.items())
+def test_a_directory_of_another_tool_is_not_read_and_its_rendering_is_named(command: str, path: str, given: str) -> None:
+    answer = run(command, path, "--nodes", "1 x cpu=8,memory=8Gi")
+    tool = {"chart": "Helm", "kustomization": "Kustomize"}[path]
+    want = f"{path}: files of {tool} are not read; for the objects that they create: {given} | muster {command} -"
+    assert (2, True, "") == (answer.exit_code, want in " ".join(answer.stdout.split()), answer.stderr)
+
+
+def test_patches_of_a_kustomization_are_not_judged_as_objects(folder: Path) -> None:
+    kustomization = "resources: [job.yaml]\npatches: [{path: patch.yaml}]\n"
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n"
+    for name, text in {
+        "kustomization.yaml": kustomization,
+        "job.yaml": f"{job}      containers: [{{name: c, image: i}}]\n",
+        "patch.yaml": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {parallelism: 4}\n",
+    }.items():
+        (folder / "base").mkdir(exist_ok=True)
+        (folder / "base" / name).write_text(text, encoding="utf-8")
+    answer = run("fit", "base", "--nodes", "1 x cpu=8,memory=8Gi")
+    assert (2, "○ fits: Job a: 1 pod on node-001; 1 object at PATH was skipped and not judged") == (
+        answer.exit_code,
+        answer.stdout.splitlines()[0],
+    )
+    assert answer.stdout.splitlines()[1].startswith("! base: files of Kustomize are not read")
 
 
 def test_both_options_are_named_for_a_chart_beside_a_kustomization() -> None:

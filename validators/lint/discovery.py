@@ -37,7 +37,7 @@ class Discovered(Record, frozen=True):
 
     ``charts`` are the folders of charts that are in no other chart, ``kustomizations`` those that no other kustomization includes, and
     ``resources`` the identities of files that kustomizations include.  ``stored`` has those of the files that are below a directory and
-    no links.  ``unnamed`` are the files that the user neither named nor included.
+    no links.  ``unnamed`` are the files that the user neither named nor included.  ``tools`` has the tool of each skipped file, by identity.
     """
 
     paths: tuple[str, ...]
@@ -48,6 +48,7 @@ class Discovered(Record, frozen=True):
     resources: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
     unnamed: frozenset[str] = frozenset()
+    tools: Mapping[str, str] = {}
 
 
 def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered:
@@ -78,17 +79,18 @@ def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered
             files.check_exists(path)
             chosen.append(path)
     read = set(map(files.Identity(), chosen)) if skipped else set()
-    counted = collections.Counter(tool for file, tool in skipped.items() if file not in read)
+    tools = {file: tool for file, tool in skipped.items() if file not in read}
     roots = tuple(folder for same, folder in sorted(kustomizations.items()) if same not in included)
     return Discovered(
         tuple(paths),
         tuple(chosen),
-        counted,
+        collections.Counter(tools.values()),
         charts=tuple(dict.fromkeys(charts)),
         kustomizations=roots,
         resources=frozenset(included),
         stored=frozenset(stored),
         unnamed=frozenset(unnamed.difference(paths)),
+        tools=tools,
     )
 
 

@@ -140,7 +140,7 @@ def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, op
     owner = Owner(str(manifest.get("apiVersion")), str(manifest.get("kind")), str(manifest["metadata"].get("name")))
     made = compile_object(manifest, known, options)
     if made is None:
-        reason, _ = skip_reason(manifest)
+        reason = skip_reason(manifest).reason
         namespace = manifest["metadata"].get("namespace", "")
         created = tuple(group_instances.single_pods(dependent.pods, namespace)) if reason else (manifest,)
         skipped = "" if dependent.pods or not reason else reason

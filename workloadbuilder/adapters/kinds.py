@@ -67,6 +67,6 @@ def adapter(api_version: Json, kind: Json, declared: Container[str] = ()) -> Ada
     return adapt
 
 
-def listed() -> str:
-    """Return the kinds with groups as a text for messages."""
-    return ", ".join(f"{kind} ({group})" for group, kind in KINDS)
+def listed(*, with_single: bool = False) -> str:
+    """Return the kinds that are read, by name, as a text for messages; *with_single*, also those whose pods never have a group."""
+    return ", ".join(sorted({kind for _, kind in (*KINDS, *(SINGLE if with_single else ()))}))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubeapi.versions import served_versions
 from workloadbuilder.adapters import kinds as adapted
@@ -188,24 +189,43 @@ _OF_PODS = frozenset(
 """Fields that an object of an unknown kind has if it creates pods."""
 
 
-def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the reason why an object of a kind without an adapter is skipped, and whether its kind is unknown.
+class Skipped(NamedTuple):
+    """Why an object of a kind without an adapter is skipped.
 
-    The reason is empty if the object is known to create no pods.
+    Attributes:
+        reason: the reason; empty if the object is known to create no pods.
+        template: path of a pod template in it, or of the specification of a pod; empty if it has none.
+        replicas: path of the number of its pods; empty if none is beside the template.
+        unknown: whether it is not known that its kind creates pods.
+
     """
+
+    reason: str = ""
+    template: str = ""
+    replicas: str = ""
+    unknown: bool = False
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+"""Names that a path has without quotes."""
+
+
+def skip_reason(content: Mapping[str, Any]) -> Skipped:
+    """Return why an object of a kind without an adapter is skipped."""
     group, kind = group_of(str(content.get("apiVersion"))), str(content.get("kind"))
     without_pods = _WITHOUT_PODS.get(group, "").split()
     if (group, kind) in _TEMPLATES_ONLY or kind in without_pods or group in _POLICIES:
-        return "", False
+        return Skipped()
     if reason := _part_of_gang(group, kind) or _wrong_type(content, group, kind):
-        return reason, False
-    if (group, kind) in _WITHOUT_TEMPLATE or _has_pod_template(content, _DEEPEST):
-        return f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", False
+        return Skipped(reason)
+    template = _pod_template(content, _DEEPEST)
+    if (group, kind) in _WITHOUT_TEMPLATE or template is not None:
+        return Skipped(f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", *(template or ()))
     if _is_built_in(group) or group in _ALL_GROUPS_WITHOUT_PODS or group.endswith(_CLOUDS) or served_versions.serves(group, kind):
-        return "", False
+        return Skipped()
     if fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST)):
-        return f"{kind} ({group}) is unknown, and {_SPEC}{fields[0]} suggests that it creates pods", True
-    return f"{kind} ({group}) is unknown, so it may create pods", True
+        return Skipped(f"{kind} ({group}) is unknown, and {_SPEC}{fields[0]} suggests that it creates pods", unknown=True)
+    return Skipped(f"{kind} ({group}) is unknown, so it may create pods", unknown=True)
 
 
 def _part_of_gang(group: str, kind: str) -> str:
@@ -255,13 +275,33 @@ def _similar(kind: str, group: str | None = None) -> str:
     return f'; did you mean "{known[near[0]]}"?' if near else ""
 
 
-def _has_pod_template(value: object, levels: int) -> bool:
-    """Return whether a value contains a list of containers."""
+def _pod_template(value: object, levels: int, path: str = "", replicas: str = "") -> tuple[str, str] | None:
+    """Return the path of the first pod template, or of the specification of a pod, in a value, and of its number; None if there is none.
+
+    *replicas* is the path of the number beside the value.  The paths are empty below the deepest level that is searched.
+    """
     if not levels:
-        return True
-    if isinstance(value, Mapping):
-        containers = value.get("containers")
-        if isinstance(containers, list) and any(isinstance(each, Mapping) for each in containers):
-            return True
-        return any(_has_pod_template(each, levels - 1) for each in value.values())
-    return isinstance(value, list) and any(_has_pod_template(each, levels - 1) for each in value)
+        return "", ""
+    if isinstance(value, list):
+        found = (_pod_template(each, levels - 1, f"{path}[*]", "") for each in value)
+    elif isinstance(value, Mapping):
+        if _has_containers(value) or (path and _has_containers(value.get("spec"))):
+            return path, replicas
+        number = _joined(path, "replicas") if type(value.get("replicas")) is int else ""
+        found = (_pod_template(each, levels - 1, _joined(path, str(key)), number) for key, each in value.items())
+    else:
+        return None
+    return next((each for each in found if each is not None), None)
+
+
+def _has_containers(value: object) -> bool:
+    containers = value.get("containers") if isinstance(value, Mapping) else None
+    return isinstance(containers, list) and any(isinstance(each, Mapping) for each in containers)
+
+
+def _joined(path: str, name: str) -> str:
+    """Return the path of a field of the object at *path*, as ``kubeapi.json_path`` reads it."""
+    if not _PLAIN.fullmatch(name):
+        escaped = name.replace("\\", r"\\").replace("'", r"\'")
+        return f"{path}['{escaped}']"
+    return f"{path}.{name}".lstrip(".")

@@ -6,11 +6,13 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from expansion.created import with_free_name
+from expansion.notes import NotSimulated
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.names import Name
 from muster.commands.compile.sources import CompileInputs
 from muster.commands.progress import Progress
+from muster.render.problem_words import option_for
 from validators import field, pipeline
 from validators.field import FieldError
 from validators.lint.documents import Document
@@ -22,7 +24,7 @@ from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
 from workloadbuilder.adapters.shared.named_groups import is_of_other_scheduler
 from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
-from workloadbuilder.adapters.skipped_kinds import skip_reason
+from workloadbuilder.adapters.skipped_kinds import Skipped, skip_reason
 
 _NAME = FieldPath("metadata", "name")
 _WORKLOAD = "Workload"
@@ -70,11 +72,11 @@ def run(inputs: CompileInputs, options: CompileOptions, progress: Progress) -> R
         compiled = compile_object(document.content, known, options)
         if compiled is not None:
             results.append(CompileResult(document, compiled))
-        elif reason := skip_reason(document.content)[0]:
-            skipped.append(CompileResult(document, _skipped(document, reason)))
+        elif (why := skip_reason(document.content)).reason:
+            skipped.append(CompileResult(document, _skipped(document, why)))
     problems = inputs.problems
     if not problems and all(each.compiled.skipped == ONE_BY_ONE for each in results):
-        problems = (f"there is nothing to compile among {counted(len(inputs.documents), 'object')}: no {kinds.listed()}",)
+        problems = (f"there is nothing to compile among {counted(len(inputs.documents), 'object')}; supported kinds: {kinds.listed()}",)
     results = [*_without_members(results), *skipped]
     results.sort(key=_order)
     settings = Settings(minor=inputs.known.kubernetes, linting=True)
@@ -82,9 +84,10 @@ def run(inputs: CompileInputs, options: CompileOptions, progress: Progress) -> R
     return Run(tuple(_validated(each, settings) for each in unique), problems)
 
 
-def _skipped(document: Document, reason: str) -> Compiled:
+def _skipped(document: Document, why: Skipped) -> Compiled:
     about, _ = object_identity.read_identity(document.content, [], [])
-    return Compiled(about.owner, about.namespace, skipped=reason)
+    option = option_for(NotSimulated.from_skipped(about.owner.kind, about.owner.group, why))
+    return Compiled(about.owner, about.namespace, skipped=f"{why.reason}{option}")
 
 
 def _order(result: CompileResult) -> tuple[str, str, str, str, str, int]:

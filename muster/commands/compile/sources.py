@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from muster.commands import options
 from muster.commands.described_nodes.node_manifests import DescribedNodes
 from muster.commands.progress import Progress
-from validators.lint import files
+from validators.lint import discovery, files
 from validators.lint.documents import Document, Manifest, Unreadable
 from workloadbuilder.adapters.shared.known_objects import DeclaredTemplate, Known
 
@@ -62,6 +63,8 @@ def read_compile_inputs(
     known = Known((each.content for each in documents), looked_up, levels, kubernetes, pod_templates=pod_templates)
     problems = [line for manifest in manifests for line in _problems(manifest)]
     problems += [f"no {', '.join(files.SUFFIXES)} file in {each}" for each in files.empty_directories(paths)]
+    if not documents and not problems:
+        problems.append(options.nothing_checked("muster compile", paths, discovery.discover(paths).skipped))
     return CompileInputs(documents, known, tuple(problems))
 
 

@@ -126,7 +126,7 @@ def _paragraph(check: Check, defect: Diagnosis, columns: int, *, colour: bool) -
     field = f" {defect.field}" if defect.field else ""
     severity = defect.severity.value
     head = folded(f"{place}{severity} {check.id}: {defect.item.label}{field}: {defect.message}", "", columns=columns)
-    if colour and head[0].startswith(f"{place}{severity} "):
+    if colour and len(place) + len(severity) < columns:
         head[0] = f"{place}{click.style(severity, fg=_COLOURS[defect.severity], bold=True)}{head[0][len(place) + len(severity) :]}"
     lines = [*head, *folded(f"why: {check.why}", "  ", columns=columns), f"  command: {printable(defect.command)}"]
     return "".join(f"{each}\n" for each in lines)

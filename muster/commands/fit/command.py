@@ -127,7 +127,6 @@ def fit(  # noqa: PLR0913 - one parameter an option
     files = [output_of(each, FORMATS) for each in outputs]
     if form is not None or all(file != options.STDOUT for _, file in files):
         files = [(form or "text", options.STDOUT), *files]
-    forms = {each for each, _ in files}
     creation = pod_creation.from_options(given, _gang(gang=gang, topology=topology))
     request, progress = dataclasses.replace(request_of(given), only_own=True), Progress("fit")
     if creation.gang is not None:
@@ -139,11 +138,11 @@ def fit(  # noqa: PLR0913 - one parameter an option
         # The cluster is changed already, before the pods of controllers are created: those of DaemonSets depend on its nodes.
         request = dataclasses.replace(request, drain=(), cordon=(), additions=())
         live = live_input.context_name(kubeconfig, context) if cluster else None
-        origin = page_origin([*paths, *objects], live) if "html" in forms else None
+        origin = page_origin([*paths, *objects], live) if any(each == "html" for each, _ in files) else None
         judged = _with_later(_judged(inputs, request, progress, live=cluster), inputs, request, progress)
+        judged = dataclasses.replace(judged, is_gang_requested=gang)
         if scale:
             judged = _with_scales(judged, inputs, request, progress, live=cluster)
-        judged = dataclasses.replace(judged, is_gang_requested=gang)
         style = Style(verbose, everything)
         shown = dataclasses.replace(style, colour=not no_color and standard_output.is_colourful(), columns=standard_output.columns())
         for name, file in files:

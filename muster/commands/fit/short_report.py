@@ -13,7 +13,7 @@ from muster.commands.fit.rollout_report import change_words, hanging_words, upda
 from muster.commands.fit.verdict import COLOURS, MARKS, PLACED, Kind
 from muster.commands.fit.verdict_words import NAMED, VerdictWords
 from muster.commands.simulate.own_objects import pod_name
-from muster.render.answer_text import unread_lines
+from muster.render.answer_text import supported_lines, unread_lines
 from muster.render.phrases import first_line, folded
 from muster.render.problem_words import grouped, object_words, problem_words, reason_words
 from muster.render.root_text import Paint
@@ -60,7 +60,8 @@ class ShortReport:
         """Return the whole text."""
         verdict, many = self._judged.verdict, len(self._results) > 1
         if verdict.kind is Kind.NOTHING or not self._results:
-            return _joined([*self._first(verdict.line), *self._unread()])
+            supported = supported_lines(self._judged.own.skipped, self._columns, _INDENT)
+            return _joined([*self._first(verdict.line), *self._unread(), *supported])
         only = self._results[0]
         head = f"{verdict.head}: {self._of_all() if many else self._summary(only)}{verdict.rest}"
         needed = [*self._first(head), *self._unread()]
@@ -80,9 +81,10 @@ class ShortReport:
         return [self._paint.paint_status(verdict.status, each) for each in folded(f"{verdict.sign} {text}", "", columns=self._columns)]
 
     def _unread(self) -> list[str]:
-        """Return lines about what could not be read, or was not judged."""
+        """Return lines about what could not be read, or was not judged, and is not in the first line."""
         own = self._judged.own
-        return unread_lines([*dict.fromkeys((*own.not_read, *own.skipped))], self._paint, columns=self._columns)
+        unread = [each for each in dict.fromkeys((*own.not_read, *own.skipped)) if each is not self._judged.verdict.stated]
+        return unread_lines(unread, self._paint, columns=self._columns)
 
     def _folded(self, text: str) -> list[str]:
         return folded(text, _INDENT, columns=self._columns)

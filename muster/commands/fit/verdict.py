@@ -61,6 +61,8 @@ class Verdict:
     """A part of PATH was skipped, or a part of the cluster was not read."""
     rest: str = ""
     """The clauses of *details* about what was not judged or not read."""
+    stated: Problem | None = None
+    """The problem that *details* are about; None if they are about none."""
 
     @property
     def heading(self) -> Heading:
@@ -101,7 +103,7 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
     decided = {pod for each in last.values() for pod in each.pending}
     rootless = [(pod, why) for pod, why in answer.reasons.items() if pod not in decided]
     if not last and not rootless and not answer.refused:
-        return Verdict(Kind.NOTHING, _NOTHING, _nothing(answer, own), incomplete)
+        return _nothing(answer, own, incomplete=incomplete)
     words = VerdictWords(answer, own.origins if own is not None else {}, kinship, removed)
     evicting = {each.root for each in answer.decisions if each.victims}
     kinds = {root: kind_of(decision, evicts=root in evicting) for root, decision in last.items()}
@@ -200,13 +202,14 @@ def _unread(number: int) -> str:
     return f"; {counted(number, 'input')} of the cluster could not be read" if number else ""
 
 
-def _nothing(answer: Answer, own: Own | None) -> str:
+def _nothing(answer: Answer, own: Own | None, *, incomplete: bool) -> Verdict:
     if reasons := answer.skipped or [each for each in answer.notes if each.kind in _PODLESS]:
         more = f" (and {counted(len(reasons) - 1, 'more object')})" if len(reasons) > 1 else ""
-        return f"{object_words(reasons[0])}: {problem_words(reasons[0])}{more}"
+        why = f"{object_words(reasons[0])}: {problem_words(reasons[0])}{more}"
+        return Verdict(Kind.NOTHING, _NOTHING, why, incomplete, stated=reasons[0])
     if own is not None:
-        return "the pods at PATH have nodes already, or its groups have no pods"
-    return "PATH has no object that creates pods"
+        return Verdict(Kind.NOTHING, _NOTHING, "the pods at PATH have nodes already, or its groups have no pods", incomplete)
+    return Verdict(Kind.NOTHING, _NOTHING, "PATH has no object that creates pods", incomplete)
 
 
 def kind_of(decision: Decision, *, evicts: bool) -> Kind:

@@ -138,9 +138,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     if not quiet:
         inputs.print_skipped(report)
     if not quiet and not diff and not any(file == options.STDOUT for _, file in files):
-        in_colour = form == "text" and not no_color and standard_output.is_colourful()
-        columns = standard_output.known_columns()
-        text = render(report) if render and form == "text" else _rendered(report, form, columns, in_colour=in_colour)
+        text = render(report) if render and form == "text" else _for_terminal(report, form, no_color=no_color)
         standard_output.write(counts.statistics(report) if statistics else text)
     for name, file in files:
         to_file(file, _rendered(report, name))
@@ -233,6 +231,12 @@ def _check_baseline(write_baseline: str | None, *, diff: bool) -> None:
         raise click.UsageError("--write-baseline: give a file; standard output has the report")
     if write_baseline is not None and diff:
         raise click.UsageError("--write-baseline and --diff exclude each other: with --diff no file is written")
+
+
+def _for_terminal(report: Report, form: str, *, no_color: bool) -> str:
+    """Return the report for standard output, in colours and folded if that is a terminal."""
+    in_colour = form == "text" and not no_color and standard_output.is_colourful()
+    return _rendered(report, form, standard_output.known_columns(), in_colour=in_colour)
 
 
 def _rendered(report: Report, form: str, columns: int | None = None, *, in_colour: bool = False) -> str:

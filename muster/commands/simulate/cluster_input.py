@@ -10,7 +10,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import BinaryIO
 
 import click
@@ -25,8 +25,17 @@ from muster.commands.described_nodes.node_manifests import DescribedNodes
 from muster.commands.progress import Progress
 from muster.commands.simulate import completed_input, file_texts, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
-from muster.render.file_notes import DocumentUnreadable, FileTooLarge, FileUnreadable, KeyRepeated, NoFile, TextNotJson
-from validators.lint import documents, file_content, files
+from muster.render.file_notes import (
+    CreatingTool,
+    DocumentUnreadable,
+    FilesOfTool,
+    FileTooLarge,
+    FileUnreadable,
+    KeyRepeated,
+    NoFile,
+    TextNotJson,
+)
+from validators.lint import discovery, documents, file_content, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE
 
@@ -112,9 +121,12 @@ def read_files(
     inputs = into or ClusterInput()
     gc.set_threshold(_COLLECT_AFTER)
     try:
-        named = _files(paths, [files.identity(each) for each in _files(leave_out, ())])
+        skipped: dict[str, set[str]] = {}
+        named = _files(paths, [files.identity(each) for each in _files(leave_out, (), {})], skipped)
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
+    inputs.problems += _files_of_tools(skipped)
+    inputs.files += len(skipped)
     for file in named:
         _read(file, inputs, progress, is_given=file in paths, strict=strict)
     return inputs
@@ -125,18 +137,31 @@ def empty_directories(paths: Iterable[str]) -> list[Problem]:
     return [Problem(NoFile(files.SUFFIXES), place=each) for each in files.empty_directories(paths)]
 
 
-def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
-    """Return each file once, those of a directory in the order of their names."""
+def _files(paths: Iterable[str], leave_out: Iterable[str], skipped: dict[str, set[str]]) -> list[str]:
+    """Return each file once, those of a directory in the order of their names; add to *skipped* the tools of other files, by directory."""
     seen = set(leave_out)
     unique = []
     for path in paths:
+        is_directory = os.path.isdir(path)  # noqa: PTH112 - names are kept as given
+        tools = discovery.discover([path]).tools if is_directory else {}
         # A path that is not a directory is opened as given: it can be a pipe, which has no other name.
-        inside = files.identities([path])
-        for file in sorted(inside) if os.path.isdir(path) else [path]:  # noqa: PTH112 - names are kept as given
-            if (same := files.identity(file)) not in seen:
-                seen.add(same)
-                unique.append(file)
+        for file in sorted(files.identities([path])) if is_directory else [path]:
+            if (same := files.identity(file)) in seen:
+                continue
+            if same in tools:
+                skipped.setdefault(path, set()).add(tools[same])
+                continue
+            seen.add(same)
+            unique.append(file)
     return unique
+
+
+def _files_of_tools(skipped: Mapping[str, Collection[str]]) -> list[Problem]:
+    """Return a problem for each tool among *skipped* that creates objects: those are not read."""
+    context = click.get_current_context(silent=True)
+    called = context.command_path if context is not None else "muster simulate"
+    creating = [(path, tool) for path, tools in skipped.items() for tool in CreatingTool if tool in tools]
+    return [Problem(FilesOfTool(tool, called), place=path) for path, tool in creating]
 
 
 def _read(file: str, inputs: ClusterInput, progress: Progress, *, is_given: bool, strict: bool) -> None:

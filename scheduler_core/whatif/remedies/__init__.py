@@ -14,6 +14,7 @@ capacity_remedies running pods moved or evicted, nodes added
 provide_devices   more devices; claims that request less, or devices of another class
 provide_storage   volumes, storage capacity, classes and attach limits
 node_kinds        kinds of nodes that can be added
+node_sums         why more nodes are needed than the sum of requests says
 nodes_by_domain   nodes for several domains at once, for the groups of a tree
 spread_nodes      new and uncordoned nodes in several domains, for pods that spread
 conflict          minimal set of conflicting constraints

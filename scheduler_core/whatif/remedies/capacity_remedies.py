@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scheduler_core.causes.changes import EvictedUnits, MovedPods, TakenAhead
+from scheduler_core.causes.changes import EvictedUnits, MoreThanSums, MovedPods, TakenAhead
 from scheduler_core.diagnosis.bisection import least, necessary
 from scheduler_core.model.names import Name
 from scheduler_core.whatif.edits.edits import Edit, Moved, combine
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
+from scheduler_core.whatif.remedies.node_sums import more_than_sums
 from scheduler_core.whatif.remedies.nodes_by_domain import MOST_NODES, largest_need, spread
 from scheduler_core.whatif.remedies.running_pods import RunningPods, evicted
 from scheduler_core.whatif.remedies.verified import Finding
@@ -74,10 +75,17 @@ class CapacityRemedies:
             for extra in range(_TAKEN + 1) if best else ():
                 edit = combine(first, kind.more(best + extra))
                 if self._finding.confirm(edit, combine(first, kind.more(0)).change):
-                    if extra and (because := _because(self._finding.trial.ahead)) is not None:
+                    because = _because(self._finding.trial.ahead) if extra else self._more_than_sums(best, kind)
+                    if because is not None:
                         self._finding.reasons[edit.change] = because
                     return True
         return False
+
+    def _more_than_sums(self, count: int, kind: NodeKind) -> MoreThanSums | None:
+        """Return why *count* nodes are more than the sums say; None if pods of other roots wait too, which can take some of them."""
+        waiting = self._finding.subject.waiting
+        alone = sum(pod.node < 0 for pod in self._capacity.snapshot.pods) == len(waiting)
+        return more_than_sums(count, kind, self._capacity, waiting) if alone else None
 
 
 def _because(ahead: Sequence[tuple[Name, frozenset[str]]]) -> TakenAhead | None:

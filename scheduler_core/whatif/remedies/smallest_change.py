@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from scheduler_core.causes.changes import MoreThanSums
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.diagnosis.bisection import least, necessary
 from scheduler_core.model.decision import Remedy, Step
@@ -34,6 +35,7 @@ from scheduler_core.whatif.edits.raw_objects import Book, after, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.deletions import fewest_awaited, leaving_pods
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
+from scheduler_core.whatif.remedies.node_sums import more_than_sums
 from scheduler_core.whatif.remedies.pod_bounds import PodBounds
 from scheduler_core.whatif.remedies.running_pods import RunningPods, evicted
 from scheduler_core.whatif.remedies.spread_nodes import SpreadNodes, by_lowest_domain, spread_nodes
@@ -126,10 +128,10 @@ def smallest_change(
     except TrialsSpentError:
         return None
     added = _fewest_nodes(trials, capacity, len(subject.waiting))
-    if added is None or added[0].weight[1] >= LARGER:
+    if added is None or added.edit.weight[1] >= LARGER:
         # Nodes of a kind that does not exist are the last resort.
         added = _relaxed_and_nodes(trials, snapshot, roots, edits) or added
-    return None if added is None else trials.as_change(added[0], proven=added[1])
+    return None if added is None else trials.as_change(added.edit, proven=added.proven, because=added.because)
 
 
 def _without_nodes(trials: _Trials, capacity: PresentCapacity, changes: Sequence[Edit | Remedy]) -> SmallestChange | None:
@@ -202,9 +204,25 @@ def _are_alike(capacity: PresentCapacity) -> bool:
     return len({pod.shape.serial for pod in capacity.subject.waiting}) == 1
 
 
-def _relaxed_and_nodes(trials: _Trials, snapshot: ClusterSnapshot, roots: UnplacedRoots, edits: Iterable[Edit]) -> tuple[Edit, bool] | None:
-    """Return the first of *edits* with which uncordoned or more nodes work, and the fewest of them; and whether fewer do not."""
-    found: tuple[Edit, bool] | None = None
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The fewest nodes that work.
+
+    Attributes:
+        edit: adds or uncordons them.
+        proven: whether fewer do not work.
+        because: why they are more than the sum of requests says.
+
+    """
+
+    edit: Edit
+    proven: bool
+    because: MoreThanSums | None = None
+
+
+def _relaxed_and_nodes(trials: _Trials, snapshot: ClusterSnapshot, roots: UnplacedRoots, edits: Iterable[Edit]) -> _Nodes | None:
+    """Return the first of *edits* with which uncordoned or more nodes work, and the fewest of them."""
+    found: _Nodes | None = None
     for edit in edits:
         if found is not None and not snapshot.nodes.unschedulable.any():
             break
@@ -216,18 +234,18 @@ def _relaxed_and_nodes(trials: _Trials, snapshot: ClusterSnapshot, roots: Unplac
         capacity = PresentCapacity(changed, subject, trials.book)
         try:
             if (cordoned := _fewest_uncordoned(trials, capacity, edit)) is not None:
-                return cordoned, True
+                return _Nodes(cordoned, proven=True)
         except TrialsSpentError:
             return found
         if found is None:
             added = _fewest_nodes(trials, capacity, len(subject.waiting), edit)
-            found = added if added is not None and added[0].weight[1] < LARGER else None
+            found = added if added is not None and added.edit.weight[1] < LARGER else None
     return found
 
 
-def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int, first: Edit | None = None) -> tuple[Edit, bool] | None:
-    """Return the fewest nodes of a kind that work for *pods* pods without a node, after the edit *first*; and whether fewer do not."""
-    best: tuple[Edit, bool] | None = None
+def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int, first: Edit | None = None) -> _Nodes | None:
+    """Return the fewest nodes of a kind that work for *pods* pods without a node, after the edit *first*."""
+    best: _Nodes | None = None
     # Pods that are ahead in the queue, or that are placed only after evictions, can take added nodes.
     waiting = sum(pod.node < 0 for pod in capacity.snapshot.pods)
     fewest = min(waiting, MOST_NODES)
@@ -238,7 +256,7 @@ def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int, first: 
         likely = fewest if best else -(-pods // kind.slots)
         count, proven = _least_count(trials, kind, (likely, fewest), waiting if not capacity.subject.groups else 0, first)
         if count:
-            best, fewest = (combine(first, kind.more(count)), proven), count - 1
+            best, fewest = _Nodes(combine(first, kind.more(count)), proven, trials.because(count, kind, capacity)), count - 1
             if kind is spread:
                 break
     return best
@@ -343,9 +361,14 @@ class _Trials:
     def _changed(self, steps: Sequence[Step]) -> ClusterSnapshot:
         return after(self.book.cluster(self._snapshot), steps).snapshot()
 
-    def as_change(self, edit: Edit, *, proven: bool) -> SmallestChange:
+    def because(self, count: int, kind: NodeKind | SpreadNodes, capacity: PresentCapacity) -> MoreThanSums | None:
+        """Return why *count* nodes of *kind* are more than the sums say; None if other pods can take some of them."""
+        waiting = [pod for pod in capacity.snapshot.pods if pod.node < 0]
+        return more_than_sums(count, kind, capacity, waiting) if all(pod.key in self._required for pod in waiting) else None
+
+    def as_change(self, edit: Edit, *, proven: bool, because: MoreThanSums | None = None) -> SmallestChange:
         """Return *edit*, which works."""
-        return SmallestChange(Remedy(edit.change, merged(edit.steps(self.book))), proven)
+        return SmallestChange(Remedy(edit.change, merged(edit.steps(self.book)), because=because), proven)
 
 
 def _subject(snapshot: ClusterSnapshot, roots: UnplacedRoots) -> Subject | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from scheduler_core.causes.changes import Change, TakenAhead
+from scheduler_core.causes.changes import Change, MoreThanSums, TakenAhead
 from scheduler_core.cluster.group_store import Key
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.change_order import order_key
@@ -36,7 +36,7 @@ class Finding:
         self.trial = trial
         self.why = why
         self.verified: dict[Hashable, Works] = {}
-        self.reasons: dict[Change, TakenAhead] = {}
+        self.reasons: dict[Change, TakenAhead | MoreThanSums] = {}
         self._tried: dict[Change, Placed | None] = {}
 
     def placed(self, edit: Edit, *, whole: bool = False) -> Placed | None:

@@ -112,7 +112,7 @@ def test_a_finding_has_its_place_and_a_command() -> None:
     line = next(number for number, text in enumerate(Path("all.yaml").read_text().splitlines(), 1) if text == "kind: Deployment") - 1
     first = f"all.yaml:{line}: error fail-without-replicas: Deployment muster-system/muster-webhook spec.replicas: is 1, and failurePolicy"
     assert answer.exit_code == 1
-    assert answer.stdout.startswith(first)
+    assert answer.stdout.replace("\n  ", " ").startswith(first)
     assert "  command: kubectl -n muster-system scale deployment muster-webhook --replicas=3\n" in answer.stdout
     assert answer.stdout.endswith("\n1 error\n")
     (finding,) = json.loads(doctor("all.yaml", "--format", "json").stdout)["findings"]

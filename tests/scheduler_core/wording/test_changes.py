@@ -224,6 +224,17 @@ def test_the_reason_of_a_change_follows_it() -> None:
     assert "2 more nodes like n1, because X and 2 more roots are ahead in the queue and use 3 of them" == remedy_text(more, lambda _: "X")
 
 
+def test_nodes_beyond_the_sums_are_explained() -> None:
+    def words(waste: changes.Waste | None, nodes: int = 1, *rules: PodRule) -> str:
+        return remedy_text(Remedy(NODES, (), because=changes.MoreThanSums(nodes, waste, 3, rules)))
+
+    start = "2 more nodes like n1, not 1 as by the sum of requests: "
+    assert f"{start}each holds only 3 pods" == words(changes.Waste.REST)
+    assert f"{start}because of the topology spread of the pods" == words(None, 1, PodRule.SPREAD)
+    assert words(changes.Waste.REST, 0).startswith("2 more nodes like n1, though the sum of what is free is enough: ")
+    assert len(changes.Waste) == len({words(each) for each in changes.Waste})
+
+
 def test_limits_of_the_search_in_words() -> None:
     assert "" == limit_text(None)
     assert len(SearchLimit) == len({limit_text(each) for each in SearchLimit} - {""})

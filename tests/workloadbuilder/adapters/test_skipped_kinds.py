@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workloadbuilder.adapters.skipped_kinds import skip_reason
+from kubeapi.json_path import parse_path
+from workloadbuilder.adapters.skipped_kinds import Skipped, skip_reason
 
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "main"}]}}
 CASES = [
@@ -73,7 +74,8 @@ CASES = [
 
 @pytest.mark.parametrize(("version", "kind", "spec", "want", "unknown"), CASES)
 def test_reason(version: str, kind: str, spec: object, want: str, unknown: bool) -> None:
-    assert (want, unknown) == skip_reason({"apiVersion": version, "kind": kind, "spec": spec})
+    found = skip_reason({"apiVersion": version, "kind": kind, "spec": spec})
+    assert (want, unknown) == (found.reason, found.unknown)
 
 
 WITHOUT_PODS = {
@@ -123,7 +125,7 @@ WITHOUT_PODS = {
 
 @pytest.mark.parametrize(("version", "kind", "spec"), WITHOUT_PODS.values(), ids=WITHOUT_PODS)
 def test_known_kinds_create_no_pods(version: str, kind: str, spec: object) -> None:
-    assert ("", False) == skip_reason({"apiVersion": version, "kind": kind, "spec": spec})
+    assert Skipped() == skip_reason({"apiVersion": version, "kind": kind, "spec": spec})
 
 
 CREATE_PODS = {
@@ -140,12 +142,34 @@ CREATE_PODS = {
 
 @pytest.mark.parametrize(("version", "kind", "spec"), CREATE_PODS.values(), ids=CREATE_PODS)
 def test_other_kinds_of_these_projects_may_create_pods(version: str, kind: str, spec: object) -> None:
-    assert skip_reason({"apiVersion": version, "kind": kind, "spec": spec})[0]
+    assert skip_reason({"apiVersion": version, "kind": kind, "spec": spec}).reason
 
 
 @pytest.mark.parametrize("kind", ["PodClique", "PodCliqueScalingGroup"])
 def test_parts_of_a_gang_name_the_object_that_makes_it(kind: str) -> None:
-    reason, unknown = skip_reason({"apiVersion": "grove.io/v1alpha1", "kind": kind, "spec": {"replicas": 2}})
+    found = skip_reason({"apiVersion": "grove.io/v1alpha1", "kind": kind, "spec": {"replicas": 2}})
+    reason = found.reason
 
-    assert not unknown
+    assert not found.unknown
     assert "the gang of its PodCliqueSet, which is not in the input" in reason
+
+
+TEMPLATES = {
+    "template": ({"workers": 4, "template": TEMPLATE}, ("spec.template", "")),
+    "number beside it": ({"replicas": 4, "template": TEMPLATE}, ("spec.template", "spec.replicas")),
+    "list of roles": ({"roles": [{"name": "a", "replicas": 2, "pod": TEMPLATE}]}, ("spec.roles[*].pod", "spec.roles[*].replicas")),
+    "pod itself": ({"containers": [{"name": "c"}]}, ("spec", "")),
+    "specification": ({"size": "2", "podSpec": {"containers": [{"name": "c"}]}}, ("spec.podSpec", "")),
+    "name with a slash": ({"example.com/it's": TEMPLATE}, (r"spec['example.com/it\'s']", "")),
+    "replicas that is no number": ({"replicas": "2", "template": TEMPLATE}, ("spec.template", "")),
+}
+
+
+@pytest.mark.parametrize(("spec", "want"), TEMPLATES.values(), ids=TEMPLATES)
+def test_the_path_of_the_pod_template(spec: dict[str, object], want: tuple[str, str]) -> None:
+    content = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": spec}
+    found = skip_reason(content)
+    assert want == (found.template, found.replicas)
+    values = [value for _, value in parse_path(found.template).matches(content)]
+    assert values
+    assert all("containers" in value.get("spec", value) for value in values)
