@@ -33,7 +33,8 @@ def environment_help() -> str:
     wide = min(standard_output.columns() - 2, 78)
     lines = ["\b", "Environment (an option overrides its variable):"]
     for each in OPTIONS.values():
-        lines.append(f"  {each.variable}{f' ({each.flag})' if each.flag else ''}, default {each.default or 'none'}")
+        names = f"{each.variable}{f' ({each.flag})' if each.flag else ''}, default {each.default or 'none'}"
+        lines.extend(textwrap.wrap(names, wide, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False))
         lines.extend(textwrap.wrap(each.purpose or each.help, wide, initial_indent="      ", subsequent_indent="      "))
     return "\n".join(lines)
 

@@ -100,15 +100,13 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
     rest = [] if one_by_one else [each for each in decisions if not (each.victims or each.remedies)]
     if nodes_by_pod := {pod: node for each in rest for pod, node in each.assignments.items()}:
         head = f"✓ {counted(len(nodes_by_pod), 'pod')} without a group placed on "
-        yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(nodes_by_pod), page.columns - len(head))
+        yield from page.painted(Status.SUCCESS, head + nodes(per_node(nodes_by_pod), page.columns - len(head)))
     reasons: dict[tuple[Status, str], list[str]] = {}
     for each in rest:
         for text, keys in decision_words.by_words(each.pending.items()).items():
             reasons.setdefault((each.status, text), []).extend(keys)
     for (status, text), keys in reasons.items():
-        yield page.paint.paint_status(
-            status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}"
-        )
+        yield from page.painted(status, f"{page.mark(status)} {counted(len(keys), 'pod')} without a group: {pods(keys, every=page.every)}")
         yield from page.folded(text, _INDENT)
     if decisions:
         yield ""

@@ -71,6 +71,10 @@ class Page:
         """Return *text* as folded lines, each after *lead*."""
         return folded(text, lead, columns=self.columns)
 
+    def painted(self, status: Status, text: str) -> list[str]:
+        """Return *text* as folded lines in the colour of a status."""
+        return [self.paint.paint_status(status, each) for each in self.folded(text, "")]
+
     def mark(self, status: Status) -> str:
         """Return the sign of a status."""
         return _MARKS.get(status, "✗")

@@ -331,7 +331,7 @@ def test_described_nodes_are_beside_given_ones():
 
     assert muster("fit", *arguments, status=1).stdout.startswith("✗ does not fit")
     line = muster("fit", *arguments, "--nodes", f"1 x {AMOUNTS}", status=0).stdout.splitlines()[0]
-    assert line == "✓ fits: Job default/train: 4 pods on node-001, node-002, node-003, node-004"
+    assert line == "✓ fits: Job train: 4 pods on node-001, node-002, node-003, node-004"
 
 
 def test_devices_of_a_class_are_allocated():
@@ -341,15 +341,15 @@ def test_devices_of_a_class_are_allocated():
 
 
 WHAT_IF = {
-    "as it is": ((), "✓ fits: Job default/train: 4 pods on node-001, node-002, node-003, node-004"),
+    "as it is": ((), "✓ fits: Job train: 4 pods on node-001, node-002, node-003, node-004"),
     "drained": (("--drain", "rack=rack-1"), "✗ does not fit"),
     "cordoned": (("--cordon", "node-002"), "✗ does not fit"),
     "cordoned by label": (("--cordon", f"{RACK}=rack-2"), "✗ does not fit"),
     "cordoned and added": (
         ("--cordon", "node-002,node-003", "--add-nodes", "2 like node-001"),
-        "✓ fits: Job default/train: 4 pods on node-001, node-001-added-1, node-001-added-2, node-004",
+        "✓ fits: Job train: 4 pods on node-001, node-001-added-1, node-001-added-2, node-004",
     ),
-    "added like one": (("--drain", "node-004", "--add-nodes", "1", "--like", "node-001"), "✓ fits: Job default/train: 4 pods on"),
+    "added like one": (("--drain", "node-004", "--add-nodes", "1", "--like", "node-001"), "✓ fits: Job train: 4 pods on"),
 }
 
 
@@ -379,7 +379,7 @@ def test_daemons_get_a_pod_on_an_added_node_and_none_on_a_drained_one():
     options = ("--nodes", f"3 x {AMOUNTS}", "--drain", "node-003", "--add-nodes", "1 like node-001", "--cordon", "node-002")
     line = muster("fit", "mine.json", *options, status=0).stdout.splitlines()[0]
 
-    assert line == "✓ fits: DaemonSet default/agent: 3 pods on node-001, node-001-added-1, node-002"
+    assert line == "✓ fits: DaemonSet agent: 3 pods on node-001, node-001-added-1, node-002"
 
 
 def test_other_objects_of_the_cluster_remain_with_a_changed_node():
@@ -401,10 +401,10 @@ def test_other_objects_of_the_cluster_remain_with_a_changed_node():
     cluster = saved("cluster.json", node("n1", cpu="99"), node("n2", cpu="99"), flavor, queue, local)
     queued = {**TRAIN, "metadata": {**TRAIN["metadata"], "labels": {"kueue.x-k8s.io/queue-name": "l"}}}
     saved("mine.json", queued)
-    plain = muster("fit", "mine.json", "--objects", cluster).stdout.splitlines()[0]
+    plain = muster("fit", "mine.json", "--objects", cluster).stdout.splitlines()[:2]
 
-    assert plain.startswith("✗ does not fit: Job default/train: queue q leaves 1 cpu")
-    assert plain == muster("fit", "mine.json", "--objects", cluster, "--cordon", "n2").stdout.splitlines()[0]
+    assert plain[1].startswith("  queue q leaves 1 cpu")
+    assert plain == muster("fit", "mine.json", "--objects", cluster, "--cordon", "n2").stdout.splitlines()[:2]
 
 
 @pytest.mark.parametrize(

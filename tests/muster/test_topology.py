@@ -170,7 +170,7 @@ def test_more_used_than_there_is_fills_the_bar() -> None:
     ],
 )
 def test_bars(used: int, free: int, unusable: int, want: str) -> None:
-    assert want == _bar(SurveyedAmount("cpu", 100, used, free, unusable))
+    assert want == _bar(SurveyedAmount("cpu", 100, used, free, unusable), 10)
 
 
 def test_names_cannot_steer_a_terminal() -> None:

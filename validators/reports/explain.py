@@ -109,7 +109,7 @@ def _paragraphs(rule: Rule, columns: int) -> Iterator[str]:
     for each in rule.versions():
         yield _folded(_plain(each), columns, "  ")
     for example in rule.bad[:1]:
-        yield f"\n  Bad{_reported_at(example)}{_circumstances(example)}:\n"
+        yield f"\n{_folded(f'Bad{_reported_at(example)}{_circumstances(example)}:', columns, '  ')}\n"
         yield from _manifests(example)
     for example in rule.good[:1]:
         yield f"\n  Good{_circumstances(example)}:\n"

@@ -143,6 +143,8 @@ def _files(paths: Iterable[str], leave_out: Iterable[str], skipped: dict[str, se
     unique = []
     for path in paths:
         is_directory = os.path.isdir(path)  # noqa: PTH112 - names are kept as given
+        if not is_directory:
+            files.check_exists(path)
         tools = discovery.discover([path]).tools if is_directory else {}
         # A path that is not a directory is opened as given: it can be a pipe, which has no other name.
         for file in sorted(files.identities([path])) if is_directory else [path]:
