@@ -191,20 +191,15 @@ def test_the_token_of_the_sidecar_is_sent_through_the_proxy(plane, api, gang, pe
     assert (answer["problems"], answer["explain"]["status"]) == ([], "UnschedulableAndUnresolvable")
 
 
-def unfolded(text: str) -> str:
-    """Return *text*, which has the width of a terminal, as one line."""
-    return " ".join(text.split())
-
-
 def test_a_person_who_sees_one_namespace(plane, kubectl, gang, leader, person) -> None:
     """The conditions and the decision of the sidecar need no permission for other namespaces."""
     (pods, groups, *_), own = roles()
     plane.grant("tenant", [pods, groups], {"kind": "User", "apiGroup": RBAC, "name": "developer"}, namespace=gang)
     answer = kubectl("muster", "why", "train", "-n", gang, kubeconfig=person([], own))
     assert (answer.returncode, answer.stderr) == (2, "")
-    words = unfolded(answer.stdout)
-    assert words.startswith(f"PodGroup {gang}/train: not simulated, because the cluster could not be read: ")
-    assert "; the ClusterRole muster-why (deploy/why/rbac.yaml) has all permissions of the simulation " in words
+    said = " ".join(answer.stdout.split())
+    assert said.startswith(f"PodGroup {gang}/train: not simulated, because the cluster could not be read: ")
+    assert "; the ClusterRole muster-why (deploy/why/rbac.yaml) has all permissions of the simulation" in said
     assert "PodGroupInitiallyScheduled=False Unschedulable" in answer.stdout
     assert "Last decision of the sidecar:\n  UnschedulableAndUnresolvable: " in answer.stdout
 
@@ -220,7 +215,7 @@ def test_a_person_without_rights_gets_a_simulation(plane, kubectl, gang) -> None
     assert (answer.returncode, answer.stderr) == (2, "")
     assert answer.stdout.startswith(f"Pod {gang}/train-0 is not placed\n")
     refused = 'No decision of the sidecar: the sidecar cannot be asked: HTTP 403: leases.coordination.k8s.io "muster-sidecar" is'
-    assert refused in unfolded(answer.stdout)
+    assert refused in " ".join(answer.stdout.split())
     assert "Simulation on the cluster as it is now:" in answer.stdout
 
 

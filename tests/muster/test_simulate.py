@@ -175,7 +175,10 @@ def test_a_folder_without_manifests_is_said_to_be_empty(folder):
 
 def test_inputs_without_a_node_are_reported():
     answer = muster("fits.json")
-    assert (answer.exit_code, answer.stderr) == (1, "muster simulate: there is no Node among the inputs\n")
+    assert (answer.exit_code, answer.stderr) == (
+        1,
+        "muster simulate: there is no Node among the inputs; give some with --nodes or --objects\n",
+    )
 
 
 @pytest.mark.parametrize(
