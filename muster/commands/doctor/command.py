@@ -94,7 +94,9 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     if upgrade_to is None and not any((*entries(world), *components(world, SERVE), *components(world, SIDECAR))):
         _print_problems(problems)
         where = "on the cluster" if cluster else f"in {', '.join(paths)}"
-        raise click.UsageError(f"there is no webhook configuration, webhook server or sidecar of Muster {where}; muster lint checks other manifests")
+        raise click.UsageError(
+            f"there is no webhook configuration, webhook server or sidecar of Muster {where}; muster lint checks other manifests"
+        )
     connection = [f"--{name}={value}" for name, value in (("kubeconfig", kubeconfig), ("context", context)) if value]
     report = diagnosis_report.report_of(checks.examine(world), problems, ignore).reaching(connection, replicas)
     _print_problems(problems)

@@ -99,7 +99,9 @@ def parse_name(text: str) -> tuple[tuple[str, ...], str]:
         return _ANY, text
     found = KINDS.get(kind.lower().partition(".")[0])
     if found is None:
-        raise UnknownSubjectError(f"{text!r}: the kind must be one of pod, podgroup and compositepodgroup; for another object, give one of its pods")
+        raise UnknownSubjectError(
+            f"{text!r}: the kind must be one of pod, podgroup and compositepodgroup; for another object, give one of its pods"
+        )
     return (found,), name
 
 
