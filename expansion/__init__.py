@@ -18,6 +18,7 @@ gangs                 gangs on request: all pods of an object that has no gang, 
 generated_names       names for objects that have only ``metadata.generateName``
 groups_named_by_pods  groups that pods name and that are not created for them: those of other schedulers in the cluster, and missing ones
 kueue                 admission of jobs by Kueue: quotas, flavors, preemption
+kueue_named_groups    domains that Kueue requires for pods whose template names their group
 kueue_pod_groups      pod groups of Kueue of which pods are missing
 managed_clusters      presets of managed clusters: admission plugins that are on, with the sources
 not_judged            reasons why an object that an adapter reads is not expanded

@@ -14,9 +14,10 @@ from expansion import device_shares, gangs, not_judged
 from expansion.admission import validation
 from expansion.compute_domains import create_claim_templates
 from expansion.contents import Content, parsed
-from expansion.created import Cluster, Expansion, OrderedPods, Place, PodSets, identity, with_free_name
+from expansion.created import Cluster, ConfinedPods, Expansion, OrderedPods, Place, PodSets, identity, with_free_name
 from expansion.creation_order import leave_out_never_created
 from expansion.groups_named_by_pods import GroupsNamedByPods
+from expansion.kueue_named_groups import confine_named_groups
 from expansion.kueue_pod_groups import join_kueue_groups
 from expansion.notes import (
     ConversionWarning,
@@ -79,6 +80,8 @@ def create_objects(objects: Iterable[Given], cluster: Cluster, creation: PodCrea
     GroupsNamedByPods(result, cluster, creation).join(lambda compiled: _why_skipped(compiled, compiled.objects, result, creation.gang))
     create_claim_templates(result, cluster)
     join_kueue_groups(result, cluster, creation, place)
+    if creation.gang is None or not creation.gang.topology:
+        confine_named_groups(result, cluster)
     listed = [kinds, cluster.kinds]
     groups = (each for kind in ("PodGroup", "CompositePodGroup") for known in listed for each in _named(known.get(kind, ())))
     leave_out_never_created(groups, _named(kinds["Pod"]), result)
@@ -339,7 +342,11 @@ def _add(
     if controller.kind != _GROUP and all(each["kind"] != "Pod" for each in objects):
         result.notes.append(about(ObjectNote.CREATES_NO_PODS))
     pods = objects[len(objects) - len(compiled.parts) :]
-    result.pod_sets[controller.object] = PodSets(pods, compiled.pod_sets, dict(zip(compiled.pod_sets, compiled.parts, strict=True)))
+    names = dict(zip(compiled.pod_sets, compiled.parts, strict=True))
+    result.pod_sets[controller.object] = PodSets(pods, compiled.pod_sets, names, compiled.owned)
+    for confined in compiled.confined:
+        of_sets = [pod for pod, index in zip(pods, compiled.pod_sets, strict=True) if index in confined.pod_sets]
+        result.confined.append(ConfinedPods(controller.object, str(confined.path), confined.topology, of_sets))
     if compiled.waits and (gang is None or gangs.has_gang(objects)):
         result.ordered.append(OrderedPods(controller.object, [*zip(compiled.parts, pods, strict=True)], compiled.waits))
     result.add_minimums(objects, compiled.minimums)

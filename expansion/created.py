@@ -50,11 +50,25 @@ class OrderedPods:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodSets:
-    """Created *pods* of one object; *indexes* has for each the number of the part of equal pods that it belongs to, *names* their names."""
+    """Created *pods* of one object; *indexes* has for each the number of the part of equal pods that it belongs to, *names* their names.
+
+    *owned* are the created objects whose controllers create pods, owners first, each with the numbers of these parts.
+    """
 
     pods: Sequence[Content]
     indexes: Sequence[int]
     names: Mapping[int, str]
+    owned: Sequence[tuple[Content, frozenset[int]]] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ConfinedPods:
+    """Created *pods* of the object *origin* that Kueue places in one domain of *topology*; its *field* requires it, and they name their group."""
+
+    origin: Name
+    field: str
+    topology: str
+    pods: Sequence[Content]
 
 
 @dataclasses.dataclass(slots=True)
@@ -72,6 +86,7 @@ class Expansion:
         notes: what the created objects cannot express, and objects that create no pods.
         ordered: those of the created pods whose controllers create some only after others.
         pod_sets: the created pods of each object.
+        confined: those of the created pods that Kueue confines to a domain, and whose group another object describes.
         kubernetes: minor version of Kubernetes whose controllers created them, and whose API server admits them.
         gates: feature gates of both.
         admission_plugins: those of the API server that are on besides its defaults.
@@ -91,6 +106,7 @@ class Expansion:
     others: ObjectList = dataclasses.field(default_factory=ObjectList)
     ordered: list[OrderedPods] = dataclasses.field(default_factory=list)
     pod_sets: dict[Name, PodSets] = dataclasses.field(default_factory=dict)
+    confined: list[ConfinedPods] = dataclasses.field(default_factory=list)
     kubernetes: int = TODAY
     gates: Gates = ALL_ON
     admission_plugins: frozenset[str] = frozenset()

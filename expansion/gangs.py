@@ -37,7 +37,7 @@ def without_groups_of_critical_pods(objects: Sequence[Content]) -> tuple[list[Co
     pods = [each for each in objects if each["kind"] == "Pod"]
     groups = [each for each in objects if each["kind"] in _LEVELS]
     critical = any(each["spec"].get("priorityClassName") in SYSTEM_CLASSES for each in pods)
-    if not critical or not groups or any("gang" in _policy(each) or _constraint(each) for each in groups):
+    if not critical or not groups or any("gang" in _policy(each) or constraint_of(each) for each in groups):
         return [*objects], False
     for each in pods:
         each["spec"].pop("schedulingGroup", None)
@@ -49,7 +49,7 @@ def on_request(name: str, objects: Sequence[Content], gang: Gang) -> tuple[list[
     groups = [each for each in objects if each["kind"] in _LEVELS]
     if not groups and any(named_group(each) is not None for each in objects if each["kind"] == "Pod"):
         return [*objects], []
-    if not any("gang" in _policy(each) or _constraint(each) for each in groups):
+    if not any("gang" in _policy(each) or constraint_of(each) for each in groups):
         return as_gang(name, objects, gang), []
     pods = [each for each in objects if each["kind"] == "Pod"]
     changed: list[Content] = []
@@ -86,7 +86,7 @@ def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) ->
     get the topology constraint in place of their own.
     """
     known = {_identity(each): each for each in groups}
-    sizes = Counter(_parent(each) for each in (*pods, *groups))
+    sizes = Counter(parent_of(each) for each in (*pods, *groups))
     roots = {name: _root(name, known) for name in known}
     own = {roots[name] for name, each in known.items() if "gang" in _policy(each)}
     for name, each in known.items():
@@ -97,7 +97,7 @@ def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) ->
             changed["schedulingPolicy"] = {"gang": {_MINIMUMS[name[0]]: size}}
         if roots[name] == name and gang.topology:
             changed |= gang.constraints()
-            replaced = _constraint(each) if _constraint(each) != gang.topology else ""
+            replaced = constraint_of(each) if constraint_of(each) != gang.topology else ""
             note = GangsKept(note.keeps_policies, gang.topology, replaced)
         if sizes[name] and roots[name] is not None:
             # A group must be equal to its template in a Workload: a changed one has no template.
@@ -127,7 +127,7 @@ def why_apart(pods: Sequence[Mapping[str, Any]]) -> NotOneGang | None:
 
 def is_member(pod: Mapping[str, Any]) -> bool:
     """Return whether *pod* names a group."""
-    return _parent(pod) is not None
+    return parent_of(pod) is not None
 
 
 def _identity(content: Mapping[str, Any]) -> _Key:
@@ -135,7 +135,7 @@ def _identity(content: Mapping[str, Any]) -> _Key:
     return str(content.get("kind")), str(metadata.get("namespace") or "default"), str(metadata.get("name"))
 
 
-def _parent(content: Mapping[str, Any]) -> _Key | None:
+def parent_of(content: Mapping[str, Any]) -> _Key | None:
     """Return the group of a pod, or the parent of a group."""
     kind, namespace, _ = _identity(content)
     spec = section(content, "spec")
@@ -147,7 +147,7 @@ def _parent(content: Mapping[str, Any]) -> _Key | None:
 def _root(name: _Key, known: Mapping[_Key, Content]) -> _Key | None:
     """Return the root of the group *name*; None if it is not *known*, or there is a cycle."""
     for _ in known:
-        above = _parent(known[name])
+        above = parent_of(known[name])
         if above is None:
             return name
         if above not in known:
@@ -156,7 +156,7 @@ def _root(name: _Key, known: Mapping[_Key, Content]) -> _Key | None:
     return None
 
 
-def _constraint(group: Mapping[str, Any]) -> str:
+def constraint_of(group: Mapping[str, Any]) -> str:
     """Return the key of a group's topology constraint; empty if it has none."""
     listed = section(section(group, "spec"), "schedulingConstraints").get("topology")
     first = listed[0] if isinstance(listed, list) and listed else None

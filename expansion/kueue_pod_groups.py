@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from expansion.admission import validation
 from expansion.contents import Content, items, parsed
-from expansion.created import Cluster, Expansion, Place, identity
+from expansion.created import Cluster, ConfinedPods, Expansion, Place, identity
 from expansion.gangs import is_member
 from expansion.notes import KueueGroupIncomplete, NotExpressed, NotSimulated, RefusedByKueue
 from expansion.pod_creation import PodCreation
@@ -19,8 +19,10 @@ from kubeapi.gathered import GatheredObjects
 from kubeapi.kueue import POD_GROUP, POD_GROUP_INDEX, POD_GROUP_TOTAL, QUEUE, is_gate
 from kubeapi.names import Name
 from kubeapi.problem import Problem
-from workloadbuilder.adapters.compiled import CompileOptions, compile_reading
+from kubeapi.workloads import MAX_DEPTH
+from workloadbuilder.adapters.compiled import CompileOptions, compile_reading, confined_pods
 from workloadbuilder.adapters.kueue_pod_group import read_pod_group
+from workloadbuilder.adapters.shared.adapter_result import Reading
 from workloadbuilder.adapters.shared.known_objects import Known
 
 _LABEL = POD_GROUP.encode()
@@ -46,7 +48,7 @@ def join_kueue_groups(result: Expansion, cluster: Cluster, creation: PodCreation
             (result.refused if queued else result.notes).append(
                 Problem(KueueGroupIncomplete(group.name, len(members), total), tuple(members))
             )
-        elif creation.gang is None and not any(map(is_member, (pods[each] for each in members))):
+        elif creation.gang is None:
             known = known or _known(result, cluster, creation)
             _join(
                 group, {each: pods[each] for each in sorted(members, key=lambda each: _rank(pods[each]))}, own.keys(), known, result, place
@@ -68,6 +70,9 @@ def _join(group: Name, members: Mapping[Name, Content], own: Iterable[Name], kno
         detail = f"pods of Kueue's pod group {group.name} are in the cluster: the domain that the group requires is not judged"
         result.skipped.append(Problem(NotSimulated(detail), tuple(members)))
         return
+    if any(map(is_member, members.values())):
+        _confine(reading, first, result)
+        return
     compiled = compile_reading(reading, known, _OPTIONS)
     required = [each.detail for each in compiled.losses if each.required]
     if compiled.errors or required:
@@ -75,6 +80,21 @@ def _join(group: Name, members: Mapping[Name, Content], own: Iterable[Name], kno
         result.skipped.append(Problem(NotSimulated(detail), tuple(members)))
         return
     _add(compiled.objects, members, first, result)
+
+
+def _confine(reading: Reading, first: Name, result: Expansion) -> None:
+    """Record the domains of pods that name their group themselves."""
+    confined = confined_pods(reading)
+    paths = {each.path for each in confined}
+    left = [path for _, _, path in reading.origins if path not in paths]
+    if left:
+        detail = "Kueue obeys it, and no group expresses it: the pods name a PodGroup of their own"
+        result.skipped.append(Problem.about(first, NotSimulated(f"{left[0]}: {detail}")))
+        return
+    for each in confined:
+        plans = (reading.pods[index] for index in sorted(each.pod_sets))
+        pods = [plan.make((0,) * MAX_DEPTH, number) for plan in plans for number in range(plan.count)]
+        result.confined.append(ConfinedPods(first, str(each.path), each.topology, pods))
 
 
 def _add(objects: Sequence[Content], members: Mapping[Name, Content], first: Name, result: Expansion) -> None:

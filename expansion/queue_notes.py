@@ -154,11 +154,35 @@ class AdmittedByQueue:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class WorkloadsAhead:
+    """Job that Kueue tries after other Workloads of its ClusterQueue, which wait for quota: what they take is not considered.
+
+    Attributes:
+        cluster_queue: the ClusterQueue.
+        workloads: the Workloads, in the order of the queue.
+        blocking: whether the job waits until they are admitted, because the queue is strict.
+
+    """
+
+    problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
+    cluster_queue: Name
+    workloads: tuple[Name, ...]
+    blocking: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class QueueUnused:
-    """Object with a label for a queue, of a kind that Kueue does not manage, and whose pods have no such label."""
+    """Object with a label for a queue, of a kind that Kueue does not manage, and whose pods have no such label.
+
+    Attributes:
+        local_queue: the LocalQueue.
+        of_jobs: whether its Jobs can have the label.
+
+    """
 
     problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
     local_queue: Name
+    of_jobs: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -167,6 +191,14 @@ class FlavorsAssumed:
 
     problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
     flavors: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopologiesAssumed:
+    """Topologies of ResourceFlavors that are not among the inputs, and are taken to have the levels that pods request."""
+
+    problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
+    topologies: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -193,8 +225,10 @@ QueueNote = (
     | QueueMissing
     | NamespaceNotSelected
     | AdmittedByQueue
+    | WorkloadsAhead
     | QueueUnused
     | FlavorsAssumed
+    | TopologiesAssumed
     | NamespaceLabelsUnknown
     | RunsElsewhere
 )

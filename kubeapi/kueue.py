@@ -114,6 +114,7 @@ class ClusterQueueSpec(Struct, frozen=True, gc=False):
     admission_checks: Names | None = None
     admission_checks_strategy: AdmissionChecksStrategy = AdmissionChecksStrategy()
     stop_policy: str = ""
+    queueing_strategy: str = ""
 
 
 class ResourceUsage(Struct, frozen=True, gc=False):

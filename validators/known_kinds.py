@@ -16,13 +16,9 @@ from validators.model import controllers, own_gangs
 
 RULE = "kind-known"
 _UNCHECKED = {
-    "argoproj.io": ("Workflow", "CronWorkflow"),
-    "kueue.x-k8s.io": ("AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "WorkloadPriorityClass"),
+    "kueue.x-k8s.io": ("AdmissionCheck", "WorkloadPriorityClass"),
     "scheduling.run.ai": ("PodGroup",),
     "scheduling.x-k8s.io": ("PodGroup",),
-    "serving.kserve.io": ("InferenceService", "LLMInferenceService"),
-    "sparkoperator.k8s.io": ("SparkApplication", "ScheduledSparkApplication"),
-    "workload.codeflare.dev": ("AppWrapper",),
 }
 """Further kinds that other parts of the project read."""
 _COMPLETE = frozenset({"", "apps", "batch"})

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expansion import queue_notes
@@ -17,11 +17,11 @@ from expansion.contents import Content, items
 from expansion.created import Expansion
 from expansion.kueue.assign_flavors import FlavorShortage, NotCovered, Unsuitable, tolerations_of
 from expansion.kueue.nominate import Nomination, nominate, reserve
-from expansion.kueue.pending import PendingJob, PodSet
+from expansion.kueue.pending import PendingJob, PodSet, ahead
 from expansion.kueue.queued_jobs import QueuedJob, incomplete_pods, queued_jobs, unused_queues
 from expansion.kueue.queues import Queue, Queues, checks_of
 from expansion.kueue.quota_tree import FlavorResource
-from expansion.notes import KueueQuotas, NotExpressed
+from expansion.notes import KueueQuotas, NotExpressed, RefusedByKueue
 from expansion.queue_notes import Mismatch, QueueNote
 from kubeapi import kueue
 from kubeapi.decode import encode, section
@@ -34,6 +34,7 @@ from kubeapi.pods import Pod
 from kubeapi.problem import Problem
 from kubeapi.selectors import LabelSelector
 from workloadbuilder.adapters.shared.known_objects import similar_name
+from workloadbuilder.adapters.shared.kueue_flavors import require_levels
 
 _QUEUE = "ClusterQueue"
 _MULTIKUEUE = "kueue.x-k8s.io/multikueue"
@@ -107,7 +108,8 @@ def admit_jobs(
     result.unread += queues.problems
     result.judged = {each.origin for each in jobs}
     labels = {str(section(each, "metadata").get("name")): section(section(each, "metadata"), "labels") for each in namespaces}
-    admission = _Admission(queues, labels, result)
+    by_kueue = {name for each in expansion.refused if isinstance(each.fact, RefusedByKueue) for name in each.names}
+    admission = _Admission(queues, labels, by_kueue, result)
     for each in jobs:
         admission.admit(each)
     updated = surging()
@@ -116,6 +118,8 @@ def admit_jobs(
     result.notes += admission.started()
     if queues.assumed:
         result.notes.append(Problem(queue_notes.FlavorsAssumed(tuple(sorted(queues.assumed))), place="ResourceFlavor"))
+    if queues.assumed_topologies:
+        result.notes.append(Problem(queue_notes.TopologiesAssumed(tuple(sorted(queues.assumed_topologies))), place="Topology"))
     # Jobs that are parts of one object have the same reasons.
     result.notes, result.refused, result.skipped = ([*dict.fromkeys(each)] for each in (result.notes, result.refused, result.skipped))
     return result
@@ -127,10 +131,13 @@ def _without_jobs(objects: Sequence[GatheredObjects]) -> Iterator[Problem]:
 
 
 class _Admission:
-    """Admits one job after the other; *labels* are those of the namespaces that are known."""
+    """Admits one job after the other.
 
-    def __init__(self, queues: Queues, labels: Mapping[str, Mapping[str, Any]], result: QueuedJobs) -> None:
-        self._queues, self._labels, self._result = queues, labels, result
+    *labels* are those of the namespaces that are known, *refused* the objects with annotations that Kueue refuses.
+    """
+
+    def __init__(self, queues: Queues, labels: Mapping[str, Mapping[str, Any]], refused: Container[Name], result: QueuedJobs) -> None:
+        self._queues, self._labels, self._refused, self._result = queues, labels, refused, result
         self._started: defaultdict[Name, list[queue_notes.AdmittedByQueue]] = defaultdict(list)
         self._own: defaultdict[Name, Counter[FlavorResource]] = defaultdict(Counter)
         """What the jobs of an object use that are admitted already."""
@@ -146,14 +153,24 @@ class _Admission:
             self._result.left_out |= {id(pod) for _, pods in job.pod_sets for pod in pods}
             return
         pending = PendingJob([_pod_set(name, pods, job.manifest) for name, pods in job.pod_sets], self._priority(job))
+        if before := ahead(queue.waiting, (job.origin.kind, job.origin.namespace, job.origin.name), pending.priority):
+            names = tuple(Name("Workload", *each) for each in before)
+            fact = queue_notes.WorkloadsAhead(_cluster_queue(queue.node.name), names, queue.spec.queueing_strategy == "StrictFIFO")
+            self._result.notes.append(Problem.about(job.origin, fact))
         nomination = nominate(self._queues, queue, pending)
         if not nomination.is_admitted:
-            self._result.refused += (Problem.about(job.origin, each) for each in _reasons(queue, nomination, self._own[job.origin]))
+            reasons = _reasons(queue, nomination, self._own[job.origin])
+            self._result.refused += (Problem.about(job.origin, each) for each in reasons if not self._is_known(job, each))
             self._suppose(job, queue, nomination)
             return
         reserve(queue, nomination)
         self._own[job.origin].update(nomination.assignment.usage)
         self._start(job, queue, nomination)
+
+    def _is_known(self, job: QueuedJob, reason: QueueNote) -> bool:
+        """Return whether a missing level is the reason why Kueue refuses the object of a job already."""
+        is_level = isinstance(reason, queue_notes.FlavorUnsuitable) and reason.mismatch is Mismatch.LEVEL_MISSING
+        return is_level and job.origin in self._refused
 
     def admit_surge(self, job: QueuedJob) -> None:
         """Say why one more pod like *job*, besides all of its object, is not admitted."""
@@ -248,6 +265,8 @@ class _Admission:
         for flavor in dict.fromkeys(flavors):
             if flavor in self._queues.flavors:
                 _use(self._queues.flavors[flavor].spec, pods)
+                for pod in pods:
+                    require_levels(pod["spec"], self._queues.topologies.get(self._queues.flavors[flavor].spec.topology_name, ()))
 
     def started(self) -> Iterator[Problem]:
         """Yield one note for each object all of whose jobs are admitted."""

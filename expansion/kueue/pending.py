@@ -1,4 +1,4 @@
-"""Jobs that Kueue has to admit: their parts, each with a number of equal pods and what these request."""
+"""Jobs that Kueue has to admit: their parts, each with a number of equal pods and what these request; and Workloads that wait for it too."""
 
 from __future__ import annotations
 
@@ -41,3 +41,34 @@ class PendingJob:
     pod_sets: Sequence[PodSet]
     priority: int = 0
     created: str = NEWEST
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Waiting:
+    """Workload without quota.
+
+    Attributes:
+        name: its namespace and name.
+        priority: its priority.
+        created: time of its creation.
+        owners: kind and name of its jobs.
+
+    """
+
+    name: tuple[str, str]
+    priority: int
+    created: str
+    owners: frozenset[tuple[str, str]]
+
+
+def ahead(waiting: Sequence[Waiting], owner: tuple[str, str, str], priority: int) -> list[tuple[str, str]]:
+    """Return the names of those *waiting* that come before a job of the object *owner* (kind, namespace, name) with *priority*.
+
+    They have a higher priority, or the same and were created before its own Workload.  Without one it is the newest.  Source:
+    ``baseCompareFunc`` in ``pkg/cache/queue``.
+    """
+    kind, namespace, name = owner
+    own = [each for each in waiting if each.name[0] == namespace and (kind, name) in each.owners]
+    created = min((each.created for each in own), default=NEWEST)
+    before = [each for each in waiting if each not in own and (-each.priority, each.created) < (-priority, created)]
+    return [each.name for each in sorted(before, key=lambda each: (-each.priority, each.created, each.name))]

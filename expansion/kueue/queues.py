@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from expansion.kueue.pending import Waiting
 from expansion.kueue.quota_tree import FlavorResource, Quota, QuotaNode
 from kubeapi import kueue, quantity
 from kubeapi.decode import NotJson, WrongShapeError, decode, shape_error
@@ -56,13 +57,14 @@ class Reserved:
 
 @dataclasses.dataclass(slots=True)
 class Queue:
-    """ClusterQueue, with its node in the tree of quotas, and the Workloads that have reserved some of them."""
+    """ClusterQueue, with its node in the tree of quotas, and the Workloads that have reserved some of them, or wait for some."""
 
     spec: kueue.ClusterQueueSpec
     node: QuotaNode
     label_keys: Sequence[frozenset[str]]
     """Keys of the node labels of all flavors, by resource group."""
     workloads: list[Reserved] = dataclasses.field(default_factory=list)
+    waiting: list[Waiting] = dataclasses.field(default_factory=list)
     terminating: bool = False
     missing_flavors: tuple[str, ...] = ()
     missing_checks: tuple[str, ...] = ()
@@ -104,6 +106,7 @@ class Queues:
         flavors: the ResourceFlavors by name.
         topologies: the node labels of the levels of Topologies.
         assumed: names of flavors that are not among the objects, and are taken to be without labels, taints and topology.
+        assumed_topologies: names of Topologies of flavors that are not among the objects, and are taken to have all levels.
         priorities: the values of WorkloadPriorityClasses.
         checks: the AdmissionChecks, with their controllers.
         problems: the objects that cannot be read.
@@ -117,6 +120,7 @@ class Queues:
     flavors: dict[str, ResourceFlavor] = dataclasses.field(default_factory=dict)
     topologies: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     assumed: frozenset[str] = frozenset()
+    assumed_topologies: set[str] = dataclasses.field(default_factory=set)
     priorities: dict[str, int] = dataclasses.field(default_factory=dict)
     checks: dict[str, kueue.AdmissionCheck] = dataclasses.field(default_factory=dict)
     problems: list[Problem] = dataclasses.field(default_factory=list)
@@ -203,7 +207,9 @@ class Queues:
         flavors = [each.name for each in _flavors(queue.spec)]
         named = [self.flavors[each].spec.topology_name if each in self.flavors else "" for each in flavors]
         queue.has_topology_only = bool(named) and all(named)
-        if self.complete or self.topologies:
+        if not (self.complete or self.topologies):
+            self.assumed_topologies.update(each for each in named if each)
+        else:
             queue.missing_topologies = tuple(dict.fromkeys(each for each in named if each and each not in self.topologies))
 
     def _cohort(self, name: str) -> QuotaNode:
@@ -226,6 +232,8 @@ class Queues:
         gone: defaultdict[str, Counter[FlavorResource]] = defaultdict(Counter)
         for name, workload in workloads:
             if (each := self._reserved(name, workload)) is None:
+                if not any(("Pod", name[0], owner) in replaced for kind, owner in _owners(workload) if kind == "Pod"):
+                    self._add_waiting(name, workload)
                 continue
             if any((kind, name[0], owner) in replaced for kind, owner in each.owners):
                 gone[each.queue.name].update(each.amounts)
@@ -237,6 +245,15 @@ class Queues:
             queue.node.usage = usage[queue_name] if stated is None else _stated(stated)
             if stated is not None:
                 queue.node.usage.subtract(gone[queue_name])
+
+    def _add_waiting(self, name: ObjectName, workload: KueueWorkload) -> None:
+        """Add a Workload to its queue if it waits for quota."""
+        local = self.local.get((name[0], workload.spec.queue_name))
+        queue = self.queues.get(local.cluster_queue) if local is not None else None
+        if queue is None or workload.has(_SETTLED) or workload.has("Finished") or workload.spec.active is False:
+            return
+        created, priority = workload.metadata.creation_timestamp or "", workload.spec.priority or 0
+        queue.waiting.append(Waiting(name, priority, created, _owners(workload)))
 
     def _reserved(self, name: ObjectName, workload: KueueWorkload) -> Reserved | None:
         """Return what a Workload has reserved; None if it has reserved nothing of a known queue."""
@@ -264,8 +281,12 @@ class Queues:
             metadata.uid,
             workload.has("Evicted"),
             queue.node,
-            frozenset((each.kind, each.name) for each in metadata.owner_references or ()),
+            _owners(workload),
         )
+
+
+def _owners(workload: KueueWorkload) -> frozenset[tuple[str, str]]:
+    return frozenset((each.kind, each.name) for each in workload.metadata.owner_references or ())
 
 
 def checks_of(spec: kueue.ClusterQueueSpec) -> dict[str, frozenset[str]]:

@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from muster.html import svg
-from muster.html.failure_figure import Figure
 from muster.html.heat_map import heat_map
-from muster.html.map_parts import CapacityNote, Chart, MapLine, Meter, Note, Plot, Shelf
+from muster.html.map_parts import Chart, MapLine, Meter, Note, Plot, Shelf
 from muster.html.page_data import Case
 from muster.html.placed_pods import FinalPlacement, State, resources
 from muster.html.sentences import amount_text, of_whole, short, size_text, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
-from muster.html.topology_areas import Area, identity
+from muster.html.topology_areas import Area
 from scheduler_core.model.resource_values import Resource
 from scheduler_core.wording import nouns
 from validators.reports.counts import counted
@@ -34,12 +33,12 @@ _WORDS = {State.PLACED: "placed", State.VICTIM: "would be evicted", State.NOMINA
 _KINDS = (*(state.value for state in State), svg.LINE, svg.FREE, svg.CLOSED)
 
 
-def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
-    """Return the map; *figures* are those of roots that are not placed, with their names."""
+def chart(case: Case) -> Chart:
+    """Return the map."""
     final = case.final
     placed = [final.pods[pod] for decision in case.placed for pod in decision.assignments if pod in final.pods]
     rows = resources(final, placed)
-    surveyor = _Surveyor(final, rows, {row: final.nodes.resource(row) for row in rows}, figures)
+    surveyor = _Surveyor(final, rows, {row: final.nodes.resource(row) for row in rows})
     plot = surveyor.plot(case.area_map.whole)
     return Chart(
         plot=plot,
@@ -65,7 +64,6 @@ class _Surveyor:
     final: FinalPlacement
     rows: tuple[int, ...]
     by_row: Mapping[int, Resource]
-    figures: Sequence[tuple[str, Figure]]
 
     @property
     def as_shelves(self) -> bool:
@@ -82,7 +80,6 @@ class _Surveyor:
             title=area.title,
             size=counted(len(area.nodes), "node"),
             totals=tuple(self._total(row, area) for row in self.rows[:SHOWN]),
-            capacities=tuple(self._held(area)),
             placed_groups=tallied(self._by_group(area.nodes, State.PLACED), NAMED) if last else "",
             parts=tuple(self.plot(part) for part in area.parts),
             shelves=tuple(self._shelf(node) for node in area.nodes) if last and self.as_shelves else (),
@@ -96,14 +93,6 @@ class _Surveyor:
         shut = int(free[self.final.closed[nodes]].sum())
         text = f"{of_whole(name, int(free.sum()), whole)} {name} free"
         return f"{text}, {size_text(name, shut)} of that closed" if shut else text
-
-    def _held(self, area: Area) -> Iterator[CapacityNote]:
-        """Yield the capacity of the area for each root that must be in one area of this kind."""
-        for root, figure in self.figures if area.key else ():
-            capacity = figure.capacities.get(identity(area.nodes))
-            if capacity is not None and len(figure.needs) == 1:
-                need = figure.needs[0].pods
-                yield CapacityNote(f"{min(capacity, need):,} of {counted(need, 'pod')} of {root}", capacity >= need)
 
     def _by_group(self, nodes: Iterable[int], state: State) -> Counter[str]:
         """Count the pods of a state by group; pods without a group by their own name."""

@@ -27,11 +27,20 @@ FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Need:
-    """Demand of equal groups on one domain: pods and amount of the resource for each group."""
+    """Demand of equal groups on one domain.
+
+    Attributes:
+        names: the groups.
+        pods: the number of pods of each.
+        amount: amount of the resource that each needs.
+        by_pod: amounts of the pods that need any, the largest first; empty if their sum is not the amount that the cause states.
+
+    """
 
     names: tuple[str, ...]
     pods: int
     amount: int
+    by_pod: tuple[int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +73,6 @@ class Figure:
         needs: the largest first.
         rows: the domains that are shown, the largest capacity first.
         others: the number of other domains, with at most the same capacity.
-        capacities: capacity of every domain, by its nodes.
         promised: True if nominated pods of other roots reduce the free amount.
         fails: True if a cause states that no domain holds the pods.
 
@@ -77,7 +85,6 @@ class Figure:
     needs: tuple[Need, ...]
     rows: tuple[FigureRow, ...]
     others: int
-    capacities: dict[bytes, int]
     promised: bool
     fails: bool
 
@@ -105,12 +112,12 @@ def figures(attempt: Attempt, topology: Topology, profile: Profile) -> list[Figu
 def _figure(same: Sequence[Demand], attempt: Attempt, topology: Topology, profile: Profile) -> Figure | None:
     shapes = same[0].shapes
     row, domains = amounts_by_domain(same[0], attempt.free, topology, profile)
-    if not domains:
+    needs = tuple(_needs(same, row)) if domains else ()
+    if not needs:
         return None
     rows = [FigureRow(title, each, _segments(each.by_node)) for title, each in zip(_titles(domains), domains, strict=True)]
     rows.sort(key=_order)
     shown = rows if len(rows) <= ROWS else _together(rows)
-    capacities = {each.nodes.tobytes(): each.capacity for each in domains if each.capacity is not None}
     return Figure(
         level=nouns.level(same[0].chain[-1].key) if same[0].chain else "",
         resource=topology.nodes.resource(row),
@@ -118,10 +125,9 @@ def _figure(same: Sequence[Demand], attempt: Attempt, topology: Topology, profil
         each=tuple(Amount(topology.nodes.resource(each), much) for each, much in shapes[0].requests if each != PODS)
         if len(shapes) == 1
         else (),
-        needs=tuple(_needs(same, row)),
+        needs=needs,
         rows=tuple(shown[:ROWS]),
         others=len(rows) - sum(each.represented for each in shown[:ROWS]),
-        capacities=capacities,
         promised=attempt.promised,
         fails=same[0].stated is not None and bool(same[0].stated.domains),
     )
@@ -150,14 +156,17 @@ def _together(rows: Sequence[FigureRow]) -> list[FigureRow]:
 
 
 def _needs(same: Sequence[Demand], row: int) -> Iterator[Need]:
-    by_size: dict[tuple[int, int], list[str]] = {}
+    by_size: dict[tuple[int, int, tuple[int, ...]], list[str]] = {}
     for demand in same:
         stated = demand.stated.needed if demand.stated is not None else None
-        by_size.setdefault((demand.pods, demand.amount(row) if stated is None else stated), []).append(
-            f"all of {demand.group}" if demand.whole else demand.group
-        )
-    for (pods, amount), names in sorted(by_size.items(), reverse=True):
-        yield Need(tuple(names), pods, amount)
+        requested = (dict(shape.requests).get(row, 0) for shape in demand.required)
+        by_pod = tuple(sorted(filter(None, requested), reverse=True))
+        amount = sum(by_pod) if stated is None else stated
+        size = demand.pods, amount, by_pod if amount == sum(by_pod) else ()
+        by_size.setdefault(size, []).append(f"all of {demand.group}" if demand.whole else demand.group)
+    for (pods, amount, by_pod), names in sorted(by_size.items(), reverse=True):
+        if amount:
+            yield Need(tuple(names), pods, amount, by_pod)
 
 
 def _titles(domains: Sequence[DomainAmounts]) -> list[str]:

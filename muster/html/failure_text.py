@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from muster.html.failure_figure import Figure, FigureRow, Need
@@ -19,8 +20,8 @@ from validators.reports.counts import counted
 
 KINDS = ("fit", "over", "closed", "short")
 """Kinds of strokes that a legend explains."""
-_PIPS = 16
-"""Limit of pods that are also shown as dots."""
+_AMOUNTS = 3
+"""Limit of different amounts of a group's pods that are stated."""
 _TAINTS = 3
 """Limit of taints that are named."""
 
@@ -33,7 +34,6 @@ class Gauge:
     area: int | None
     strokes: tuple[Stroke, ...]
     text: str
-    pips: str = ""
     note: str = ""
     enough: bool = False
 
@@ -76,9 +76,15 @@ def _need(need: Need, figure: Figure, most: int) -> Gauge:
         text = text if need.pods == 1 else f"{text} = {size_text(figure.resource, need.amount)}"
     title = nouns.listed(need.names)
     note = f"{'each ' if len(need.names) > 1 else ''}{where}"
+    by_amount = sorted(Counter(need.by_pod).items(), reverse=True)
+    if not figure.unit and 0 < len(by_amount) <= _AMOUNTS:
+        sizes = [f"{counted(number, 'pod')} of {size_text(figure.resource, amount)}" for amount, number in by_amount]
+        others = need.pods - len(need.by_pod)
+        note += f"; {', '.join(sizes)}"
+        note += f", {counted(others, 'pod')} of none" if others else ""
     if figure.each and figure.each != (Amount(figure.resource, figure.unit),):
         note += f"; a pod takes {', '.join(amount_text(each.resource, each.amount) for each in figure.each)}"
-    return Gauge(f"{title} {'needs' if len(need.names) == 1 else 'need'}", None, tuple(demand(need, figure.unit, most)), text, note=note)
+    return Gauge(f"{title} {'needs' if len(need.names) == 1 else 'need'}", None, tuple(demand(need, most)), text, note=note)
 
 
 def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Sequence[Stroke]) -> Gauge:
@@ -98,10 +104,8 @@ def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Se
     if len(figure.needs) > 1:
         return Gauge(row.title, area, tuple(strokes), f"capacity for {counted(row.amounts.capacity, 'pod')}", note=note)
     fitting = min(row.amounts.capacity, need.pods)
-    pips = "●" * fitting + "○" * (need.pods - fitting) if need.pods <= _PIPS else ""
-    return Gauge(
-        row.title, area, tuple(strokes), f"capacity for {fitting:,} of {counted(need.pods, 'pod')}", pips, note, fitting == need.pods
-    )
+    text = f"capacity for {fitting:,} of {counted(need.pods, 'pod')}"
+    return Gauge(row.title, area, tuple(strokes), text, note, fitting == need.pods)
 
 
 def _closed(why: Sequence[NodeStateCause]) -> str:

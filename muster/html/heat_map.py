@@ -1,13 +1,12 @@
 """Heat map of a page: a tile for each node, grouped by domain, coloured by the used share of a resource.
 
-The tiles flow like words, so that the map fits its width.  The size of a tile is chosen for several widths of the window such that
-the whole map fits on one screen.
+Tiles and groups fill the width of the map.  The size of a tile is chosen for several widths of the window such that the whole map fits on
+one screen if marks can then be seen.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -25,15 +24,18 @@ CLOSED, WITHOUT = "closed", "without"
 _MARKS = ((State.VICTIM, "leaves"), (State.NOMINATED, "comes"), (State.PLACED, "new"))
 MOST_GROUPS, MOST_LABELS = 400, 120
 """Limits of groups of tiles (with more, they are of a wider level), and of groups with a label."""
-SCREENS = ((0, 326, 500), (600, 560, 500), (900, 840, 500), (1200, 800, 500), (1600, 1200, 620), (1900, 1390, 720))
-"""Least width of the window, and width and height that the map can have there, in pixels."""
+SCREENS = ((0, 326, 500), (600, 520, 500), (900, 800, 500), (1200, 780, 500), (1600, 1170, 620), (1900, 1370, 720))
+"""Least width of the window, and width and height that the map can have there without an index beside it, in pixels."""
 INDEX = (1200, 310)
 """Least width of the window with the index beside the map, and the width that the map has in addition without an index."""
-_LARGEST_TILE, _LEAST_TILE = 26, 2
-_SHAPES = (2, 1, 4)
-"""Ratios of width and height of a group, in the order of preference."""
+_LARGEST_TILE, VISIBLE_TILE, _LEAST_TILE = 40, 8, 2
+"""Heights of a tile in pixels; the width is at least the same.  Marks can be seen on a visible one, for which the map can be higher."""
+_HIGHEST = 2400
+"""Limit of the height of a map with visible tiles, in pixels."""
+_COLUMNS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 64, 100)
+"""Numbers of tiles in a row of a group that are tried."""
 _WORTH = 0.7
-"""Groups have labels, or gaps, if the tiles are then not smaller than this part."""
+"""Groups have labels, or gaps, if the tiles are then not smaller than this part, and the map is not higher in the inverse."""
 _WIDE_SHARE, _WIDE = 8, 100
 """A group with an eighth of the nodes, and at least so many, has the full width."""
 _LABEL, _LEAST_LABELLED, _GAP, _NARROW_GAP, _FRAME = 17, 64, 8, 4, 8
@@ -150,15 +152,15 @@ class Layout:
     """Sizes of the map on one screen.
 
     Attributes:
-        tile: width and height of a tile in pixels.
-        shape: ratio of width and height of a group of tiles.
+        tile: height of a tile in pixels, and its least width.
+        columns: number of tiles in a row of a group.
         labels: True if groups of tiles have labels; domains around groups always have.
         gaps: True if there are gaps between groups of tiles; else the tiles of a domain follow each other.
 
     """
 
     tile: int
-    shape: int = _SHAPES[0]
+    columns: int = 1
     labels: bool = False
     gaps: bool = False
 
@@ -167,64 +169,92 @@ class Layout:
         """Return the gap between groups of tiles, in pixels."""
         return (_GAP if self.labels else _NARROW_GAP) if self.gaps else 0
 
-    def columns(self, tiles: int) -> int:
-        """Return the number of tiles in a row of a group."""
-        return math.ceil(math.sqrt(self.shape * tiles))
+    @property
+    def cell(self) -> int:
+        """Return the least width of a group, in pixels."""
+        return max(self.columns * self.tile, _LEAST_LABELLED if self.labels else 0) if self.gaps else self.tile
 
 
 def _style(drawn: HeatArea, *, indexed: bool) -> str:
-    """Return the sizes of tiles, and the widths of groups, for each screen."""
-    sizes = sorted({len(each.tiles) for each in drawn.walk() if each.tiles and not each.wide})
+    """Return the sizes of tiles and groups for each screen."""
     rules = []
     for (least, _, _), layout in zip(SCREENS, layouts(drawn, indexed=indexed), strict=True):
         text = f".heat{{--tile:{layout.tile}px}}"
-        text += "".join(f".heat .c{tiles}{{--columns:{layout.columns(tiles)}}}" for tiles in sizes)
-        width, display = (f"max({_LEAST_LABELLED}px,var(--across))", "block") if layout.labels else ("var(--across)", "none")
-        text += f".heat .labelled{{width:{width}}}.heat .labelled>.dom-name{{display:{display}}}"
-        text += f".heat .groups{{gap:{layout.gap}px}}.heat .groups>.dom{{display:{'block' if layout.gaps else 'contents'}}}"
-        text += f".heat .groups>.dom>.tiles{{display:{'flex' if layout.gaps else 'contents'}}}"
+        text += f".heat .groups{{gap:{layout.gap}px;grid-template-columns:repeat(auto-fit,minmax(min(100%,{layout.cell}px),1fr))}}"
+        text += f".heat .labelled>.dom-name{{display:{'block' if layout.labels else 'none'}}}"
+        text += f".heat .groups>.dom{{display:{'block' if layout.gaps else 'contents'}}}"
+        text += f".heat .groups>.dom>.tiles{{display:{'grid' if layout.gaps else 'contents'}}}"
+        text += f".heat .groups>.dom:not(.wide)>.tiles{{grid-template-columns:repeat({layout.columns},1fr)}}"
         rules.append(f"@media (min-width:{least}px){{{text}}}")
     return "\n".join(rules)
 
 
 def layouts(drawn: HeatArea, *, indexed: bool) -> list[Layout]:
-    """Return the layout for each screen: the largest tiles with which the map fits; *indexed*: with the index beside it."""
-    chosen = []
-    for least, width, height in SCREENS:
-        across = width + (0 if indexed or least < INDEX[0] else INDEX[1])
-        kinds = [Layout(0, labels=True, gaps=True), Layout(0, gaps=True), Layout(0)]
-        fitting = [layout for kind in kinds if (layout := _largest(drawn, across, height, kind))]
-        best = max((layout.tile for layout in fitting), default=0)
-        chosen.append(next((layout for layout in fitting if layout.tile >= _WORTH * best), Layout(_LEAST_TILE)))
-    return chosen
+    """Return the layout for each screen; *indexed*: with the index beside the map."""
+    return [_layout(drawn, width + (0 if indexed or least < INDEX[0] else INDEX[1]), most) for least, width, most in SCREENS]
 
 
-def _largest(drawn: HeatArea, width: int, height: int, kind: Layout) -> Layout | None:
-    """Return the layout of a *kind* with the largest tiles; None if the map does not fit."""
-    tiles = range(_LARGEST_TILE, _LEAST_TILE - 1, -1)
-    choices = (dataclasses.replace(kind, tile=tile, shape=shape) for tile in tiles for shape in _SHAPES)
-    return next((layout for layout in choices if size(drawn, layout, width)[1] <= height), None)
+def _layout(drawn: HeatArea, width: int, most: int) -> Layout:
+    """Return the layout with labels, or at least with gaps, unless the map without them is much better."""
+    kinds = (Layout(0, labels=True, gaps=True), Layout(0, gaps=True), Layout(0))
+    found = [_largest(drawn, width, most, kind) for kind in kinds]
+    tile, least = max(layout.tile for layout, _ in found), min(height for _, height in found)
+    enough = (layout for layout, high in found if layout.tile >= _WORTH * tile and _WORTH * high <= max(least, _WORTH * most))
+    return next(enough, found[-1][0])
 
 
-def size(area: HeatArea, layout: Layout, width: int) -> tuple[int, int]:
-    """Return the width and height of an area in pixels, as the stylesheet lays it out."""
+def _largest(drawn: HeatArea, width: int, most: int, kind: Layout) -> tuple[Layout, int]:
+    """Return the layout of a *kind* with the largest tiles, and its height, which is *most* if visible tiles allow that."""
+    tiles = sum(len(each.tiles) for each in drawn.walk())
+    for tile in range(_LARGEST_TILE, _LEAST_TILE, -1):
+        limit = most if tile > VISIBLE_TILE else _HIGHEST
+        # The tiles alone need this height.
+        if tiles * tile * tile > width * limit:
+            continue
+        layout, high = _flattest(drawn, width, dataclasses.replace(kind, tile=tile))
+        if high <= limit:
+            return layout, high
+    return _flattest(drawn, width, dataclasses.replace(kind, tile=_LEAST_TILE))
+
+
+def _flattest(drawn: HeatArea, width: int, layout: Layout) -> tuple[Layout, int]:
+    """Return *layout* with the number of columns with which the map is the least high, and that height; with fewer columns if equal."""
+    largest = max((len(each.tiles) for each in drawn.walk() if not each.wide), default=1)
+    fitting = [each for each in _COLUMNS if each == 1 or (layout.gaps and each * layout.tile <= width and each < 2 * largest)]
+    tried = (dataclasses.replace(layout, columns=each) for each in fitting)
+    return min(((each, height(drawn, each, width)) for each in tried), key=lambda found: (found[1], found[0].columns))
+
+
+def height(area: HeatArea, layout: Layout, width: int) -> int:
+    """Return the height of an area in pixels, as the stylesheet lays it out."""
     label = _LABEL if area.labelled and (layout.labels or area.parts) else 0
     if not area.parts:
-        tile, count = layout.tile, len(area.tiles)
-        across = width if area.wide else min(width, max(layout.columns(count) * tile, _LEAST_LABELLED if label else 0))
-        return across, -(-count // max(1, across // tile)) * tile + label
+        return label + _rows(len(area.tiles), width // layout.tile if area.wide else layout.columns) * layout.tile
     frame = _FRAME if area.number else 0
     inner = width - 2 * frame
-    gap = layout.gap if area.has_groups else _GAP
-    if area.has_groups and not layout.gaps:
-        count = sum(len(part.tiles) for part in area.parts)
-        fitting = max(1, inner // layout.tile)
-        return min(fitting, count) * layout.tile + 2 * frame, -(-count // fitting) * layout.tile + label + 2 * frame
-    left = top = line = widest = 0
-    for across, down in (size(part, layout, inner) for part in area.parts):
-        if left and left + gap + across > inner:
-            left, top, line = 0, top + line + gap, 0
-            widest = inner
-        left += across + (gap if left else 0)
-        line, widest = max(line, down), max(widest, left)
-    return widest + 2 * frame, top + line + label + 2 * frame
+    if not area.has_groups:
+        parts = sum(height(part, layout, inner) for part in area.parts) + _GAP * (len(area.parts) - 1)
+    elif layout.gaps:
+        parts = _grid(area.parts, layout, inner)
+    else:
+        parts = _rows(sum(len(part.tiles) for part in area.parts), inner // layout.tile) * layout.tile
+    return parts + label + 2 * frame
+
+
+def _rows(tiles: int, columns: int) -> int:
+    return -(-tiles // max(1, columns))
+
+
+def _grid(groups: Sequence[HeatArea], layout: Layout, width: int) -> int:
+    """Return the height of groups in columns of equal width; each row is as high as its highest group."""
+    across = max(1, (width + layout.gap) // (layout.cell + layout.gap))
+    rows: list[int] = []
+    left = 0
+    for group in groups:
+        high = height(group, layout, width)
+        if group.wide or not left:
+            rows.append(high)
+            left = 0 if group.wide else across - 1
+        else:
+            rows[-1], left = max(rows[-1], high), left - 1
+    return sum(rows) + layout.gap * (len(rows) - 1)

@@ -51,14 +51,6 @@ class MapLine:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class CapacityNote:
-    """Capacity for the pods of a root that is not placed, and whether it is enough."""
-
-    text: str
-    enough: bool
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Plot:
     """An area.
 
@@ -67,7 +59,6 @@ class Plot:
         title: its name.
         size: number of nodes.
         totals: free amount of each resource.
-        capacities: number of pods that fit in it, for each root that is not placed.
         placed_groups: groups placed in it, shortened, with their number of pods.
         parts: the areas inside it.
         shelves: its nodes one by one, with pictures; empty if they are lines.
@@ -79,7 +70,6 @@ class Plot:
     title: str
     size: str
     totals: tuple[str, ...]
-    capacities: tuple[CapacityNote, ...]
     placed_groups: str
     parts: tuple[Plot, ...]
     shelves: tuple[Shelf, ...]

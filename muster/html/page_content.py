@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from muster.html import cluster_map, root_cards, root_index, sentences, unplaced_roots
 from muster.html.device_rows import with_device_rows
@@ -15,6 +15,7 @@ from muster.html.sentences import bare_names, some
 from muster.html.unplaced_roots import Open
 from muster.html.update_steps import DrawnUpdate
 from muster.render.answer import Answer, Heading
+from muster.render.object_heading import answer_heading
 from muster.render.phrases import nodes, per_node
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.diagnosis.fragmentation import Fragment
@@ -90,6 +91,7 @@ class Content:
     """Content of the page, in its order."""
 
     heading: Heading
+    owners: Mapping[Name, Name]
     origin: Origin
     facts: tuple[Fact, ...]
     index: RootIndex
@@ -116,7 +118,7 @@ def content(
 ) -> Content:
     """Return the content of the page of *answer*; *updates* are those of running objects."""
     case = Case.from_answer(answer, with_device_rows(snapshot), options)
-    opened, figures = unplaced_roots.opened(case)
+    opened = unplaced_roots.opened(case)
     own = OwnRoots(tuple(card for card in opened.cards if card.root in case.own), _trees(case, [*_placed(case, own=True)]))
     opened = dataclasses.replace(opened, cards=opened.cards[len(own.cards) :])
     others = [*_placed(case, own=False)]
@@ -124,7 +126,8 @@ def content(
     trees = _trees(case, others if len(pods) <= ALONE else [decision for decision in others if decision.root.kind != "Pod"])
     alone = _together(pods) if len(pods) > ALONE else ""
     page = Content(
-        heading=sentences.heading(answer),
+        heading=answer.heading or answer_heading(answer, case.kinship),
+        owners=answer.origins,
         origin=origin or Origin(),
         facts=(),
         index=root_index.index_roots(case, _roots_shown(own, opened, trees), case.own),
@@ -132,11 +135,11 @@ def content(
         updates=tuple(updates),
         own=own,
         open=opened,
-        chart=cluster_map.chart(case, figures),
+        chart=cluster_map.chart(case),
         trees=trees,
         alone=alone,
         leaving=Listed.from_sequence(list(_leaving(case)), LEAVING),
-        pending=Listed.from_sequence(list(_left(answer)), REASONS),
+        pending=Listed.from_sequence(list(_left(case, {card.root for card in (*own.cards, *opened.cards)})), REASONS),
         fragments=Listed.from_sequence(answer.fragments or (), FRAGMENTS),
         problems=Listed.from_sequence(sentences.problems(answer.problems), PROBLEMS),
         foot=tuple(_foot(case)),
@@ -171,9 +174,9 @@ def _sections(page: Content) -> Iterator[tuple[str, str]]:
     filled = {
         "updates": ("Update, step by step" if len(page.updates) == 1 else "Updates, step by step", page.updates),
         "path": ("At PATH, after the update" if page.updates else "At PATH", own),
-        "open": ("Other roots, not placed" if own else "Not placed, and why", page.open.cards or page.open.briefs.shown),
+        "open": ("Others, not placed" if own else "Not placed, and why", page.open.cards or page.open.briefs.shown),
         "cluster": ("The cluster", True),
-        "placed": ("Other roots, placed" if own else "Placed", page.trees.shown or page.alone),
+        "placed": ("Others, placed" if own else "Placed", page.trees.shown or page.alone),
         "leaving": ("Evictions", page.leaving.shown),
         "pending": ("Pods without a node", page.pending.shown),
         "fragmentation": ("Largest gangs", page.fragments.shown),
@@ -193,7 +196,7 @@ def _facts(case: Case, sections: Mapping[str, str]) -> Iterator[Fact]:
     answer, leaving = case.answer, {pod for decision in case.answer.decisions for pod in decision.victims}
     yield Fact(f"{answer.pods:,}", "pod placed" if answer.pods == 1 else "pods placed", placed)
     if answer.pending:
-        yield Fact(f"{len(answer.pending):,}", "pending", "pending")
+        yield Fact(f"{len(answer.pending):,}", "pending", next(each for each in ("pending", "open", "path") if each in sections))
     if leaving:
         yield Fact(f"{len(leaving):,}", "would be evicted" if len(answer.cycles()) == 1 else "evicted", "leaving")
     if answer.problems:
@@ -209,8 +212,10 @@ def _leaving(case: Case) -> Iterator[Leaving]:
         yield from (Leaving(victims, decision.root, gone) for victims in root_cards.leaving(decision, case.kinship))
 
 
-def _left(answer: Answer) -> Iterator[PendingReason]:
-    for reason, keys in decision_words.most_frequent(answer.pending):
+def _left(case: Case, cards: Collection[Name]) -> Iterator[PendingReason]:
+    """Yield the reasons of the pods without a node, except those of roots with *cards*, which have them."""
+    on_cards = {pod for decision in case.unplaced if decision.root in cards for pod in decision.pending}
+    for reason, keys in decision_words.most_frequent([each for each in case.answer.pending if each[0] not in on_cards]):
         yield PendingReason(counted(len(keys), "pod"), some(bare_names(keys)), reason)
 
 

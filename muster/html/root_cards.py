@@ -7,9 +7,11 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from muster.html.failure_text import KINDS, Picture
+from muster.html.root_index import LABELS, result_of
 from muster.html.sentences import AWAITS, CountedSentence, bare_names, counted_sentence, mark, some
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
+from scheduler_core.causes.cause import Cause
 from scheduler_core.model.decision import Decision, GroupCondition, Step
 from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.status import Status
@@ -81,7 +83,8 @@ class Card:
     root: Name
     mark: str
     word: str
-    waits: str
+    label: str
+    """Result in words; *word* is the status of the framework."""
     count: str
     headline: str
     figures: tuple[Picture, ...]
@@ -132,22 +135,32 @@ def _line(row: TreeRow, decision: Decision, statements: Statements, locate: Loca
 
 
 def card(
-    decision: Decision, kinship: Kinship, locate: Locate, *, headline: str = "", figures: Sequence[Picture] = (), searched: bool = False
+    decision: Decision,
+    kinship: Kinship,
+    locate: Locate,
+    *,
+    headline: str = "",
+    figures: Sequence[Picture] = (),
+    causes: Sequence[Cause] | None = None,
+    searched: bool = False,
 ) -> Card:
-    """Return the card of a root that is not placed; *searched*: with the result of the search."""
+    """Return the card of a root that is not placed.
+
+    *causes* are those that *figures* do not show, all if None; *searched*: with the result of the search.
+    """
     group_lines = lines(decision, kinship, locate)
     placed, total = len(decision.assignments), len(decision.assignments) + len(decision.pending)
     message = decision_words.message(decision)
     parts = (
-        [*map(counted_sentence, decision_words.sentences(decision.causes))] if decision.status in _COUNTED else [CountedSentence(message)]
+        [*map(counted_sentence, decision_words.sentences(decision.causes if causes is None else causes))]
+        if decision.status in _COUNTED
+        else [CountedSentence(message)]
     )
     return Card(
         root=decision.root,
         mark=AWAITS if decision.victims else mark(decision.status),
         word=decision.status.value,
-        waits=f"until {counted(len(decision.victims), 'pod')} {'is' if len(decision.victims) == 1 else 'are'} evicted"
-        if decision.victims
-        else "",
+        label=_label(decision),
         count=f"{placed:,} of {counted(total, 'pod')} placed",
         headline=headline,
         figures=tuple(figures),
@@ -165,6 +178,12 @@ def card(
         has_scheduler_messages=decision.status in _COUNTED,
         search=_searched(decision) if searched else "",
     )
+
+
+def _label(decision: Decision) -> str:
+    if not (number := len(decision.victims)):
+        return LABELS[result_of(decision)]
+    return f"placed after {counted(number, 'pod')} {'is' if number == 1 else 'are'} evicted"
 
 
 def _searched(decision: Decision) -> str:

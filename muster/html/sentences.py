@@ -6,15 +6,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi.problem import Problem
-from muster.render.answer import Answer, Heading
 from muster.render.phrases import bare, natural
 from muster.render.problem_words import grouped, object_words, problem_words
-from scheduler_core.model.decision import Decision
 from scheduler_core.model.resource_values import Resource
 from scheduler_core.model.status import Status
 from scheduler_core.wording import phrases
 from scheduler_core.wording.sentences import Sentence, ended
-from validators.reports.counts import counted
 
 MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
 AWAITS = "→"
@@ -48,40 +45,6 @@ def counted_sentence(sentence: Sentence) -> CountedSentence:
     if len(points) > 1 and sentence.lead:
         return CountedSentence(sentence.lead, points)
     return CountedSentence(sentence.text)
-
-
-def heading(answer: Answer) -> Heading:
-    """Return the heading of the page."""
-    return answer.heading or Heading(_sign(answer), _result(answer))
-
-
-def _result(answer: Answer) -> str:
-    if not answer.decisions and not answer.pending:
-        return "Nothing could be decided" if answer.problems else "There are no pending pods"
-    latest = {decision.root: decision for decision in answer.decisions}
-    if answer.own is not None and answer.own.roots < answer.roots:
-        return f"Of PATH, {answer.own.placed:,} of {counted(answer.own.roots, 'root')} placed"
-    if len(latest) == 1:
-        decision = next(iter(latest.values()))
-        return f"{decision.root.namespace}/{decision.root.name} {outcome_phrase(decision)}"
-    return f"{answer.placed:,} of {counted(answer.roots, 'root')} placed"
-
-
-def _sign(answer: Answer) -> str:
-    """Return the sign of the result: placed, placed after evictions, or not placed."""
-    latest = {decision.root: decision for decision in answer.decisions}
-    if len(latest) == 1 and any(decision.victims and decision.status is not Status.SUCCESS for decision in latest.values()):
-        return AWAITS
-    return mark(Status.SUCCESS) if answer.exit_status == 0 else mark(Status.ERROR)
-
-
-def outcome_phrase(decision: Decision) -> str:
-    """Return the result of a root: ``is placed``, ``waits``, ``is not placed``."""
-    if decision.status is Status.SUCCESS:
-        return "is placed, with pods left pending" if decision.pending else "is placed"
-    if decision.victims:
-        return f"is placed after {counted(len(decision.victims), 'pod')} {'is' if len(decision.victims) == 1 else 'are'} evicted"
-    return "waits" if decision.status is Status.WAIT else "is not placed"
 
 
 def some(names: Iterable[str], most: int = NAMED) -> str:

@@ -65,9 +65,11 @@ def marks(needs: Iterable[Need], most: int) -> Stroke:
     return Stroke("mark", "".join(f"M{_number(min(x, GAUGE_WIDTH - 1.0))} -{_REACH}v{GAUGE_HEIGHT + 2 * _REACH}" for x in places))
 
 
-def demand(need: Need, unit: int, most: int) -> list[Stroke]:
-    """Draw the demand: a block for each pod, or one for all of them."""
-    return [Stroke("need", _blocks(0, need.amount, unit, most))]
+def demand(need: Need, most: int) -> list[Stroke]:
+    """Draw the demand: a block for each pod that needs the resource, or one for all of them."""
+    one_by_one = 0 < len(need.by_pod) <= _BLOCKS and _x(need.by_pod[-1], most) >= _LEAST_BLOCK
+    edges = itertools.accumulate(need.by_pod if one_by_one else (need.amount,), initial=0)
+    return [Stroke("need", "".join(_block(left, right, most) for left, right in itertools.pairwise(edges)))]
 
 
 def gauge(row: Sequence[NodeAmounts], unit: int, most: int, need: int) -> list[Stroke]:
@@ -94,7 +96,11 @@ def _blocks(begin: int, amount: int, unit: int, most: int) -> str:
     """Return a block for each unit if it is visible, else one for all."""
     one_by_one = unit and amount // unit <= _BLOCKS and _x(unit, most) >= _LEAST_BLOCK
     edges = range(begin, begin + amount + 1, unit) if one_by_one else (begin, begin + amount)
-    return "".join(_rectangle(_x(left, most) + 1, 2, _x(right, most) - 1, GAUGE_HEIGHT - 5) for left, right in itertools.pairwise(edges))
+    return "".join(_block(left, right, most) for left, right in itertools.pairwise(edges))
+
+
+def _block(left: int, right: int, most: int) -> str:
+    return _rectangle(_x(left, most) + 1, 2, _x(right, most) - 1, GAUGE_HEIGHT - 5)
 
 
 def _x(amount: int, most: int) -> float:

@@ -10,6 +10,12 @@ from muster.html.failure_figure import Figure
 from muster.html.page_data import Case, Listed
 from muster.html.root_cards import Card
 from muster.html.sentences import mark
+from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.device_refusals import InsufficientDevices
+from scheduler_core.causes.domains import AttemptFailed, DomainCause, NodeCause
+from scheduler_core.causes.groups import PodsDoNotFit
+from scheduler_core.causes.node_states import NodeStateCause
+from scheduler_core.causes.resources import ResourceCause
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.topology import Topology
@@ -42,8 +48,8 @@ class Open:
     alone: int = 0
 
 
-def opened(case: Case) -> tuple[Open, list[tuple[str, Figure]]]:
-    """Return the unplaced roots of *case*, and the figures for the map, with the name of the root."""
+def opened(case: Case) -> Open:
+    """Return the unplaced roots of *case*."""
     pods = [decision for decision in case.unplaced if decision.root.kind == "Pod"]
     shown_pods = _unlike(pods, case)[:ALONE]
     groups = [decision for decision in case.unplaced if decision.root.kind != "Pod"]
@@ -51,9 +57,7 @@ def opened(case: Case) -> tuple[Open, list[tuple[str, Figure]]]:
     figures = _figures(case, frozenset(decision.root for decision in selected))
     cards = [_card(decision, figures.get(decision.root, []), case) for decision in selected]
     briefs = Listed.from_sequence(list(map(_brief, groups[CARDS - len(shown_pods) :])), BRIEFS)
-    return Open(tuple(cards), briefs, len(pods) - len(shown_pods)), [
-        (root.name, figure) for root, root_figures in figures.items() for figure in root_figures
-    ]
+    return Open(tuple(cards), briefs, len(pods) - len(shown_pods))
 
 
 def _unlike(pods: Sequence[Decision], case: Case) -> list[Decision]:
@@ -78,8 +82,36 @@ def _card(decision: Decision, figures: list[Figure], case: Case) -> Card:
         case.locate,
         headline=headline(decision.causes, promised=any(each.promised for each in figures)),
         figures=[failure_text.picture(figure, case.area_map.numbers) for figure in figures],
+        causes=_not_drawn(decision, figures),
         searched=decision.search.outcome != "not-searched",
     )
+
+
+def _not_drawn(decision: Decision, figures: Sequence[Figure]) -> Sequence[Cause]:
+    """Return the causes of *decision*, without the domains of the first one of which a figure shows all that it states."""
+    if not decision.causes:
+        return ()
+    first, *others = decision.causes
+    if not isinstance(first, PodsDoNotFit) or first.elsewhere is not None:
+        return decision.causes
+    if not any(figure.fails and (first.path[-1].name,) == need.names for figure in figures for need in figure.needs):
+        return decision.causes
+    domains = tuple(each for each in first.domains if not _is_drawn(each))
+    return (*([dataclasses.replace(first, domains=domains, further=None)] if domains else []), *others)
+
+
+def _is_drawn(cause: DomainCause) -> bool:
+    """Return whether amounts say all: resources are missing, and nodes are closed; no more pods fit if that is changed."""
+    return (
+        cause.relaxation is None
+        and all(isinstance(each, ResourceCause) for each in cause.decisive)
+        and all(isinstance(each, NodeStateCause) or _is_counted(each) for each in cause.causes)
+    )
+
+
+def _is_counted(cause: NodeCause | AttemptFailed) -> bool:
+    """Return whether devices are missing that a figure counts; the headline names them."""
+    return isinstance(cause, InsufficientDevices) and cause.together is not None
 
 
 def _brief(decision: Decision) -> Brief:

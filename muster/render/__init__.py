@@ -8,6 +8,8 @@ problem_words   problems and notes in words; queue_words: those about queues of 
 drain_facts     what trials tell about drained nodes and later updates, as values
 file_notes      problems of files and of requests to an API server, as values
 answer_text     as text; root_text: one root of it
+object_results  results of the objects that a person wrote; verdict_words: parts of a verdict in words
+object_heading  heading of a page, about these objects
 tree_rows       one decision as rows, parents first
 phrases         lists and long texts in a few lines
 yaml_text       JSON values as YAML that people read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind
@@ -38,16 +38,17 @@ class Share:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Heading:
-    """Heading of a page: the sign, the result, and its details; these follow after a colon, and are empty if there are none."""
+    """Heading of a page: the sign, the result, and sentences about it, which follow after *stop*."""
 
     sign: str
     head: str
-    details: str = ""
+    details: tuple[str, ...] = ()
+    stop: str = ":"
 
     @property
     def text(self) -> str:
         """Return the heading without the sign."""
-        return f"{self.head}: {self.details}" if self.details else self.head
+        return f"{self.head}{self.stop} {'. '.join(self.details)}" if self.details else self.head
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Answer:
         awaited: pods that are being deleted already, and must be gone before the decisions are made.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
         path_roots: roots of the objects at PATH; None if the whole answer is about PATH.
+        origins: the object that a person wrote of each group and pod that was created for one.
         heading: the heading of a page; None: derived from the decisions.
         fragments: the largest gangs that fitted before anything was placed; None if not requested.
 
@@ -82,6 +84,7 @@ class Answer:
     awaited: tuple[Name, ...] = ()
     own: Share | None = None
     path_roots: frozenset[Name] | None = None
+    origins: Mapping[Name, Name] = dataclasses.field(default_factory=dict)
     heading: Heading | None = None
     fragments: tuple[Fragment, ...] | None = None
 

@@ -25,7 +25,7 @@ _NAMED = 3
 """Maximum number of Workloads that are named."""
 
 
-def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911 - one case for each kind of note
+def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of note
     """Return the message of a note about a job and its queue."""
     match fact:
         case notes.QueueQuotaExceeded():
@@ -44,10 +44,14 @@ def queue_words(fact: QueueNote) -> str:  # noqa: C901, PLR0911 - one case for e
             return f"the namespace selector of queue {fact.cluster_queue.name} does not match its namespace"
         case notes.AdmittedByQueue():
             return _admitted(fact)
+        case notes.WorkloadsAhead():
+            return _ahead(fact)
         case notes.QueueUnused():
-            return f"queue {fact.local_queue.name} has no effect: Kueue does not manage this kind; with the label in the pod template it queues the pods"
+            return f"queue {fact.local_queue.name} has no effect: Kueue does not manage this kind; {_unused(fact)}"
         case notes.FlavorsAssumed():
             return f"{', '.join(fact.flavors)}: not among the inputs, and taken to have no node labels, taints and topology"
+        case notes.TopologiesAssumed():
+            return f"{', '.join(fact.topologies)}: not among the inputs, and taken to have the levels that pods request"
         case notes.NamespaceLabelsUnknown():
             return f"its labels are not known, and are taken to match the selector of queue {fact.cluster_queue.name}: add the Namespace"
         case notes.RunsElsewhere():
@@ -72,6 +76,18 @@ def _exceeded(fact: notes.QueueQuotaExceeded) -> str:
     if fact.needed + fact.own > fact.largest:
         return f"{words}: more than it can ever have" if fact.used or fact.largest > fact.free else words
     return f"{words}; it waits until others end"
+
+
+def _unused(fact: notes.QueueUnused) -> str:
+    if fact.of_jobs:
+        return "with the label in spec.jobTemplate.metadata it queues the Jobs"
+    return "with the label in the pod template it queues the pods"
+
+
+def _ahead(fact: notes.WorkloadsAhead) -> str:
+    come, they, are = ("comes", "it takes", "it is") if len(fact.workloads) == 1 else ("come", "they take", "they are")
+    effect = f"{are} admitted first, because the queue is strict" if fact.blocking else f"what {they} is not considered"
+    return f"{_listed(fact.workloads)} of queue {fact.cluster_queue.name} {come} before it: {effect}"
 
 
 def _listed(workloads: Sequence[Name]) -> str:

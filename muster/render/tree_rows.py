@@ -41,9 +41,14 @@ class Kinship:
 
     def leaf(self, pod: str) -> Name:
         """Return the PodGroup of a pod, or the pod itself."""
-        namespace, _, name = pod.partition("/")
-        group = self.groups.get(pod)
-        return Name("Pod", namespace, name) if group is None else Name("PodGroup", namespace, group)
+        own, group = pod_name(pod), self.groups.get(pod)
+        return own if group is None else Name("PodGroup", own.namespace, group)
+
+
+def pod_name(key: str) -> Name:
+    """Return the name of the pod ``namespace/name``."""
+    namespace, _, name = key.partition("/")
+    return Name("Pod", namespace, name)
 
 
 @dataclasses.dataclass(slots=True)

@@ -401,7 +401,7 @@ class Waste(enum.StrEnum):
     ONE_BY_ONE = "one-by-one"
     """Pods without a group get a node one by one, not as close as they could be."""
     SIZES = "sizes"
-    """Pods of different sizes leave something free."""
+    """What pods leave of a node is too small for pods of another size."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

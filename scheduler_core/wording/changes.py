@@ -272,5 +272,5 @@ def _waste(sums: changes.MoreThanSums) -> str:
         case changes.Waste.ONE_BY_ONE:
             return "the pods get their nodes one by one, spread and not packed"
         case changes.Waste.SIZES:
-            return "pods of different sizes cannot be packed closer"
+            return "what pods leave of a node is too small for those of another size"
     assert_never(sums.waste)

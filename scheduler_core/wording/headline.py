@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import DomainCause
-from scheduler_core.causes.groups import ChildrenInDomain, Path, PodsDoNotFit, PodsLeftOver, failing_groups
+from scheduler_core.causes.groups import ChildrenInDomain, FailedGroup, Path, PodsDoNotFit, PodsLeftOver, failing_groups
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.causes.resources import FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge, ResourceCause
@@ -34,19 +34,36 @@ def shortage(causes: Sequence[Cause], *, promised: bool = False) -> str:
     Amounts are those of the domain that holds the most of them, on nodes that they can use.  *promised*: capacity for nominated pods of
     other roots is not free.
     """
-    match next((cause for cause, _ in failing_groups(causes)), None):
+    cause = next((cause for cause, _ in failing_groups(causes)), None)
+    match cause:
         case ChildrenInDomain(_, _, (first, *_), taken):
             return f"{first.path[-1].name} fits alone, but not together with {listed([each.group.name for each in taken], SHOWN)}"
-        case PodsDoNotFit() as cause:
+    group = _failing(cause)
+    return _of_group(group, " apart from the capacity for nominated pods" if promised else "") if group is not None else ""
+
+
+def partial_capacity(causes: Sequence[Cause]) -> str:
+    """Return for how many pods of the first group that fails there is capacity.
+
+    It is empty if there is none, if a pod requests more than any node has, or if another cause decides.
+    """
+    group = _failing(next((cause for cause, _ in failing_groups(causes)), None))
+    if group is None or not group.best.pods or isinstance(next(iter(group.best.decisive), None), RequestTooLarge):
+        return ""
+    return _held(group)
+
+
+def _failing(cause: FailedGroup | PodsLeftOver | ChildrenInDomain | None) -> _Group | None:
+    """Return the group, or single pod, that *cause* is about; None if it is about no domain that is too small."""
+    match cause:
+        case PodsDoNotFit():
             others = len(cause.domains) > 1 or cause.further is not None
             group = _Group(cause.path, cause.demand.requests, cause.domains[0], level(cause.key), others, cause.own_node)
-        case PodsLeftOver() as cause:
+        case PodsLeftOver():
             group = _Group(cause.path, cause.requests, cause.domain, is_rest=True)
         case _:
-            return ""
-    if group.best.pods >= group.best.wanted:
-        return ""
-    return _of_group(group, " apart from the capacity for nominated pods" if promised else "")
+            return None
+    return group if group.best.pods < group.best.wanted else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,7 +123,7 @@ def _of_group(group: _Group, besides: str) -> str:
         states = all(isinstance(each, Cordoned | NodeAffinityMismatch | UntoleratedTaint) for each in best.causes)
         # Of pods that differ, the cause is about the first that is refused.
         some = "one of " if not group.requests and best.wanted > 1 else ""
-        return f"{some}{group.pods} can run on no node{group.where}" if states else ""
+        return f"{some}{group.pods} can run on no node{group.where}" if states or some else ""
     devices = next((each for each in best.causes if isinstance(each, InsufficientDevices) and each.together is not None), None)
     return f"{_held(group)}{f': {device_words(devices)}' if devices is not None and not best.decisive else ''}"
 
@@ -146,13 +163,13 @@ def _free(shortage: InsufficientResource) -> str:
 
 
 def _held(group: _Group) -> str:
-    """Return how many pods the best domain holds."""
+    """Return for how many pods the best domain has capacity."""
     best = group.best
     if group.noun:
         if best.pods:
-            return f"no {group.noun} can hold more than {best.pods} of {group.pods}{group.order}"
+            return f"no {group.noun} has capacity for more than {best.pods} of {group.pods}{group.order}"
         some = ("even one of " if group.requests else "the first of ") if best.wanted > 1 else ""
-        return f"no {group.noun} can hold {some}{group.pods}"
+        return f"no {group.noun} has capacity for {some}{group.pods}"
     if best.wanted == 1:
-        return f"no node can hold {group.pods}"
-    return f"the nodes can hold {f'only {best.pods}' if best.pods else 'none'} of {group.pods}{group.order}"
+        return f"no node has capacity for {group.pods}"
+    return f"the nodes have capacity for {f'only {best.pods}' if best.pods else 'none'} of {group.pods}{group.order}"

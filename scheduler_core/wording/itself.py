@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scheduler_core.causes.cause import Cause
+from scheduler_core.causes.pre_enqueue import PreEnqueueCause
 from scheduler_core.model.names import Name
 
 ITSELF = Name("", "", "it")
@@ -14,8 +15,11 @@ ITSELF = Name("", "", "it")
 
 
 def about_itself(causes: Sequence[Cause], root: Name) -> tuple[Cause, ...]:
-    """Return *causes* with ``ITSELF`` in place of *root*; the order in which pods are placed is left out."""
-    return tuple(_changed(each, root) for each in causes)
+    """Return *causes* with ``ITSELF`` in place of *root*; the order in which pods are placed is left out.
+
+    Those that keep a root out of the queue stay: they quote the names, and depend on the kinds, of its groups.
+    """
+    return tuple(each if isinstance(each, PreEnqueueCause) else _changed(each, root) for each in causes)
 
 
 def _changed(value: Any, root: Name) -> Any:

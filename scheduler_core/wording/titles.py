@@ -17,6 +17,11 @@ def titled(name: Name) -> str:
     return f"{name.kind} {name.namespace}/{name.name}"
 
 
+def short_title(name: Name) -> str:
+    """Return the kind and name of an object, with its namespace if that is not the default one."""
+    return f"{name.kind} {name.name}" if name.namespace in {"default", ""} else titled(name)
+
+
 def label(name: Name) -> str:
     """Return the name of an object of any kind: ``Kind name`` or ``Kind namespace/name``; only the kind of one without a name."""
     return f"{name.kind} {'/'.join(each for each in (name.namespace, name.name) if each)}".rstrip()

@@ -118,6 +118,7 @@ TEXTS_IN_CAUSES: dict[str, str] = {
     "check": "an AdmissionCheck",
     "checks": "AdmissionChecks",
     "cohort": "a cohort",
+    "topologies": "Topologies of Kueue",
     "flavor": "a ResourceFlavor",
     "flavors": "ResourceFlavors",
     "pod_set": "a part of a job",

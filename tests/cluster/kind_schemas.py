@@ -1,4 +1,4 @@
-"""Schemas of the kinds that create pods: those of this API server, and those of CustomResourceDefinitions.
+"""Schemas of the kinds that create pods, and of the queues of Kueue: those of this API server, and those of CustomResourceDefinitions.
 
 ``python -m tests.cluster.kind_schemas FOLDER`` writes ``validators/schemas/kinds/controllers.json`` anew.  FOLDER has the
 CustomResourceDefinitions as their projects publish them; ``SOURCES`` has the versions.
@@ -22,14 +22,19 @@ Schema = dict[str, Any]
 FILE = Path(__file__).parents[2] / "validators" / "schemas" / "kinds" / "controllers.json"
 SOURCES = {
     "": "Kubernetes 1.37.1",
+    "argoproj.io": "Argo Workflows 4.1.2",
     "batch.volcano.sh": "Volcano 1.15.1",
     "grove.io": "Grove 0.1.0-alpha.12",
     "jobset.x-k8s.io": "JobSet 0.12.0",
     "kubeflow.org": "Kubeflow Training Operator 1.9.0 and MPI Operator 0.8.0",
+    "kueue.x-k8s.io": "Kueue 0.17.0",
     "leaderworkerset.x-k8s.io": "LeaderWorkerSet 0.10.0",
     "ray.io": "KubeRay 1.7.0",
     "scheduling.volcano.sh": "Volcano 1.15.1",
+    "serving.kserve.io": "KServe 0.20.0",
+    "sparkoperator.k8s.io": "Spark Operator 2.5.0",
     "trainer.kubeflow.org": "Kubeflow Trainer 2.3.0",
+    "workload.codeflare.dev": "AppWrapper 1.2.0",
 }
 """Project and version of the schemas, by API group."""
 BUILT_IN = {
@@ -39,6 +44,7 @@ BUILT_IN = {
 }
 _PREFIX = "#/components/schemas/"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_ARGO = "argoproj.io"
 _POD_SPEC = "io.k8s.api.core.v1.PodSpec"
 _INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
 _NOT_ENFORCED = frozenset({"value", "priority"})
@@ -62,8 +68,12 @@ def of_server(api: Api) -> tuple[Schema, dict[str, Schema]]:
     return definitions, kinds
 
 
-def of_definitions(folder: Path) -> Iterator[tuple[str, Schema]]:
-    """Yield version with kind and schema of each version that the CustomResourceDefinitions in *folder* serve."""
+def of_definitions(folder: Path, definitions: Mapping[str, Schema]) -> Iterator[tuple[str, Schema]]:
+    """Yield version with kind and schema of each version that the CustomResourceDefinitions in *folder* serve.
+
+    *definitions* are those of the API server.
+    """
+    pod_spec = definitions["PodSpec"]["properties"]
     for file in sorted(folder.glob("*.yaml")):
         for part in documents.parse(file.name, file.read_bytes()).parts:
             content: Any = part.content if isinstance(part, Document) else {}
@@ -72,7 +82,9 @@ def of_definitions(folder: Path) -> Iterator[tuple[str, Schema]]:
             spec = content["spec"]
             for version in spec["versions"]:
                 if version["served"]:
-                    schema = _custom(version["schema"]["openAPIV3Schema"])
+                    schema = _custom(version["schema"]["openAPIV3Schema"], pod_spec)
+                    if spec["group"] == _ARGO:
+                        _accept_scalars(schema)
                     schema["properties"] |= {"metadata": _reference(_META), "status": {}}
                     if spec["names"]["kind"] in _PROPOSED:
                         schema["properties"]["spec"]["properties"].setdefault("scheduling", {})
@@ -164,11 +176,15 @@ def _without_required_parts(result: Schema, schema: Schema) -> Schema:
     return {**result, "required": scalars} if scalars else result
 
 
-def _custom(schema: Schema) -> Schema:
-    """Return the shape in the schema of a CustomResourceDefinition; pod templates have that of the API server."""
+def _custom(schema: Schema, pod_spec: Schema) -> Schema:
+    """Return the shape in the schema of a CustomResourceDefinition; pod templates have that of the API server, with *pod_spec*."""
     properties = schema.get("properties") or {}
+    shared: Schema = {}
     if {"containers", "initContainers"} <= properties.keys():
-        return _reference(_POD_SPEC)
+        if properties.keys() <= pod_spec.keys():
+            return _reference(_POD_SPEC)
+        # A pod template with fields of the project besides.
+        shared = pod_spec
     if schema.get("x-kubernetes-int-or-string"):
         return {"type": ["integer", "string"]}
     result = _shape(schema)
@@ -180,15 +196,29 @@ def _custom(schema: Schema) -> Schema:
         # KEP-6089 proposes this field, which the adapters read; not all projects have it yet.
         proposed = {"scheduling": {}} if "backoffLimit" in properties and "template" in properties else {}
         result["properties"] = proposed | {
-            name: _reference(_META) if is_template and name == "metadata" else _custom(each) for name, each in properties.items()
+            name: _reference(_META) if is_template and name == "metadata" else shared.get(name) or _custom(each, pod_spec)
+            for name, each in properties.items()
         }
         if not schema.get("x-kubernetes-preserve-unknown-fields"):
             result["additionalProperties"] = False
     elif isinstance(schema.get("additionalProperties"), dict):
-        result["additionalProperties"] = _custom(schema["additionalProperties"])
+        result["additionalProperties"] = _custom(schema["additionalProperties"], pod_spec)
     if "items" in schema:
-        result["items"] = _custom(schema["items"])
+        result["items"] = _custom(schema["items"], pod_spec)
     return result
+
+
+def _accept_scalars(schema: Any) -> None:
+    """Let fields named ``value`` be any scalar: the controller of Argo reads numbers too, and its smaller definitions accept them."""
+    if isinstance(schema, list):
+        for each in schema:
+            _accept_scalars(each)
+    elif isinstance(schema, dict):
+        value = (schema.get("properties") or {}).get("value")
+        if isinstance(value, dict) and value.get("type") == "string":
+            value["type"] = ["boolean", "number", "string"]
+        for each in schema.values():
+            _accept_scalars(each)
 
 
 _PART = "part"
@@ -235,7 +265,7 @@ def main(folder: str) -> int:
     """Write the schemas of a control plane and of the CustomResourceDefinitions in *folder*."""
     with ControlPlane(Options()) as plane:
         definitions, kinds = of_server(plane.api)
-    kinds |= of_definitions(Path(folder))
+    kinds |= of_definitions(Path(folder), definitions)
     FILE.write_text(text(definitions, kinds), encoding="utf-8")
     return 0
 

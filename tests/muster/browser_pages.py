@@ -6,11 +6,11 @@ import dataclasses
 from unittest import mock
 
 from benchmarks import clusters
-from muster.commands.fit.verdict import Kind, Verdict
-from muster.commands.fit.verdict_report import with_heading
 from muster.html import cluster_map, page, unplaced_roots
 from muster.html.page_content import Origin
 from muster.html.update_steps import UpdateStep, drawn_update
+from muster.render.answer import Heading
+from muster.render.object_results import MARKS, Kind
 from scheduler_core.model.names import Name
 from tests.muster import paged
 from tests.muster.paged import gang, machine, member, racks
@@ -41,22 +41,22 @@ def many_roots():
 def fitted(kind=Kind.DOES_NOT_FIT):
     """The page of ``muster fit`` for one root of several."""
     answer, snapshot, options = paged.decided([*paged.many_gpus(), *gang("other", 2), *gang("third", 2, cpu="99")], strategy="complete")
-    own = dataclasses.replace(answer, path_roots=frozenset({Name("PodGroup", "default", "job")}))
-    verdict = Verdict(kind, kind.value.replace("-", " "), "PodGroup default/job: rack r1 can hold 2 (short of 8 nvidia.com/gpu)")
-    return page.render(with_heading(verdict, own), snapshot, options, ORIGIN)
+    heading = Heading(MARKS[kind], f"PodGroup job {kind.value.replace('-', ' ')}", ("rack r1 can hold 2 (short of 8 nvidia.com/gpu)",))
+    own = dataclasses.replace(answer, path_roots=frozenset({Name("PodGroup", "default", "job")}), heading=heading)
+    return page.render(own, snapshot, options, ORIGIN)
 
 
 def updating():
     """The page of ``muster fit`` for an object whose update hangs, and one whose update has more steps than are drawn."""
     answer, snapshot, options = paged.decided(paged.placed_tree())
-    verdict = Verdict(Kind.DOES_NOT_FIT, "does not fit", "Deployment team/llm: the update hangs at step 2")
+    heading = Heading("✗", "Deployment team/llm does not fit", ("the update hangs at step 2",))
     hanging = [UpdateStep(1, "1 deleted, 2 created", (3, 1, 1, 0)), UpdateStep(2, "nothing", (2, 2, 0, 1))]
     long = [UpdateStep(number, "1 deleted, 1 created", (30 - number, number, 0, 0)) for number in range(1, 31)]
     updates = [
         drawn_update("Deployment team/llm (at most 1 more pod, at most 1 unavailable)", "the update hangs", hanging),
         drawn_update("StatefulSet team/db (1 pod at a time)", "every new pod has a node as soon as it is created", long),
     ]
-    return page.render(with_heading(verdict, answer), snapshot, options, ORIGIN, updates)
+    return page.render(dataclasses.replace(answer, heading=heading), snapshot, options, ORIGIN, updates)
 
 
 PAGES = {

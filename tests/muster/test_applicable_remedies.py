@@ -32,6 +32,13 @@ def of_nodes(count, **runtime):
     return objects
 
 
+def of_own_nodes(count, **runtime):
+    """Return a TrainJob that says itself how many nodes it has, and its runtime."""
+    objects = of_nodes(1, **runtime)
+    objects[1]["spec"]["trainer"] = {"numNodes": count}
+    return objects
+
+
 def ray():
     group = {"groupName": "w", "replicas": 2, "minReplicas": 2, "maxReplicas": 2, "rayStartParams": {}, "template": {"spec": POD}}
     spec = {"headGroupSpec": {"rayStartParams": {}, "template": {"spec": POD}}, "workerGroupSpecs": [group]}
@@ -102,6 +109,14 @@ SET = {
 """The same, where a field sets it."""
 
 
+NODES_SET = {
+    "a gang of all pods": of_own_nodes(3),
+    "a gang of Volcano": of_own_nodes(3, policy="volcano"),
+    "a gang in the runtime": of_own_nodes(3, policy="", scheduling=BOTH),
+}
+"""The same of TrainJobs, whose number of nodes is the minimum."""
+
+
 @pytest.fixture
 def judge(tmp_path: Path, monkeypatch):
     """Return the answer of ``muster fit``."""
@@ -138,3 +153,26 @@ def test_no_lower_minimum_is_offered_where_no_field_sets_it(judge, objects):
 @pytest.mark.parametrize("objects", SET.values(), ids=SET)
 def test_a_lower_minimum_is_offered_where_a_field_sets_it(judge, objects):
     assert [each for each in remedies(judge(sized(objects))) if "lowered from 3 to 2" in each]
+
+
+@pytest.mark.parametrize("objects", NODES_SET.values(), ids=NODES_SET)
+def test_fewer_nodes_are_offered_to_a_trainjob_that_sets_their_number(judge, objects):
+    judge(sized(objects))
+    text = " ".join(CliRunner().invoke(cli.main, ["fit", "mine.yaml", "--objects", "cluster.yaml"]).stdout.split())
+
+    assert "spec.trainer.numNodes of TrainJob team/train lowered from 3 to 2" in text
+    assert "minCount" not in text
+
+
+def test_fewer_nodes_are_not_offered_for_a_minimum_that_the_runtime_sets(judge):
+    fixed = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+
+    assert not [each for each in remedies(judge(sized(of_own_nodes(3, policy="", scheduling=fixed)))) if "lowered" in each]
+
+
+def test_fewer_nodes_are_not_offered_for_a_minimum_that_counts_other_pods(judge):
+    objects = of_own_nodes(3)
+    init = {"name": "init", "template": {"metadata": {"labels": {}}, "spec": plain(1, 1) | {"scheduling": None}}}
+    objects[0]["spec"]["template"]["spec"]["replicatedJobs"].append(init)
+
+    assert not [each for each in remedies(judge(sized(objects))) if "lowered" in each]

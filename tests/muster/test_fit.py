@@ -164,9 +164,8 @@ def test_json_is_about_path_only():
         answer["verdict"],
         [each["root"]["name"] for each in answer["decisions"]],
     )
-    assert [{"object": "Sandbox default/web", "reason": "Sandbox (a.example) is not supported; its pods are not simulated"}] == answer[
-        "skipped"
-    ]
+    why = "Sandbox (a.example) is not supported; its pods are not simulated; to judge it anyway: --pod-template 'Sandbox.a.example=spec.template'"
+    assert [{"object": "Sandbox default/web", "reason": why}] == answer["skipped"]
     assert ([], {"roots": 1, "placed": 1, "pods": 2}) == (answer["pending"], answer["summary"])
 
 
@@ -348,7 +347,7 @@ def test_html_has_the_verdict_as_its_heading():
     _, text = fit([job(2)], NODES, "--format", "html")
     heading = re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)
     assert heading
-    assert "fits: Job default/train: 2 pods on n1, n2" in re.sub(r"<.*?>", "", heading[1])
+    assert "Job train fits: 2 pods on n1, n2" in re.sub(r"<.*?>", "", heading[1])
     assert "✓" in heading[1]
 
 

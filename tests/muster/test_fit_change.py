@@ -281,7 +281,7 @@ def test_a_change_is_the_smallest_only_if_smaller_ones_were_tried(tries, want, m
     monkeypatch.setattr("scheduler_core.whatif.remedies.smallest_change.MOST_TRIES", tries)
     large = with_pod(deployment(4), containers=[{"name": "c", "image": "r.example/c", "resources": {"requests": {"cpu": "3"}}}])
     answer = fit([{**large, "metadata": {"name": "large"}}, deployment(4)], NODES)
-    assert answer["message"].endswith(f"{want} that helps: 4 more nodes like n1")
+    assert f"{want} that helps: 4 more nodes like n1, not 3 as by the sum of requests" in answer["message"]
 
 
 def test_changes_that_leave_too_little_capacity_take_no_try(monkeypatch):
@@ -299,7 +299,8 @@ def test_few_tries_find_the_number_of_nodes_for_pods_of_two_sizes(monkeypatch):
     large = with_pod(deployment(40), containers=[{"name": "c", "image": "r.example/c", "resources": {"requests": {"cpu": "3"}}}])
     cluster = [node("n1", rack="a"), node("n2", rack="b", pods="109")]
     answer = fit([{**large, "metadata": {"name": "large"}}, deployment(40)], cluster)
-    assert answer["message"].endswith("; the smallest change that helps: 58 more nodes like n1")
+    more = "58 more nodes like n1, not 48 as by the sum of requests: what pods leave of a node is too small for those of another size"
+    assert answer["message"].endswith(f"; the smallest change that helps: {more}")
 
 
 def test_few_tries_find_the_only_domain_of_a_spread_where_nodes_help(monkeypatch):

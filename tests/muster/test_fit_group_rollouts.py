@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from muster import cli
 from tests.muster.test_fit_rollouts import Json, _folder, fit, node, running, spec, workload  # noqa: F401 - a fixture
 
 LWS = "leaderworkerset.sigs.k8s.io/"
@@ -179,3 +183,51 @@ def test_a_new_gang_needs_all_places_at_once(kind, fields, change):
     old = [running(f"llm-{number}", f"n{number}", owner=(kind, "llm")) for number in range(2)]
     status, answer = fit(mine, group, node("n0"), node("n1"), *old)
     assert (1, "hangs", change) == (status, answer["rollout"]["outcome"], answer["rollout"]["change"])
+
+
+NUMBERS: list[tuple[str, Json, bool]] = [
+    ("Deployment", {}, False),
+    ("Deployment", {"maxSurge": 4, "maxUnavailable": 0}, True),
+    ("Deployment", {"maxSurge": 3, "maxUnavailable": 0}, False),
+    ("Deployment", {"maxSurge": "100%", "maxUnavailable": 0}, True),
+    ("Deployment", {"maxSurge": "75%", "maxUnavailable": "0%"}, False),
+    ("Deployment", {"maxSurge": "51%", "maxUnavailable": 1}, True),
+    ("Deployment", {"maxUnavailable": "75%"}, True),
+    ("Deployment", {"maxUnavailable": 2}, False),
+    ("Deployment", {"maxUnavailable": 3}, True),
+    ("Deployment", {"maxSurge": 3}, True),
+    ("LeaderWorkerSet", {}, False),
+    ("LeaderWorkerSet", {"maxSurge": 1, "maxUnavailable": 1}, True),
+    ("LeaderWorkerSet", {"maxSurge": 1, "maxUnavailable": 0}, False),
+    ("LeaderWorkerSet", {"maxSurge": "50%"}, True),
+    ("LeaderWorkerSet", {"maxSurge": "100%", "maxUnavailable": 0}, True),
+    ("LeaderWorkerSet", {"maxUnavailable": "100%"}, True),
+    ("LeaderWorkerSet", {"maxUnavailable": "99%"}, False),
+    ("LeaderWorkerSet", {"maxUnavailable": 2}, True),
+]
+"""Kind and numbers of a rolling update of four pods, and whether it has the four new pods of a gang at once: surges round up, others down."""
+
+
+@pytest.mark.parametrize(("kind", "rolling", "finishes"), NUMBERS, ids=[f"{kind} {rolling or 'default'}" for kind, rolling, _ in NUMBERS])
+def test_a_gang_for_each_revision_needs_a_surge_in_pods_or_percent(kind, rolling, finishes):
+    """Fit and lint have one verdict; the nodes have room for all."""
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "v2", "namespace": "team"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 4}}},
+    }
+    named = {"schedulingGroup": {"podGroupName": "v2"}}
+    if kind == "Deployment":
+        mine = workload(kind, 4, **({"strategy": {"rollingUpdate": rolling}} if rolling else {}))
+        mine["spec"]["template"]["spec"] |= named
+        old = [running(f"llm-{number}", f"n{number % 2}") for number in range(4)]
+    else:
+        mine = leader_worker_set(**rolling)
+        mine["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] |= named
+        old = old_groups(2)
+    status, answer = fit(mine, group, node("n0", 8), node("n1", 8), *old)
+    assert (0 if finishes else 1, not finishes) == (status, answer["rollout"]["outcome"] == "hangs")
+    Path("both.json").write_text(f"{json.dumps(mine)}\n{json.dumps(group)}", encoding="utf-8")
+    found = CliRunner().invoke(cli.main, ["lint", "--select", "gang-rolling-update", "--format", "json", "both.json"])
+    assert finishes == (json.loads(found.stdout)["findings"] == []), found.stdout

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from muster import cli
 from muster.commands.schema.report_schemas import report_schema
+from tests.muster.paged import read
 
 Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
@@ -163,7 +164,20 @@ def test_pods_that_are_kept_need_no_room_as_new_ones(strategy, old):
         assert (1, "does-not-fit", "hangs") == (status, answer["verdict"], answer["rollout"]["outcome"])
         return
     assert (0, "fits", "at-once") == (status, answer["verdict"], answer["rollout"]["outcome"])
-    assert f"the update is finished, and keeps {old}; not all would fit as new ones" in answer["message"]
+    kept = f"the update is finished, and keeps {old}; not all would fit as new ones"
+    assert kept in answer["message"]
+    assert f"✓ StatefulSet team/llm fits: {kept}" == heading(fit(mine, node("n0"), node("n1", 2), ordinal(0), ordinal(1), form="html")[1])
+
+
+def test_the_page_begins_with_the_reason_of_an_update_that_hangs():
+    text = fit(workload("Deployment"), node("n1"), running("llm-a", "n1"), form="html")[1]
+    assert heading(text).startswith(
+        "✗ Deployment team/llm does not fit: the update hangs at step 1: 1 old pod runs on, and 1 new pod waits: "
+    )
+
+
+def heading(page: str) -> str:
+    return read(page).all("h1")[0].text
 
 
 def test_a_kept_pod_does_not_excuse_another_object():

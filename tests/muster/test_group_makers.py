@@ -70,12 +70,13 @@ def test_no_job_has_a_group_without_the_gate(mine, minor):
     assert 2 == sum("the feature gate WorkloadWithJob is off" in each["message"] for each in answer["notes"])
 
 
-def test_a_constraint_of_kueue_on_a_job_without_a_group_is_not_judged():
+@pytest.mark.parametrize("options", [(), ("--gates", "WorkloadWithJob=false")], ids=["owned", "without the gate"])
+def test_a_constraint_of_kueue_on_a_job_without_a_group_is_judged(options):
     constrained = {"metadata": {"annotations": {"kueue.x-k8s.io/podset-required-topology": RACK}}, "spec": RUN_ONCE["spec"]}
 
-    status, answer = fit([cron_job(template=constrained)], NODES)
-    assert (2, "nothing-to-judge") == (status, answer["verdict"])
-    assert "podset-required-topology" in answer["skipped"][0]["reason"]
+    status, answer = fit([cron_job(template=constrained)], NODES, *options)
+    assert (1, "does-not-fit") == (status, answer["verdict"])
+    assert 0 == fit([cron_job(template=constrained)], [node("n1", cpu="8", **{RACK: "a"})], *options)[0]
 
 
 def lws(name: str) -> Json:

@@ -116,6 +116,21 @@ def train_job(nodes: int, annotations: Json) -> list[Json]:
     return [manifest("TrainJob", "trainer.kubeflow.org/v1alpha1", "tune", runtimeRef={"name": "rt", "kind": "TrainingRuntime"}), runtime]
 
 
+def cron_job(pods: int, annotations: Json) -> Json:
+    return manifest("CronJob", "batch/v1", "nightly", schedule="@daily", jobTemplate={"spec": job(pods, annotations)["spec"]})
+
+
+def app_wrapper(*wrapped: Json) -> Json:
+    return manifest("AppWrapper", "workload.codeflare.dev/v1beta2", "wrapped", components=[{"template": each} for each in wrapped])
+
+
+def own_group(*mine: Json, **spec: Any) -> list[Json]:
+    """Return objects whose templates name a PodGroup, and this, which is a gang of four pods unless *spec* says more."""
+    text = json.dumps(mine).replace('"containers"', '"schedulingGroup": {"podGroupName": "mine"}, "containers"')
+    group = {"schedulingPolicy": {"gang": {"minCount": 4}}, **spec}
+    return [*json.loads(text), manifest("PodGroup", "scheduling.k8s.io/v1beta1", "mine", **group)]
+
+
 def assigned(answer: Json) -> dict[str, str]:
     return {name: place for each in answer["decisions"] for name, place in each["assignments"].items()}
 
@@ -145,6 +160,15 @@ WHOLE = {
     "RayJob": [ray_job(4, IN_RACK)],
     "pod group": pod_group(4, IN_RACK),
     "TrainJob": train_job(4, IN_RACK),
+    "CronJob": [cron_job(4, IN_RACK)],
+    "Job in an AppWrapper": [app_wrapper(job(4, IN_RACK))],
+    "JobSet in an AppWrapper": [app_wrapper(job_set((2, 2, IN_RACK)))],
+    "Job with a group of its own": own_group(job(4, IN_RACK)),
+    "JobSet with a group of its own": own_group(job_set((2, 2, IN_RACK))),
+    "Job in an AppWrapper with a group of its own": own_group(app_wrapper(job(4, IN_RACK))),
+    "Job with a group of its own in the rack": own_group(
+        job(4, IN_RACK), schedulingConstraints={"topology": [{"key": "rack"}]}, schedulingPolicy={"basic": {}}
+    ),
 }
 
 
@@ -198,6 +222,8 @@ SLICED = {
     "workers of Ray": [ray_cluster(4, PAIRS)],
     "a pod group": pod_group(4, PAIRS),
     "a TrainJob": train_job(4, PAIRS),
+    "a CronJob": [cron_job(4, PAIRS)],
+    "a Job in an AppWrapper": [app_wrapper(job(4, PAIRS))],
 }
 
 
@@ -274,6 +300,72 @@ def test_podsets_of_one_group_share_the_domain(mine):
 
 
 AT = "spec.template.metadata.annotations"
+
+
+def test_a_group_in_the_cluster_has_the_domain_of_the_pods_that_name_it():
+    mine, group = own_group(job(4, IN_RACK))
+
+    assert 0 == fit([mine], [*cluster((3,), (2, 2)), group])[0]
+    status, answer = fit([mine], [*cluster((3,), (2, 1)), group])
+    assert (1, "does-not-fit", []) == (status, answer["verdict"], answer["skipped"])
+    # Kueue admits all pods together, whatever the minimum is.
+    remedies = [each["change"] for each in answer["decisions"][0]["remedies"]]
+    assert remedies
+    assert not any("minCount" in each for each in remedies)
+
+
+def wrapped_group() -> list[Json]:
+    """Return an AppWrapper of a Job and of the PodGroup that its template names."""
+    mine, group = own_group(job(4, IN_RACK))
+    return [app_wrapper(group, mine)]
+
+
+@pytest.mark.parametrize("mine", [own_group(*pod_group(4, IN_RACK)), wrapped_group()], ids=["pod group", "wrapped PodGroup"])
+def test_pods_that_name_a_group_of_their_own_are_in_the_domain(mine):
+    assert 0 == fit(mine, cluster((3,), (2, 2)))[0]
+    status, answer = fit(mine, cluster((3,), (2, 1), (3,)))
+    assert (1, "does-not-fit", []) == (status, answer["verdict"], answer["skipped"])
+
+
+def test_slices_of_a_pod_group_whose_pods_name_a_group_are_not_judged():
+    status, answer = fit(own_group(*pod_group(4, PAIRS)), cluster((8,)))
+
+    assert (2, True) == (status, "the pods name a PodGroup of their own" in answer["skipped"][0]["reason"])
+
+
+def test_pods_wait_for_a_missing_group_whatever_domain_kueue_requires():
+    status, answer = fit(own_group(job(4, IN_RACK))[:1], cluster((4,)))
+
+    assert (1, []) == (status, answer["skipped"])
+    assert "there is no PodGroup default/mine" in answer["message"]
+
+
+NOT_OF_THE_GROUP = {
+    "other members": (own_group(job(4, IN_RACK), job(1, {}) | {"metadata": {"name": "more"}}), "PodGroup mine has other members too"),
+    "one of two parts": (own_group(job_set((1, 2, IN_RACK), (1, 2, {}))), "PodGroup mine has other members too"),
+    "another domain": (own_group(job(4, IN_RACK), schedulingConstraints={"topology": [{"key": "block"}]}), "has a domain of block"),
+    "slices": (own_group(job(4, PAIRS)), "a pod template names PodGroup mine"),
+    "a pod in the cluster": (own_group(job(4, IN_RACK)), "PodGroup mine has other members too"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_OF_THE_GROUP)
+def test_a_domain_that_a_named_group_cannot_have_is_not_judged(case):
+    mine, reason = NOT_OF_THE_GROUP[case]
+    running = pod("old", cpu="1", on="r0-n0")
+    running["spec"]["schedulingGroup"] = {"podGroupName": "mine"}
+    status, answer = fit(mine, [*cluster((8,), (8,)), *([running] if case == "a pod in the cluster" else [])])
+
+    assert (2, True) == (status, reason in answer["skipped"][0]["reason"])
+
+
+def test_podsets_of_several_wrapped_objects_in_one_domain_are_not_judged():
+    pair = [job(1, IN_PAIR), {**job(3, IN_PAIR), "metadata": {"name": "more"}}]
+    status, answer = fit([app_wrapper(*pair)], cluster((8,)))
+
+    assert (2, True) == (status, "parts of several wrapped objects" in answer["skipped"][0]["reason"])
+
+
 REFUSED = {
     "two modes": (
         job(4, {REQUIRED: "rack", PREFERRED: "rack"}),
@@ -410,12 +502,72 @@ TAINT = {"key": "gpu", "value": "x", "effect": "NoSchedule"}
     ],
 )
 def test_a_flavor_in_the_input_has_the_nodes(mine, flavors, want):
-    tainted = node("r3-n0", cpu="8", rack="r3", **{HOST: "r3-n0"})
+    tainted = node("r3-n0", cpu="8", block="b1", rack="r3", **{HOST: "r3-n0"})
     tainted["spec"] = {"taints": [TAINT]}
     topologies = [topology(*LEVELS), topology("zone", name="other")]
     status, answer = fit(mine, [*cluster((4,), (4,), (4,)), tainted, *topologies, *flavors])
 
     assert (0 if want else 1, True) == (status, set(racks(answer)) <= want)
+
+
+def queued(annotations: Json) -> Json:
+    return job(4, annotations, labels={f"{KUEUE}queue-name": "q"})
+
+
+def queues(*flavors: str) -> list[Json]:
+    """Return a ClusterQueue with enough quota of each flavor, and its LocalQueue."""
+    quotas = [{"name": each, "resources": [{"name": "cpu", "nominalQuota": 99}]} for each in flavors]
+    spec = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": quotas}]}
+    return [
+        manifest("ClusterQueue", "kueue.x-k8s.io/v1beta2", "cq", **spec),
+        manifest("LocalQueue", "kueue.x-k8s.io/v1beta2", "q", clusterQueue="cq"),
+    ]
+
+
+RACKS, ZONES = topology(*LEVELS), topology("zone", name="zones")
+IN_RACKS, IN_ZONES = flavor("f", {}), flavor("g", {}, "zones")
+PLAIN = manifest("ResourceFlavor", "kueue.x-k8s.io/v1beta2", "p", nodeLabels={})
+"""Nodes with the labels of two racks of a block, and one without the label of its rack, which has most room."""
+FEW = [*cluster((3,), (4,)), node("n", cpu="8", block="b0", **{HOST: "n"})]
+LACKS = "no requested topology level: Topology zones has zone"
+QUEUED = {
+    "a level of the flavor": (IN_RACK, ["f"], [IN_RACKS, RACKS], {"r1"}, ""),
+    "only nodes with all levels": ({REQUIRED: "block"}, ["f"], [IN_RACKS, RACKS], {"r0", "r1"}, ""),
+    "a preference, on nodes with all levels": ({PREFERRED: "block"}, ["f"], [IN_RACKS, RACKS], {"r0", "r1"}, ""),
+    "no request, of a queue with Topologies only": ({}, ["f"], [IN_RACKS, RACKS], {"r0", "r1"}, ""),
+    "no request, of a queue with another flavor": ({}, ["f", "p"], [IN_RACKS, PLAIN, RACKS], {"r0", "r1", "n"}, ""),
+    "the flavor that has the level": (IN_RACK, ["g", "f"], [IN_ZONES, IN_RACKS, RACKS, ZONES], {"r1"}, ""),
+    "a flavor without a Topology": (IN_RACK, ["p"], [PLAIN, RACKS], set(), "flavor p has no Topology, which its pods request"),
+    "a Topology without the level": (IN_RACK, ["g"], [IN_ZONES, ZONES], set(), LACKS),
+    "a level of a Topology of another flavor": (
+        IN_RACK,
+        ["g"],
+        [IN_ZONES, ZONES, IN_RACKS, RACKS],
+        set(),
+        "has a Topology without the level",
+    ),
+    "a missing Topology": (IN_RACK, ["f"], [IN_RACKS, ZONES], set(), "ClusterQueue cq admits nothing: there is no Topology default"),
+    "no Topology at all": (IN_RACK, ["f"], [IN_RACKS], {"r1"}, ""),
+    "a level that no node has": ({REQUIRED: "zone"}, ["g"], [IN_ZONES, ZONES], set(), "no node of the cluster has the label zone"),
+    "nodes without the upper level": (
+        {REQUIRED: HOST},
+        ["g"],
+        [IN_ZONES, topology("zone", HOST, name="zones")],
+        set(),
+        "no node has label zone",
+    ),
+}
+
+
+@pytest.mark.parametrize(("annotations", "flavors", "objects", "want", "reason"), QUEUED.values(), ids=QUEUED)
+def test_the_topology_of_a_flavor_of_the_queue(annotations, flavors, objects, want, reason):
+    status, answer = fit([queued(annotations)], [*FEW, *objects, *queues(*flavors)])
+
+    assert (0 if want else 1, []) == (status, answer["skipped"])
+    assert (reason in answer["message"], len(answer["refused"]) <= 1) == (True, True)
+    if want:
+        assert {*racks(answer)} <= want
+    assert (objects == [IN_RACKS]) == any("taken to have the levels" in each["message"] for each in answer["notes"])
 
 
 @pytest.mark.parametrize("value", [3, True, ["rack"], {"a": "b"}, None, 1e300])
@@ -453,3 +605,21 @@ def test_a_podset_fits_if_kueue_finds_domains_for_it(seed):
     nodes = [((f"b{rack // 2}", f"r{rack}", f"r{rack}-n{n}"), cpu) for rack, rooms in enumerate(room) for n, cpu in enumerate(rooms)]
     want = fits_by_counting(nodes, count, required, sliced, size if sliced else 1)
     assert (0 if want else 1) == fit([mine], cluster(*room))[0]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_verdict_does_not_depend_on_what_makes_the_group(seed):
+    choice = random.Random(seed)
+    room = [tuple(choice.randint(0, 3) for _ in range(choice.randint(1, 3))) for _ in range(choice.randint(1, 5))]
+    count, required = choice.randint(1, 6), choice.choice(LEVELS)
+    mine = job(count, {REQUIRED: required})
+    nodes = cluster(*room)
+    forms = {
+        "CronJob": [cron_job(count, {REQUIRED: required})],
+        "AppWrapper": [app_wrapper(mine)],
+        "PodGroup": own_group(mine, schedulingPolicy={"gang": {"minCount": count}}),
+        "pods": own_group(*pod_group(count, {REQUIRED: required}), schedulingPolicy={"basic": {}}),
+    }
+
+    want = fit([mine], nodes)[0]
+    assert dict.fromkeys(forms, want) == {name: fit(each, nodes)[0] for name, each in forms.items()}

@@ -77,7 +77,10 @@ def test_what_is_no_template_is_unreadable(text: str | bytes) -> None:
 
 
 def test_a_manifest_with_marks_in_strings_is_read() -> None:
-    workflow = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec: {arguments: ['{{inputs.parameters.x}}']}\n"
+    parameters = "[{name: x, value: '{{inputs.parameters.x}}'}]"
+    workflow = (
+        f"apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {{name: w}}\nspec: {{arguments: {{parameters: {parameters}}}}}\n"
+    )
     written({"w.yaml": f"{workflow}---\n{BAD}"}, Path())
     assert rules(lint(".", "--format", "json")) == [("w.yaml", "gang-minimum")]
 

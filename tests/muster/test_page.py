@@ -206,7 +206,7 @@ def test_many_roots_are_a_small_page():
     failing = [each for number in range(2000) for each in gang(f"g{number:04d}", 2, cpu="9")]
     text = paged.rendered([*racks(2), *failing, *(each for number in range(1000) for each in gang(f"h{number:04d}", 1, cpu="1m"))])
     assert len(text.encode()) < LARGEST
-    assert "more root" in text
+    assert "more result" in text
 
 
 def test_command_writes_the_page_with_its_origin(tmp_path, monkeypatch):

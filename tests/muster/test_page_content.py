@@ -30,7 +30,7 @@ def shown(objects, **options):
         pytest.param(
             paged.evicting(),
             {},
-            [("0", "pods placed", ""), ("1", "pending", "pending"), ("1", "would be evicted", "leaving"), ("1", "node", "cluster")],
+            [("0", "pods placed", ""), ("1", "pending", "open"), ("1", "would be evicted", "leaving"), ("1", "node", "cluster")],
             id="others would leave",
         ),
         pytest.param(
@@ -69,8 +69,8 @@ def test_a_root_that_is_placed_in_the_end_is_placed():
 
 
 def test_pods_without_a_node_are_reported_by_reason():
-    found = shown([*racks(1), member("a", cpu="9"), member("b", cpu="9")])
-    assert [("2 pods", "a, b", "0/1 nodes are available: 1 Insufficient cpu.")] == [
+    found = shown([*racks(1), *(member(name, cpu="9") for name in "abc")])
+    assert [("2 pods", "b, c", "0/1 nodes are available: 1 Insufficient cpu.")] == [
         (left.number, left.names, left.reason) for left in found.pending.shown
     ]
 

@@ -59,13 +59,13 @@ def test_bar_is_not_longer_than_its_frame():
     assert [(0, 120)] == spans(svg.bar(Amounts(4000, {RUNNING: 9000, PLACED: 1000})), "running")
 
 
-NEED = Need(("job",), 4, 16)
+NEED = Need(("job",), 4, 16, (4,) * 4)
 
 
 def test_demand_is_a_block_a_pod():
-    assert {"need": 4} == counted(svg.demand(NEED, 4, 16))
-    assert {"need": 1} == counted(svg.demand(NEED, 0, 16))
-    assert {"need": 1} == counted(svg.demand(Need(("job",), 4000, 16_000), 4, 16_000))
+    assert {"need": 4} == counted(svg.demand(NEED, 16))
+    assert {"need": 1} == counted(svg.demand(Need(("job",), 4, 16), 16))
+    assert {"need": 1} == counted(svg.demand(Need(("job",), 4000, 16_000, (4,) * 4000), 16_000))
 
 
 def test_gauge_is_drawn_to_scale():

@@ -54,7 +54,7 @@ def test_a_figure_of_a_gang_and_its_racks():
     ]
     assert [[], ["1 node with the taint maintenance=yes:NoSchedule"]] == [[*map(closed_nodes, row.amounts.why)] for row in figure.rows]
     assert [(NodeAmounts(8, 0, 0),), (NodeAmounts(4, 0, 0), NodeAmounts(0, 0, 8))] == [row.segments for row in figure.rows]
-    assert (2, 0) == (max(figure.capacities.values()), figure.others)
+    assert (2, 0) == (max(row.amounts.capacity for row in figure.rows), figure.others)
 
 
 def test_a_closed_node_has_the_first_cause_only():
@@ -116,20 +116,20 @@ def test_the_resource_of_the_cause_is_shown(node, asked_for, want):
 
 def test_a_device_is_shown_where_the_cause_names_no_resource():
     (figure,) = drawn([machine("n", gpus=8, cordoned=True), *gang("job", 2, cpu="1", gpus=1)], "job")
-    assert (GPU, [0]) == (figure.resource, [*figure.capacities.values()])
+    assert (GPU, [0]) == (figure.resource, [row.amounts.capacity for row in figure.rows])
 
 
 def test_slots_for_pods_are_shown_where_they_alone_are_short():
     small = machine("n")
     small["status"]["allocatable"]["pods"] = "2"
     (figure,) = drawn([small, *gang("job", 3, cpu="1m")], "job")
-    assert ("pods", [2]) == (figure.resource, [*figure.capacities.values()])
+    assert ("pods", [2]) == (figure.resource, [row.amounts.capacity for row in figure.rows])
 
 
 def test_pods_that_are_not_alike_are_summed_up():
     objects = [*racks(2, cpu="4"), group("job", 2, key=RACK), member("job-0", "job", cpu="3"), member("job-1", "job", cpu="7")]
     (figure,) = drawn(objects, "job")
-    assert (0, (), {}) == (figure.unit, figure.each, figure.capacities)
+    assert (0, ()) == (figure.unit, figure.each)
     assert [(2, 10_000)] == [(need.pods, need.amount) for need in figure.needs]
     assert [(None, 8_000)] == [(row.amounts.capacity, row.amounts.free) for row in figure.rows]
 
@@ -160,7 +160,7 @@ def test_of_many_unlike_domains_the_roomiest_are_shown():
     objects = [*(machine(f"n{cpu:02d}", cpu=str(cpu), labels={RACK: f"r{cpu:02d}"}) for cpu in range(1, 21)), *gang("job", 30, key=RACK)]
     (figure,) = drawn(objects, "job")
     assert [f"rack r{cpu:02d}" for cpu in range(20, 20 - ROWS, -1)] == [row.title for row in figure.rows]
-    assert (20 - ROWS, 20) == (figure.others, len(figure.capacities))
+    assert 20 - ROWS == figure.others
 
 
 def test_of_many_nodes_the_sum_is_shown():

@@ -58,6 +58,26 @@ def test_all_text_has_contrast(chromium, files, name, dark):
     assert [] == chromium.value(FAINT)
 
 
+HEADING = """
+(() => {
+  const [heading, why, facts] = ["h1", "h1 .why", ".counts"].map((each) => document.querySelector(each));
+  const above = heading.getBoundingClientRect(), size = (element) => parseFloat(getComputedStyle(element).fontSize);
+  return [heading.innerText.split(/\\s+/).join(" "), size(heading), size(why), above.bottom <= facts.getBoundingClientRect().top,
+    heading.scrollWidth <= heading.clientWidth, above.bottom];
+})()
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_the_page_begins_with_the_results_in_large_letters(chromium, files, width, dark):
+    chromium.open(files["many roots"], width=width, height=844, dark=dark)
+    text, large, small, *whole, bottom = chromium.value(HEADING)
+    assert text.startswith("✗ 21 of 27 PodGroups fit, 1 only after evicting 1 pod. large-0 does not: a pod requests 90 cpu, ")
+    assert (large >= 25, small >= 18, [True, True]) == (True, True, whole)
+    assert bottom <= 844
+
+
 def test_what_is_injected_does_not_run(chromium, files):
     chromium.open(files["many nodes"])
     chromium.value(
@@ -110,7 +130,12 @@ def test_a_screen_reader_gets_all_that_is_drawn(chromium, files):
     headings = [" ".join(each["name"].split()) for each in spoken if each["role"] == "heading"]
     words = " ".join(each["name"] for each in spoken if each["role"] == "StaticText")
 
-    assert {"default/job is not placed", "Not placed, and why", "The cluster", "rack r1 8 of 16 nvidia.com/gpu free"} <= set(headings)
+    assert {
+        "PodGroup job does not fit: no rack has capacity for more than 2 of its 4 pods",
+        "Not placed, and why",
+        "The cluster",
+        "rack r1 8 of 16 nvidia.com/gpu free",
+    } <= set(headings)
     assert {"heading", "list", "listitem", "main", "link", "DisclosureTriangle"} <= {each["role"] for each in spoken}
     assert "capacity for 2 of 4 pods" in words
     assert "4 free; 8 more on 1 node with the taint maintenance=yes:NoSchedule" in words

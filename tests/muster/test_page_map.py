@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import pytest
 
-from muster.html import cluster_map, unplaced_roots
+from muster.html import cluster_map
 from muster.html.cluster_map import SHELVES, chart
-from muster.html.map_parts import CapacityNote
 from tests.muster import paged
-from tests.muster.paged import gang, group, machine, member, racks
+from tests.muster.paged import gang, group, machine, member
 
 
 def drawn(objects, **options):
     case = paged.case(objects, **options)
-    return chart(case, unplaced_roots.opened(case)[1])
+    return chart(case)
 
 
 def last(plot):
@@ -31,15 +30,6 @@ def test_areas_report_what_is_free_of_each_resource():
         ("rack r1", "2 nodes", "8 of 16 nvidia.com/gpu free"),
         ("rack r2", "3 nodes", "12 of 24 nvidia.com/gpu free, 8 of that closed"),
     ] == [(plot.title, plot.size, plot.totals[0]) for plot in last(found.plot)]
-
-
-def test_areas_report_the_number_of_pods_that_fit():
-    held = [plot.capacities for plot in last(drawn(paged.many_gpus()).plot)]
-    assert [(CapacityNote("2 of 4 pods of job", False),), (CapacityNote("1 of 4 pods of job", False),)] == held
-
-
-def test_the_whole_cluster_has_capacity_in_the_figures_only():
-    assert () == drawn([*racks(2), *gang("job", 3, cpu="3")]).plot.capacities
 
 
 def test_areas_report_the_groups_placed_in_them():

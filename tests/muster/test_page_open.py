@@ -9,7 +9,7 @@ from tests.muster.paged import gang, member, racks
 
 
 def names(objects):
-    found, _ = opened(paged.case(objects))
+    found = opened(paged.case(objects))
     return [card.root.name for card in found.cards], [brief.root.name for brief in found.briefs.shown], found.briefs.more, found.alone
 
 
@@ -28,14 +28,7 @@ def test_one_of_equal_pods_without_a_group_is_reported():
 
 
 def test_a_brief_is_brief():
-    found, _ = opened(
-        paged.case([*racks(1), *(each for number in range(CARDS + 1) for each in gang(f"g{number:02d}", 1, parent="x" * 200))])
-    )
+    found = opened(paged.case([*racks(1), *(each for number in range(CARDS + 1) for each in gang(f"g{number:02d}", 1, parent="x" * 200))]))
     (brief,) = found.briefs.shown
     assert ("○", "Wait") == (brief.mark, brief.word)
     assert len(brief.text) <= unplaced_roots._BRIEF
-
-
-def test_figures_are_handed_to_the_map_with_the_name_of_the_root():
-    _, figures = opened(paged.case([*paged.many_gpus(), *gang("waits", 1, parent="nobody")]))
-    assert [("job", "rack")] == [(name, figure.level) for name, figure in figures]

@@ -105,5 +105,5 @@ def test_the_page_of_fit_names_fit_and_has_its_roots_first(folder):
         each.all("bdi")[0].text for each in document.all("ol", "roots")[0].all("li")
     ]
     titles = [each.text for each in document.all("h2")]
-    assert ["At PATH", "Other roots, not placed", "The cluster", "Other roots, placed", "Pods without a node"] == titles
+    assert ["At PATH", "Others, not placed", "The cluster", "Others, placed"] == titles
     assert titles == [each.text for each in document.all("ul", "sections")[0].all("a")]

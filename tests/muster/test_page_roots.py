@@ -66,8 +66,8 @@ def test_a_group_of_a_tree_says_what_the_root_does_not():
 def test_card_of_a_gang_that_does_not_fit():
     limit = PlacementMissed((UnequalPods(leaf("g")), FeasibilityChecks()))
     found = card(dataclasses.replace(failed_gang("group g does not fit: x; y"), causes=(*stated("no: a; b"), limit)), headline="No room")
-    assert ("✗", "Unschedulable", "", "0 of 3 pods placed", "No room", ()) == (
-        *(found.mark, found.word, found.waits, found.count, found.headline, found.lines),
+    assert ("✗", "Unschedulable", "not placed", "0 of 3 pods placed", "No room", ()) == (
+        *(found.mark, found.word, found.label, found.count, found.headline, found.lines),
     )
     missed = "The greedy algorithm may have missed a placement"
     unequal = "the pods of group g are not equal (KEP-4671, Algorithm Limitations: heterogeneous pod groups)"
@@ -92,7 +92,7 @@ def test_words_of_the_scheduler_are_not_the_reason_of_a_group():
 
 def test_card_of_a_root_for_which_others_leave():
     found = card(preempting())
-    assert ("→", "until 3 pods are evicted", "n1, n2", "") == (found.mark, found.waits, found.then, found.plan)
+    assert ("→", "placed after 3 pods are evicted", "n1, n2", "") == (found.mark, found.label, found.then, found.plan)
     assert ("Pod default/web", "PodGroup default/low: low-0, low-1") == found.leaving
 
 

@@ -44,7 +44,7 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
         pytest.param(
             [*racks(3, cpu="5"), *gang("job", 4, cpu="3")],
             "job",
-            "The nodes can hold only 3 of its 4 pods: 6 cpu more are free, but no node has 3 for one pod (at most 2)",
+            "The nodes have capacity for only 3 of its 4 pods: 6 cpu more are free, but no node has 3 for one pod (at most 2)",
             id="no room for all",
         ),
         pytest.param(
@@ -80,7 +80,7 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
         pytest.param(
             [machine("n", cordoned=True, labels={RACK: "r1"}), *gang("job", 2, key=RACK)],
             "job",
-            "No rack can hold even one of its 2 pods",
+            "No rack has capacity for even one of its 2 pods",
             id="no rack that it may use",
         ),
         pytest.param(
@@ -98,7 +98,7 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
         pytest.param(
             [machine("n", cordoned=True, labels={RACK: "r1"}), *gang("job", 1, key=RACK)],
             "job",
-            "No rack can hold its pod",
+            "No rack has capacity for its pod",
             id="one pod that no rack can hold",
         ),
         pytest.param(
@@ -139,7 +139,7 @@ from tests.muster.test_page_figure import drawn, tree, turn_of
                 member("job-1", "job", cpu="3"),
             ],
             "job",
-            "No rack can hold the first of its 2 pods",
+            "No rack has capacity for the first of its 2 pods",
             id="the first of pods that are not alike, for another reason",
         ),
         pytest.param(
@@ -167,7 +167,7 @@ def test_headline(objects, name, want):
             ["r1", "r1"],
             ("2500m", "2500m", "2", "500m"),
             (
-                "No rack can hold more than 2 of its 4 pods in the order of the queue: 3 cpu more are free in rack r1,"
+                "No rack has capacity for more than 2 of its 4 pods in the order of the queue: 3 cpu more are free in rack r1,"
                 " but no node has 2 for one pod (at most 1.5)"
             ),
         ),
@@ -192,7 +192,7 @@ def test_the_headline_has_the_number_of_the_cause():
     _, attempt = turn_of(objects, "job")
 
     assert 2 == attempt.decision.causes[0].domains[0].pods
-    assert "The nodes can hold only 2 of its 5 pods" == headline(attempt.decision.causes)
+    assert "The nodes have capacity for only 2 of its 5 pods" == headline(attempt.decision.causes)
 
 
 @pytest.mark.parametrize("closed", [{"cordoned": True}, {"taint": "maintenance"}], ids=["cordoned", "tainted"])
@@ -230,9 +230,9 @@ def test_picture_says_what_it_draws():
         (need.title, need.text, need.note) for need in shown.needs
     ]
     assert [
-        ("rack r1", "capacity for 2 of 4 pods", "●●○○", "8 free"),
-        ("rack r2", "capacity for 1 of 4 pods", "●○○○", "4 free; 8 more on 1 node with the taint maintenance=yes:NoSchedule"),
-    ] == [(row.title, row.text, row.pips, row.note) for row in shown.rows]
+        ("rack r1", "capacity for 2 of 4 pods", "8 free"),
+        ("rack r2", "capacity for 1 of 4 pods", "4 free; 8 more on 1 node with the taint maintenance=yes:NoSchedule"),
+    ] == [(row.title, row.text, row.note) for row in shown.rows]
     assert [False, False] == [row.enough for row in shown.rows]
     assert ("fit", "closed", "short") == shown.kinds
 
@@ -274,10 +274,6 @@ def test_needs_of_several_groups_are_reported_by_their_pods():
     assert ["g1 needs", "g0 and g2 need"] == [need.title for need in shown.needs]
     assert ["in one rack", "each in one rack"] == [need.note for need in shown.needs]
     assert ["capacity for 0 pods", "capacity for 0 pods"] == [row.text for row in shown.rows]
-
-
-def test_many_pods_have_no_dots():
-    assert [""] == [row.pips for row in told([*racks(2), *gang("job", 40, key=RACK)]).rows]
 
 
 def test_domains_that_are_not_shown_are_counted():

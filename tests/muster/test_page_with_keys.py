@@ -33,7 +33,7 @@ def test_slash_leads_to_the_search_and_keys_to_a_root(chromium, files):
     assert "find" == chromium.value(FOCUS)
     say(chromium, "small-1")
     assert [f"default/small-{number}" for number in (1, *range(10, 20))] == chromium.value(SHOWN)
-    assert "11 roots of 27 shown" == chromium.value("document.getElementById('matches').textContent")
+    assert "11 results of 27 shown" == chromium.value("document.getElementById('matches').textContent")
     chromium.press("ArrowDown", "ArrowUp")
     assert "find" == chromium.value(FOCUS)
     chromium.press("ArrowDown", "ArrowDown", "Enter")
@@ -115,7 +115,7 @@ def test_roots_at_path_are_first_and_can_be_chosen(chromium, files):
 def test_the_verdict_is_the_heading_and_its_origin_is_below(chromium, files):
     chromium.open(files["does not fit"])
     headings = [each["name"] for each in chromium.spoken() if each["role"] == "heading"]
-    assert "Does not fit: PodGroup default/job: rack r1 can hold 2 (short of 8 nvidia.com/gpu)" == " ".join(headings[0].split())
+    assert "PodGroup job does not fit: rack r1 can hold 2 (short of 8 nvidia.com/gpu)" == " ".join(headings[0].split())
     origin = chromium.value("document.querySelector('.meta').innerText").split("\n")
     assert ["Command", "muster fit train.yaml --objects cluster.json --format html"] == origin[:2]
     assert {"2026-01-02 03:04 UTC", "muster 0.1.0", "cluster.json"} <= set(origin)
@@ -243,12 +243,45 @@ def _plots(plot):
         yield from _plots(part)
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800), (1920, 1080)])
-def test_five_thousand_nodes_are_on_one_screen(chromium, large_map, width, height):
-    """The map with its legend and its choice of resources, and no part of it is cut off."""
-    chromium.open(large_map, width=width, height=height)
-    box = chromium.value(
-        "(() => { const box = document.getElementById('heat').getBoundingClientRect(), heat = document.querySelector('.heat');"
-        " return [box.height, heat.scrollWidth - heat.clientWidth, heat.scrollHeight - heat.clientHeight] })()"
-    )
-    assert (True, 0, 0) == (box[0] <= height, *box[1:]), box
+TILES = """
+(() => {
+  const heat = document.querySelector(".heat"), box = heat.getBoundingClientRect(), edge = parseFloat(getComputedStyle(heat).paddingLeft) + 1;
+  const tiles = [...heat.querySelectorAll(".tiles i")].map((tile) => tile.getBoundingClientRect());
+  const marks = [...heat.querySelectorAll(".new")].map((tile) => getComputedStyle(tile, "::after"));
+  const colours = new Set(marks.map((mark) => mark.backgroundColor));
+  const least = (numbers) => Math.min(...numbers);
+  return {
+    tile: [least(tiles.map((tile) => tile.width)), least(tiles.map((tile) => tile.height))],
+    mark: [marks.length, least(marks.map((mark) => parseFloat(mark.width))), least(marks.map((mark) => parseFloat(mark.height)))],
+    colours: [...colours],
+    used: (Math.max(...tiles.map((tile) => tile.right)) - least(tiles.map((tile) => tile.left))) / (box.width - 2 * edge),
+    cut: [heat.scrollWidth - heat.clientWidth, heat.scrollHeight - heat.clientHeight],
+    height: document.getElementById("heat").getBoundingClientRect().height,
+  };
+})()
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("width", "most"), [(390, 2400), (1280, 1000), (1920, 1080)])
+def test_each_of_five_thousand_nodes_can_be_seen_with_its_mark(chromium, large_map, width, most, dark):
+    """Tiles fill the width, no part of the map is cut off, and with its legend it is at most a few screens high."""
+    chromium.open(large_map, width=width, dark=dark)
+    found = chromium.value(TILES)
+    assert min(found["tile"]) >= 8
+    assert found["mark"][0] >= 1
+    assert min(found["mark"][1:]) >= 5
+    assert found["colours"] == ["rgb(63, 196, 173)" if dark else "rgb(0, 112, 95)"]
+    assert 0.95 <= found["used"] <= 1.001
+    assert [0, 0] == found["cut"]
+    assert found["height"] <= most
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+@pytest.mark.parametrize("name", ["not placed", "many roots", "placed", "evicting"])
+def test_the_map_of_few_nodes_fills_its_width(chromium, files, name, width):
+    chromium.open(files[name], width=width)
+    found = chromium.value(TILES)
+    assert min(found["tile"]) >= 16
+    assert 0.9 <= found["used"] <= 1.001
+    assert [0, 0] == found["cut"]

@@ -11,8 +11,10 @@ import pytest
 from kubeapi.problem import Problem
 from muster.html import page, sentences
 from muster.html.sentences import CountedSentence
-from muster.render.answer import Answer, Heading, Share
+from muster.render.answer import Answer, Heading
 from muster.render.file_notes import DocumentUnreadable
+from muster.render.object_heading import answer_heading
+from muster.render.tree_rows import Kinship
 from scheduler_core.model.resource_values import AttachableVolumes, VolumesOfClass
 from scheduler_core.model.status import Status
 from scheduler_core.wording.sentences import Clause, Sentence
@@ -47,41 +49,59 @@ def test_several_clauses_are_points_whatever_they_contain(clauses, want):
             "✗",
             id="problems alone",
         ),
-        pytest.param(Answer.from_decisions([simulated.placed_tree()]), "default/run is placed", "✓", id="one root"),
-        pytest.param(Answer.from_decisions([simulated.failed_gang()]), "default/g is not placed", "✗", id="one that is not"),
+        pytest.param(
+            Answer.from_decisions([simulated.placed_tree()]),
+            "CompositePodGroup run fits: 4 pods in zone z1, rack r1, rack r2 on n1 ×2, n2, n10",
+            "✓",
+            id="one root",
+        ),
+        pytest.param(
+            Answer.from_decisions([simulated.failed_gang()]),
+            "PodGroup g does not fit: no feasible placements found",
+            "✗",
+            id="one that is not",
+        ),
         pytest.param(
             Answer.from_decisions([simulated.preempting()]),
-            "default/urgent is placed after 3 pods are evicted",
+            "PodGroup urgent fits after evicting 3 pods: Pod low-0, Pod low-1, Pod web",
             "→",
             id="one that waits for others to leave",
         ),
-        pytest.param(Answer.from_decisions([simulated.single_left("p", status=Status.WAIT)]), "default/p waits", "✗", id="one that waits"),
-        pytest.param(Answer.from_decisions([simulated.placed_tree(), simulated.failed_gang()]), "1 of 2 roots placed", "✗", id="several"),
         pytest.param(
-            Answer((simulated.placed_tree(), simulated.failed_gang()), own=Share(1, 1, 0, 0)),
-            "Of PATH, 1 of 1 root placed",
-            "✓",
-            id="only some of them are asked for",
+            Answer.from_decisions([simulated.single_left("p", status=Status.WAIT)]),
+            "Pod p does not fit: 0/3 nodes are available: 3 Insufficient cpu",
+            "✗",
+            id="one that waits",
+        ),
+        pytest.param(
+            Answer.from_decisions([simulated.placed_tree(), simulated.failed_gang()]),
+            "1 of 2 objects fit. PodGroup g does not: no feasible placements found",
+            "✗",
+            id="several",
         ),
     ],
 )
 def test_verdict(answer, want, sign):
-    assert Heading(sign, want) == sentences.heading(answer)
+    heading = answer_heading(answer, Kinship())
+    assert (sign, want) == (heading.sign, heading.text)
 
 
 def test_a_heading_is_parted_where_its_fields_are():
     answer, snapshot, options = paged.decided(paged.placed_tree())
-    heading = Heading("✗", "a: b", "c: d")
+    heading = Heading("✗", "a: b", ("c: d", "e"), ".")
     text = page.render(dataclasses.replace(answer, heading=heading), snapshot, options)
 
-    assert "a: b: c: d" == heading.text
-    assert '<span class="what">a: b<span class="colon">:</span></span> <span class="why">c: d</span></h1>' in text
+    assert "a: b. c: d. e" == heading.text
+    assert '</span> a: b<span class="stop-full">.</span> <span class="why">c: d.</span> <span class="why">e.</span></h1>' in text
 
 
 def test_a_root_with_pods_left_over_is_not_all_placed():
     decision = simulated.placed_tree()
-    left = type(decision)(decision.root, Status.SUCCESS, assignments=decision.assignments, pending={"default/more": "no room"})
-    assert "default/run is placed, with pods left pending" == sentences.heading(Answer.from_decisions([left])).text
+    left = type(decision)(decision.root, Status.SUCCESS, assignments=decision.assignments, pending={"default/more": ()})
+    assert (
+        "CompositePodGroup run does not fit: no reason is known (1 of 5 pods has no node)"
+        == answer_heading(Answer.from_decisions([left]), Kinship()).text
+    )
 
 
 @pytest.mark.parametrize(

@@ -127,9 +127,9 @@ def test_skipped_objects_are_problems_with_their_reasons():
     why = "Sandbox (agents.example) is not supported"
     want = {
         "object": "Sandbox default/web",
-        "message": f"{why}; its pods are not simulated",
+        "message": f"{why}; its pods are not simulated; to judge it anyway: --pod-template 'Sandbox.agents.example=spec.template'",
         "reason": "NotSimulated",
-        "causes": [{"reason": "NotSimulated", "message": why}],
+        "causes": [{"reason": "NotSimulated", "message": why, "unknownKind": "Sandbox.agents.example", "template": "spec.template"}],
     }
     assert (2, [want]) == (status, answer["problems"])
 

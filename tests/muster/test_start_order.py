@@ -258,6 +258,8 @@ def test_a_gang_that_waits_for_later_pods_is_found_by_both(judge, objects):
     assert fitted.stdout.startswith("✗ does not fit")
     assert "created only when" in " ".join(fitted.stdout.split())
     assert "✓" not in fitted.stdout
+    # The groups of a quorum have their names.
+    assert '"it"' not in fitted.stdout
 
 
 @pytest.mark.parametrize("objects", STARTS.values(), ids=STARTS)

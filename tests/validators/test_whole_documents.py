@@ -114,6 +114,50 @@ def test_what_can_be_right_is_not_reported(text: str) -> None:
     assert [each for each in told(text) if "retired-workload-ref" not in each] == []
 
 
+KUEUE, KSERVE, SPARK = "kueue.x-k8s.io/v1beta2", "serving.kserve.io", "sparkoperator.k8s.io/v1beta2"
+ROLES = "mainApplicationFile: x, driver: {cores: 1}, executor: {cores: 1, instances: 2}"
+CLUSTER = f"headGroupSpec: {{rayStartParams: {{}}, template: {{spec: {{{POD}}}}}}}"
+FLAVORS = "resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 9}]}]}]"
+OTHERS = [
+    ("ray.io/v1", "RayService", f"serveConfigV2: x, rayClusterConfig: {{{CLUSTER}}}", "rayClusterConfig", "rayClusterConfigs"),
+    (f"{KSERVE}/v1beta1", "InferenceService", "predictor: {minReplicas: 2, containers: [{name: kserve-container}]}", "minReplicas", "minReplica"),
+    (f"{KSERVE}/v1alpha1", "LLMInferenceService", "model: {uri: 'hf://a/b'}, replicas: 2, template: {containers: [{name: main}]}", "replicas", "replica"),
+    (f"{KSERVE}/v1alpha2", "LLMInferenceService", "model: {uri: 'hf://a/b'}, worker: {containers: [{name: main}]}", "worker", "workers"),
+    (SPARK, "SparkApplication", f"type: Scala, sparkVersion: '4', {ROLES}", "executor", "executors"),
+    (SPARK, "ScheduledSparkApplication", f"schedule: '@daily', template: {{type: Scala, sparkVersion: '4', {ROLES}}}", "instances", "instance"),
+    ("argoproj.io/v1alpha1", "Workflow", "entrypoint: a, templates: [{name: a, inputs: {parameters: [{name: p, value: 3}]}, container: {image: i}}]", "entrypoint", "entryPoint"),
+    ("argoproj.io/v1alpha1", "CronWorkflow", "schedules: ['@daily'], workflowSpec: {parallelism: 2, templates: []}", "parallelism", "paralellism"),
+    ("workload.codeflare.dev/v1beta2", "AppWrapper", "components: [{template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}}]", "components", "component"),
+    (KUEUE, "ClusterQueue", f"namespaceSelector: {{}}, cohortName: c, {FLAVORS}", "nominalQuota", "nominalQuotas"),
+    (KUEUE, "LocalQueue", "clusterQueue: c, stopPolicy: Hold", "clusterQueue", "clusterqueue"),
+    (KUEUE, "Cohort", f"parentName: p, {FLAVORS}", "parentName", "parentname"),
+    (KUEUE, "ResourceFlavor", "nodeLabels: {a: b}, topologyName: t", "topologyName", "topology"),
+    (KUEUE, "Topology", "levels: [{nodeLabel: rack}]", "nodeLabel", "nodeLabels"),
+]  # fmt: skip
+"""API version, kind and spec of objects without mistakes, a field in it and the same field misspelt."""
+
+
+@pytest.mark.parametrize(("version", "kind", "spec", "field", "misspelt"), OTHERS, ids=[f"{each[0]} {each[1]}" for each in OTHERS])
+def test_kinds_of_other_projects_have_the_fields_of_their_release(version: str, kind: str, spec: str, field: str, misspelt: str) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: mine}}\nspec: {{{spec}}}\n"
+    assert [] == told(text)
+
+    found = told(text.replace(f"{field}:", f"{misspelt}:"))
+    assert [each for each in found if each.startswith(f"e {UNKNOWN} spec.") and each.endswith(misspelt)], found
+    assert [each for each in told(text.replace("spec: {", "spec: {qqq: 1, ", 1)) if each == f"w {UNKNOWN} spec.qqq"]
+
+
+def test_objects_that_an_app_wrapper_wraps_are_validated() -> None:
+    head = "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nmetadata: {name: mine}\n"
+    wrapped = f"{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{paralellism: 2, template: {{spec: {{{POD}}}}}}}}}"
+    at = "spec.components[0].template.spec"
+    assert [f"e {UNKNOWN} {at}.paralellism", f"e project-values {at}.template.spec.restartPolicy"] == told(
+        f"{head}spec: {{components: [{{template: {wrapped}}}]}}\n"
+    )
+    right = wrapped.replace("paralellism", "parallelism").replace("{spec: {c", "{spec: {restartPolicy: Never, c")
+    assert [] == told(f"{head}spec: {{components: [{{template: {right}}}]}}\n")
+
+
 @pytest.mark.parametrize("manifest", OBJECTS, ids=[f"{each['apiVersion']} {each['kind']}" for each in OBJECTS])
 def test_objects_with_all_fields_are_clean(manifest: dict[str, Any]) -> None:
     assert told(yaml.safe_dump({**manifest, "status": {}})) == []

@@ -1,4 +1,4 @@
-"""Shapes of the kinds that create pods: built-in kinds, and custom kinds in the versions that their projects serve.
+"""Shapes of the kinds that create pods, and of the queues of Kueue: built-in kinds, and custom kinds in the versions that their projects serve.
 
 ``schemas/kinds/controllers.json`` has them, and names the release of each project that they are from.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
 from kubeapi import content, decode
@@ -51,6 +52,18 @@ def _leader_worker_set(manifest: Content) -> Iterator[FieldError]:
             yield field.not_supported(at / "restartPolicy", policy, ("Always",))
 
 
+def _app_wrapper(manifest: Content) -> Iterator[FieldError]:
+    """Yield the errors of the objects that an AppWrapper wraps."""
+    for path, each in items(section(manifest, "spec"), "components", _SPEC):
+        at = path / "template"
+        yield from (dataclasses.replace(error, path=at.join(error.path.parts)) for error in errors(section(each, "template")))
+
+
+def _nothing(_: Content) -> Iterator[FieldError]:
+    """Yield nothing: the pod templates of an object are parts, which others complete before pods are created."""
+    return iter(())
+
+
 _VALIDATORS: Mapping[tuple[str, str], Callable[[Content], Iterator[FieldError]]] = {
     ("v1", "Pod"): _pod,
     ("v1", "ReplicationController"): apps.replication_controller,
@@ -59,8 +72,12 @@ _VALIDATORS: Mapping[tuple[str, str], Callable[[Content], Iterator[FieldError]]]
     ("batch/v1", "CronJob"): jobs.cron_job,
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): _job_set,
     ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): _leader_worker_set,
-    # The pod templates in it are patches for those of a runtime.
-    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): lambda _: iter(()),
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): _nothing,
+    ("serving.kserve.io/v1beta1", "InferenceService"): _nothing,
+    **{(f"serving.kserve.io/{version}", "LLMInferenceService"): _nothing for version in ("v1alpha1", "v1alpha2")},
+    **{("argoproj.io/v1alpha1", kind): _nothing for kind in ("Workflow", "CronWorkflow")},
+    **{("sparkoperator.k8s.io/v1beta2", kind): _nothing for kind in ("SparkApplication", "ScheduledSparkApplication")},
+    ("workload.codeflare.dev/v1beta2", "AppWrapper"): _app_wrapper,
 }
 
 

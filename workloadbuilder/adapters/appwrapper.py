@@ -5,19 +5,21 @@ Kueue's admission of an AppWrapper is in ``podSetInfos``: labels, annotations, n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.json_path import JsonPath, parse_path
 from validators import field
 from validators.field import FieldError
-from workloadbuilder.adapters.shared import kueue_annotations, object_identity, pod_sets, pod_template
-from workloadbuilder.adapters.shared.adapter_result import Dependent, Reading
+from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets, object_identity, pod_sets, pod_template
+from workloadbuilder.adapters.shared.adapter_result import Dependent, Loss, Reading
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
 from workloadbuilder.adapters.shared.named_groups import is_of_other_scheduler
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import PodSet
+from workloadbuilder.adapters.shared.pod_template import PodTemplate
 from workloadbuilder.blueprint import copied
 
 LABEL = "workload.codeflare.dev/appwrapper"
@@ -49,7 +51,8 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     components = [*spec.each_item("components")]
     if not components:
         errors.append(field.required(spec.path / "components", "an AppWrapper without a wrapped object creates nothing"))
-    dependents = tuple(_dependent(each, about) for each in components)
+    podsets: list[list[PodTemplate]] = [[] for _ in components]
+    dependents = tuple(_dependent(each, about, own) for each, own in zip(components, podsets, strict=True))
     groups = [each for each in dependents if is_of_other_scheduler(each.manifest)]
     return Reading(
         about.owner,
@@ -58,12 +61,25 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
         skipped=f"it wraps a PodGroup of {group_of(groups[0].manifest['apiVersion'])}, whose members are not known" if groups else "",
         errors=tuple(errors),
         warnings=tuple(warnings),
-        losses=tuple(kueue_annotations.queue(about.labels, about.annotations)),
+        losses=(*kueue_annotations.queue(about.labels, about.annotations), *_shared_domains(podsets)),
     )
 
 
-def _dependent(component: Fields, about: Subject) -> Dependent:
-    """Return the object of a *component*, as the controller creates it."""
+def _shared_domains(podsets: Sequence[Sequence[PodTemplate]]) -> Iterator[Loss]:
+    """Yield a loss for each template of the *podsets* of a component that shares a domain with one of another component.
+
+    The template loses its annotation, which the adapter of the wrapped object would refuse: only Kueue sees all pod sets.
+    """
+    groups = [{name for each in own if (name := each.annotations.get(kueue_annotations.GROUP))} for own in podsets]
+    shared = {name for name, count in Counter(name for names in groups for name in names).items() if count > 1}
+    for each in (template for own in podsets for template in own if template.annotations.get(kueue_annotations.GROUP) in shared):
+        path = kueue_annotations.annotation_path(each, kueue_annotations.GROUP)
+        each.content["metadata"]["annotations"].pop(kueue_annotations.GROUP, None)
+        yield kueue_podsets.unexpressed_constraint(path, "its podsets are parts of several wrapped objects")
+
+
+def _dependent(component: Fields, about: Subject, podsets: list[PodTemplate]) -> Dependent:
+    """Return the object of a *component*, as the controller creates it; add the templates of its pod sets to *podsets*."""
     template = component.mapping("template")
     wrapped: dict[str, Json] = copied(template.given)
     metadata = template.mapping("metadata")
@@ -82,6 +98,7 @@ def _dependent(component: Fields, about: Subject) -> Dependent:
         name = f"{metadata.text('name')}-{number}"
         for place, value in path.matches({_WHOLE: wrapped}):
             own = pod_template.read_pod_template(Fields(value, component.path.join(place), component.errors))
+            podsets.append(own)
             declared.append(PodSet(own, name, count, owner=about.owner).plan())
     labels = metadata.annotations("labels")
     wrapped["metadata"] = {**metadata.given, "labels": {LABEL: about.owner.name, **labels}}

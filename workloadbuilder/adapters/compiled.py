@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
 from kubeapi.versions import kubernetes_releases
+from kubeapi.versions.api_versions import SCHEDULING
 from kubeapi.versions.served_versions import hub_of
 from validators import field
 from validators.field import FieldError
@@ -21,7 +23,7 @@ from workloadbuilder.adapters.group_instances import Instance, Naming
 from workloadbuilder.adapters.kinds import adapter
 from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, Dependent, Link, Loss, PodPlan, Positions, Reading, walk
-from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.known_objects import Known, group_of
 from workloadbuilder.adapters.shared.named_groups import NamedGroup
 from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.adapters.skipped_kinds import skip_reason
@@ -49,11 +51,25 @@ class CompileOptions:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Confined:
+    """Pods that Kueue places in one domain of the node label *topology*, and whose group another object describes.
+
+    *pod_sets* are the numbers of their plans, *path* is that of the annotation.
+    """
+
+    topology: str
+    path: FieldPath
+    pod_sets: frozenset[int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Compiled:
     """Result for one object.  It has no objects if there are *errors*, or if *skipped* gives another reason.
 
     *pod_sets* has for each pod the number of the plan that it comes from, and *parts* its part; some parts can wait for others (*waits*).
-    Pods are the last objects.  *refused* is what Kueue refuses, if the object is judged.  *minimums* has the field of the object with the
+    *owned* are the objects that its controller creates and whose own controllers create pods, each with the numbers of these plans.  Pods
+    are the last objects.  *refused* is what Kueue refuses, if the object is judged, and *confined* are pods then whose template names
+    their group.  *minimums* has the field of the object with the
     minimum of a gang, by template, unless that is in scheduling blocks; None if no field has it.
     """
 
@@ -70,6 +86,8 @@ class Compiled:
     minimums: Mapping[str, FieldPath | None] = dataclasses.field(default_factory=dict)
     pod_sets: tuple[int, ...] = ()
     refused: tuple[FieldError, ...] = ()
+    confined: tuple[Confined, ...] = ()
+    owned: tuple[tuple[Json, frozenset[int]], ...] = ()
 
 
 def compile_object(manifest: Json, known: Known, options: CompileOptions) -> Compiled | None:
@@ -102,10 +120,12 @@ def compile_reading(reading: Reading, known: Known, options: CompileOptions) -> 
 def _with_dependents(result: Compiled, reading: Reading, known: Known, options: CompileOptions) -> Compiled:
     """Return *result* with what the controllers of the dependents of an object create, in their order, pods last."""
     compiled: list[Compiled] = []
+    manifests: list[Json] = []
     for dependent in reading.dependents:
         manifest = copied(dependent.manifest)
         if reading.namespace:
             manifest["metadata"]["namespace"] = reading.namespace
+        manifests.append(manifest)
         compiled.append(_dependent(dependent, manifest, known, options))
         if sum(len(each.objects) for each in compiled) > MAX_PODS:
             error = field.invalid_struct(WHOLE, f"must make at most {MAX_PODS} pods")
@@ -131,8 +151,30 @@ def _with_dependents(result: Compiled, reading: Reading, known: Known, options: 
         waits={part: wait for each in made for part, wait in each.waits.items()},
         parts=tuple(part for each in made for part in each.parts),
         pod_sets=tuple(before + each for before, one in zip(first, made, strict=False) for each in one.pod_sets),
+        confined=tuple(_renumbered(each, before) for before, one in zip(first, made, strict=False) for each in one.confined),
+        minimums=_minimums(made),
+        owned=tuple(each for before, one, manifest in zip(first, made, manifests, strict=False) for each in _owned(manifest, one, before)),
         refused=(*result.refused, *(error for each in compiled for error in each.refused)),
     )
+
+
+def _owned(manifest: Json, compiled: Compiled, before: int) -> Iterator[tuple[Json, frozenset[int]]]:
+    """Yield an object with the plans of its pods, and those below it; *before* is the number of plans of the objects before it."""
+    yield manifest, frozenset(before + each for each in compiled.pod_sets)
+    for below, sets in compiled.owned:
+        yield below, frozenset(before + each for each in sets)
+
+
+def _renumbered(confined: Confined, before: int) -> Confined:
+    return dataclasses.replace(confined, pod_sets=frozenset(before + each for each in confined.pod_sets))
+
+
+def _minimums(compiled: Iterable[Compiled]) -> dict[str, FieldPath | None]:
+    """Return the fields with minimums of several objects, by template; None if two fields are those of templates with one name."""
+    result: dict[str, FieldPath | None] = {}
+    for template, path in (item for each in compiled for item in each.minimums.items()):
+        result[template] = path if result.get(template, path) == path else None
+    return result
 
 
 def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, options: CompileOptions) -> Compiled:
@@ -140,7 +182,8 @@ def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, op
     owner = Owner(str(manifest.get("apiVersion")), str(manifest.get("kind")), str(manifest["metadata"].get("name")))
     made = compile_object(manifest, known, options)
     if made is None:
-        reason = skip_reason(manifest).reason
+        # A native group is created like any other object.
+        reason = "" if group_of(owner.api_version) == SCHEDULING else skip_reason(manifest).reason
         namespace = manifest["metadata"].get("namespace", "")
         created = tuple(group_instances.single_pods(dependent.pods, namespace)) if reason else (manifest,)
         skipped = "" if dependent.pods or not reason else reason
@@ -161,6 +204,8 @@ def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, op
         # A uid is given to a dependent when it is created.
         warnings=tuple(relocated(each) for each in made.warnings if each.path.parts[-2:] != ("metadata", "uid")),
         losses=tuple(dataclasses.replace(each, path=_path_of_loss(each, dependent)) for each in made.losses),
+        confined=tuple(dataclasses.replace(each, path=dependent.relocated(each.path)) for each in made.confined),
+        minimums={template: None if path is None else dependent.relocated(path) for template, path in made.minimums.items()},
     )
 
 
@@ -258,13 +303,17 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions, kube
 def _without_own_groups(reading: Reading, root: WorkloadItem, result: Compiled, options: CompileOptions, named: NamedGroup) -> Compiled:
     """Return *result* with the pods of an object whose template names a group: its controller creates no other one then.
 
-    What the object says about groups has no effect.  Kueue's constraints would still have one, and nothing expresses them.
+    What the object says about groups has no effect.  Kueue's constraints still have one: if the object is judged, those of one group concern
+    the named one, and nothing expresses the others.
     """
     why = f"a pod template names {named}, so no other group is created"
     told = [field.invalid_struct(path, f"has no effect: {why}") for item in walk(root) for _, path in item.intent.paths]
     if not told and root.default.policy is not None and root.default.policy.kind is PolicyKind.GANG:
         told.append(field.invalid_struct(root.path, f"the pods are no gang of their own: {why}"))
     paths = dict.fromkeys(path for _, _, path in reading.origins)
+    confined = confined_pods(reading) if options.judged else ()
+    for each in confined:
+        paths.pop(each.path)
     losses = (
         kueue_podsets.unexpressed_constraint(path, why) if kueue_annotations.is_constraint(path) else Loss(path, f"has no effect: {why}")
         for path in paths
@@ -276,8 +325,34 @@ def _without_own_groups(reading: Reading, root: WorkloadItem, result: Compiled, 
         objects=objects,
         warnings=_once((*reading.warnings, *map(reading.relocate, told))),
         losses=tuple(dict.fromkeys((*reading.losses, *losses))),
+        confined=confined,
         skipped="" if objects else ONE_BY_ONE if options.pods else f"{why}; --pods creates the pods",
     )
+
+
+def confined_pods(reading: Reading) -> tuple[Confined, ...]:
+    """Return the pods that Kueue places in one domain: those below one item that has one group, and whose constraint no other item has."""
+    root = reading.root
+    if root is None:
+        return ()
+    constraints = [(name, path) for name, _, path in reading.origins if kueue_annotations.is_constraint(path)]
+    paths = Counter(path for _, path in constraints)
+    items = {item.name: item for item in _single(root)}
+    found = []
+    for name, path in constraints:
+        if paths[path] == 1 and name in items and (topology := items[name].default.topology):
+            leaves = {each.name for each in walk(items[name])}
+            plans = frozenset(index for index, plan in enumerate(reading.pods) if plan.template in leaves)
+            found.append(Confined(topology[0], path, plans))
+    return tuple(found)
+
+
+def _single(item: WorkloadItem) -> Iterator[WorkloadItem]:
+    """Yield the items of a tree that have one group each."""
+    if item.replicas == 1:
+        yield item
+        for child in item.children:
+            yield from _single(child)
 
 
 def _further(reading: Reading) -> Iterator[dict[str, Json]]:

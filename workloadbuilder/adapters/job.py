@@ -1,8 +1,9 @@
 """Adapter for Job (batch/v1): one group of its pods (KEP-6089, "Job Integration"), or none.
 
 The Job controller creates no group if the pod template names one, or if its feature gate is off.  A Job with a controller has none
-in Kubernetes 1.37; from 1.38 on, it has one if it has ``scheduling``.  If annotations name a template of the Workload of another object,
-the group is created from that.  The pods of a Job that a JobSet owns are placed exclusively if its pod template says so.
+in Kubernetes 1.37; from 1.38 on, it has one if it has ``scheduling``.  Its pods still get one for a domain that Kueue requires.
+If annotations name a template of the Workload of another object, the group is created from that.  The pods of a Job that a JobSet owns
+are placed exclusively if its pod template says so.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from workloadbuilder.adapters.shared import job_spec, kueue_annotations, kueue_p
 from workloadbuilder.adapters.shared.adapter_result import Link, PodPlan, Positions, Reading, with_minimum
 from workloadbuilder.adapters.shared.job_spec import JobShape
 from workloadbuilder.adapters.shared.known_objects import Known
-from workloadbuilder.adapters.shared.kueue_podsets import TemplatePods
+from workloadbuilder.adapters.shared.kueue_podsets import PlannedPods, TemplatePods
 from workloadbuilder.adapters.shared.named_groups import named_group
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.blocks import read_intent
@@ -59,11 +60,10 @@ def adapt(manifest: Json, known: Known) -> Reading:
     intent = read_intent(spec.raw("scheduling"), path=_SPEC / "scheduling", composite=False)
     errors += [*intent.errors, *job_spec.check(shape, intent.intent, _SPEC)]
     warnings += intent.warnings
-    losses = [*kueue_annotations.queue(about.labels, about.annotations)]
+    losses = kueue_annotations.queue(about.labels, about.annotations)
     result = Reading(about.owner, about.namespace, pods=(_pods(about.owner, shape, ROOT),), skipped=ungrouped)
     if ungrouped:
         warnings += [field.invalid_struct(path, f"has no effect: {ungrouped}") for _, path in intent.intent.paths]
-        losses += kueue_podsets.unexpressed([shape.template], ungrouped)
     else:
         warnings += job_spec.warn(shape, intent.intent, _SPEC)
         root = WorkloadItem(
@@ -76,6 +76,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
         )
         result = dataclasses.replace(result, root=root)
     result = dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings), losses=tuple(losses))
+    if ungrouped:
+        return kueue_podsets.grouped(result, [PlannedPods(shape.template, ROOT, result.pods)], ROOT, known)
     return kueue_podsets.confined(result, [TemplatePods(shape.template, (ROOT,))], known)
 
 

@@ -3,8 +3,6 @@
 command   options and exit status
 judged    everything known after all trials
 verdict   the verdict of an answer, and its line
-verdict_words    parts of a verdict in words
-object_results   the results of the objects one by one
 rollout_trial    updates of running objects, played in the cluster
 rollout_changes  changes with which an update that hangs may be finished
 rollout_report   updates in words and as JSON

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from kubeapi.gathered import Given
 from muster.commands.fit import verdict
-from muster.commands.fit.verdict import Kind
-from muster.commands.fit.verdict_words import subject
 from muster.commands.simulate import own_objects, simulation
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
+from muster.render.object_results import Kind, subject
 from muster.render.tree_rows import Kinship
 from scheduler_core.causes.changes import Change, EnabledPlugin, LoweredMinimums, Successive
 from scheduler_core.cycle.run_cycle import run_cycles

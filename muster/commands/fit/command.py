@@ -158,8 +158,8 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     from muster.commands.fit import verdict
     from muster.commands.fit.change_for_all import change_for_all, clause, with_change
     from muster.commands.fit.judged import Judged
-    from muster.commands.fit.verdict import Kind
     from muster.commands.simulate import own_objects, simulation
+    from muster.render.object_results import PLACED, Kind
     from muster.render.tree_rows import Kinship
 
     try:
@@ -174,7 +174,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     if own.decisions and not len(snapshot.nodes) and (not live or verdict.has_node(own.unread)):
         return Judged(verdict.without_nodes(own), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
-    if judged.kind in verdict.PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects, mine)):
+    if judged.kind in PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects, mine)):
         skipped = tuple(sorted({*own.skipped, *beside}, key=shown_order))
         own = dataclasses.replace(own, skipped=skipped, problems=tuple(dict.fromkeys((*own.problems, *beside))))
         judged = verdict.judge(own, inputs.own, kinship, number)
@@ -223,12 +223,12 @@ def _rollouts(
 ) -> tuple[JudgedRollout, ...]:
     """Return the updates of running objects; changes that help are searched if the new pods fit in place of the old ones."""
     from expansion.notes import QuotaCause
-    from muster.commands.fit import verdict
+    from muster.render.object_results import PLACED, Kind
     from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 
-    placed = judged.kind in verdict.PLACED
+    placed = judged.kind in PLACED
     # An update is played with quotas; pods that are refused for another reason do not arise.
-    is_played = placed or (judged.kind is verdict.Kind.DOES_NOT_FIT and all(isinstance(each.fact, QuotaCause) for each in own.refused))
+    is_played = placed or (judged.kind is Kind.DOES_NOT_FIT and all(isinstance(each.fact, QuotaCause) for each in own.refused))
     if not inputs.rollouts or not is_played:
         return ()
     from muster.commands.fit.rollout_trial import RolloutTrials
@@ -247,7 +247,7 @@ def _with_later(judged: Judged, inputs: ClusterInput, request: SimulationRequest
 
     from kubeapi.problem import Problem
     from muster.commands.fit.rollout_trial import RolloutTrials
-    from muster.commands.fit.verdict import Kind
+    from muster.render.object_results import Kind
     from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 
     if judged.verdict.kind is not Kind.FITS or not inputs.later:

@@ -6,10 +6,16 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from expansion.rollouts.play import Outcome
+from muster.commands.fit.change_for_all import of_person
 from muster.commands.fit.verdict import Verdict
 from muster.render.answer import Answer
+from muster.render.object_results import PLACED, Kind, ObjectResult, object_results, worst_first
 from muster.render.tree_rows import Kinship
+from muster.render.verdict_words import VerdictWords
+from scheduler_core.model.decision import Remedy
 from scheduler_core.model.names import Name
+from scheduler_core.wording.titles import short_title
 
 if TYPE_CHECKING:
     from muster.commands.fit.rollout_trial import JudgedRollout
@@ -51,3 +57,39 @@ class Judged:
     rollouts: tuple[JudgedRollout, ...] = ()
     scales: tuple[Scale, ...] = ()
     is_gang_requested: bool = False
+
+    def words(self) -> VerdictWords:
+        """Return the words about PATH, with the objects that a person wrote."""
+        removed = None if self.change is None else self.change.remedy.change
+        return VerdictWords(self.own, self.origins, self.kinship, removed, short_title, of_person=True)
+
+    def in_words(self, remedy: Remedy) -> str:
+        """Return a remedy in words, about the objects that a person wrote."""
+        return of_person(remedy, self.origins, self.minimums, short_title)
+
+    def update_of(self, name: Name) -> JudgedRollout | None:
+        """Return the update of the running object that the object *name* replaces."""
+        return next((each for each in self.rollouts if each.origin == name), None)
+
+    @property
+    def evicted_by_updates(self) -> list[str]:
+        """Return the pods that are evicted during updates."""
+        return sorted({pod for each in self.rollouts for pod in each.victims})
+
+    def results(self) -> list[ObjectResult]:
+        """Return the result of each object at PATH, the worst first; if all fit, updates are finished and can keep old pods."""
+        by_name = {each.name: each for each in object_results(self.own, self.origins)}
+        for update in self.rollouts:
+            result = by_name.setdefault(update.origin, ObjectResult(update.origin))
+            result.kind = _with_update(result.kind, update, kept=self.verdict.kind is Kind.FITS)
+        return worst_first(by_name.values())
+
+
+def _with_update(kind: Kind, update: JudgedRollout, *, kept: bool) -> Kind:
+    """Return the verdict about an object with its update; *kept*: one that is finished keeps those old pods whose new ones have no place."""
+    if kept and update.is_finished:
+        return Kind.FITS
+    if kind not in PLACED:
+        return kind
+    during = Kind.AFTER_EVICTION if update.victims else kind
+    return {Outcome.HANGS: Kind.DOES_NOT_FIT, Outcome.TOO_LONG: Kind.UNDECIDED}.get(update.played.outcome, during)

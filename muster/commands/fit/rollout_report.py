@@ -34,6 +34,18 @@ def hanging_words(rollout: JudgedRollout, *, with_changes: bool = True) -> str:
     return f"the update hangs at step {len(rollout.played.steps)}: {left}, and {_waiting(rollout)}{_help(rollout) if with_changes else ''}"
 
 
+def kept_words(rollout: JudgedRollout) -> str:
+    """Return that an update is finished with old pods that it keeps."""
+    return f"the update is finished, and keeps {counted(rollout.played.last.old, 'old pod')}; not all would fit as new ones"
+
+
+def unfinished_words(rollout: JudgedRollout) -> str:
+    """Return why an update is not finished."""
+    if rollout.played.outcome is Outcome.TOO_LONG:
+        return "the update was not played to its end"
+    return hanging_words(rollout, with_changes=False)
+
+
 def _waiting(rollout: JudgedRollout) -> str:
     last = rollout.played.last
     if last.refused:

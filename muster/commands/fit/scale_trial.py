@@ -13,12 +13,12 @@ from kubeapi.gather import gather
 from kubeapi.gathered import GatheredObjects, Given, ObjectList
 from kubeapi.names import Name
 from muster.commands.fit import verdict
-from muster.commands.fit.verdict import Kind
 from muster.commands.simulate import own_objects, simulation
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
+from muster.render.object_results import Kind
 from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.model.snapshot import ClusterSnapshot

@@ -6,24 +6,21 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from expansion.notes import FitsWithPlugin
 from expansion.rollouts.play import Outcome
-from muster.commands.fit.change_for_all import of_person
 from muster.commands.fit.judged import Judged
-from muster.commands.fit.object_results import ObjectResult, object_results
-from muster.commands.fit.rollout_report import change_words, hanging_words, update_text
-from muster.commands.fit.verdict import COLOURS, MARKS, PLACED, Kind
-from muster.commands.fit.verdict_words import NAMED, VerdictWords
-from muster.commands.simulate.own_objects import pod_name
+from muster.commands.fit.rollout_report import change_words, kept_words, unfinished_words, update_text
+from muster.commands.fit.verdict import COLOURS
 from muster.render.answer_text import supported_lines, unread_lines
+from muster.render.object_results import MARKS, PLACED, Kind, ObjectResult
 from muster.render.phrases import first_line, folded
-from muster.render.problem_words import grouped, object_words, problem_words, reason_words
+from muster.render.problem_words import grouped, object_words, problem_words
 from muster.render.root_text import Paint
-from scheduler_core.causes.changes import AwaitedDeletions, Change, EnabledPlugin, LoweredMinimums, SearchedRoots
-from scheduler_core.model.decision import Remedy
+from muster.render.verdict_words import NAMED, have_no_node
+from scheduler_core.causes.changes import Change, EnabledPlugin, LoweredMinimums, SearchedRoots
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
-from scheduler_core.wording.changes import change_text, limit_text
+from scheduler_core.wording.changes import limit_text
 from scheduler_core.wording.nouns import listed
-from scheduler_core.wording.titles import titled
+from scheduler_core.wording.titles import short_title
 from validators.reports.counts import counted
 
 LINES, OBJECTS = 10, 20
@@ -32,25 +29,13 @@ _CHANGES = 3
 _INDENT = "  "
 
 
-def short_title(name: Name) -> str:
-    """Return the kind and name of an object, with its namespace if that is not the default one."""
-    return f"{name.kind} {name.name}" if name.namespace in {"default", ""} else titled(name)
-
-
-def have_no_node(result: ObjectResult) -> str:
-    """Return how many pods of an object have no node: ``2 of 4 pods have no node``."""
-    number = result.pending
-    return f"{number:,} of {counted(result.placed + number, 'pod')} {'has' if number == 1 else 'have'} no node"
-
-
 class ShortReport:
     """Report about *judged* in lines of *columns*.  *scales* are lines about how far objects can be scaled."""
 
     def __init__(self, judged: Judged, paint: Paint, columns: int, scales: Sequence[str] = ()) -> None:
         self._judged, self._paint, self._columns, self._scales = judged, paint, columns, scales
-        removed = None if judged.change is None else judged.change.remedy.change
-        self._words = VerdictWords(judged.own, judged.origins, judged.kinship, removed, short_title, of_person=True)
-        self._results = object_results(judged.own, judged.origins, judged.rollouts, kept=judged.verdict.kind is Kind.FITS)
+        self._words = judged.words()
+        self._results = judged.results()
         self._stated = {*judged.own.not_read, *judged.own.skipped, *judged.own.refused}
         if judged.change is not None:
             self._stated |= {each for each in judged.own.notes if isinstance(each.fact, SearchedRoots)}
@@ -118,39 +103,27 @@ class ShortReport:
 
     def _placed(self, result: ObjectResult) -> str:
         """Return where the pods of an object are, and what its update needs."""
-        rollout = result.rollout
+        rollout = self._judged.update_of(result.name)
         if rollout is not None and rollout.is_finished and result.pending:
-            old = counted(rollout.played.last.old, "old pod")
-            return f"the update is finished, and keeps {old}; not all would fit as new ones"
+            return kept_words(rollout)
         waits = rollout is not None and rollout.played.outcome is Outcome.DURING
         return f"{self._words.places(result.decisions, result.assigned, self._columns)}{'; new pods wait for old ones to end' if waits else ''}"
 
     def _evicted(self) -> str:
         """Return which pods must leave, and which are awaited before."""
-        if victims := self._words.victims():
-            awaited = self._judged.own.awaited
-            return f"{self._words.units(victims)}{f'; first, {change_text(AwaitedDeletions(awaited))}' if awaited else ''}"
-        during = sorted({pod for each in self._judged.rollouts for pod in each.victims})
-        return f"during the update, {listed(during, NAMED)}"
+        return self._words.evicted() or f"during the update, {listed(self._judged.evicted_by_updates, NAMED)}"
 
     def _reason(self, result: ObjectResult) -> str:
         """Return why an object does not fit; of one that fits, where its pods are."""
         if result.kind in PLACED:
             return f"{short_title(result.name)}: {self._placed(result)}"
-        if result.refused:
-            return self._refusal(result)
-        failed = [each for each in result.failed if each.pending]
-        if result.kind is Kind.UNDECIDED:
-            return f"the search spent its budget of {self._words.budget(failed)}" if failed else "the update was not played to its end"
-        if failed:
-            suggested = self._words.suggested(failed[0])
+        if result.kind is Kind.DOES_NOT_FIT and not result.refused and (unplaced := result.unplaced):
+            suggested = self._words.suggested(unplaced[0])
             self._stated |= set() if suggested is None else {suggested}
-            return f"{self._words.cause(failed[0])}{self._words.suggestion(failed[0])}"
-        if result.rootless:
-            (pod, why), number = result.rootless[0], len(result.rootless) - 1
-            more = f" (and {counted(number, 'more pod')})" if number else ""
-            return f"pod {pod_name(pod).name}{more}: {self._words.rootless(pod, why)}"
-        return hanging_words(result.rollout, with_changes=False) if result.rollout is not None else result.kind.value
+        if text := self._words.reason_of(result, lambda each: f"{self._words.cause(each)}{self._words.suggestion(each)}"):
+            return text
+        rollout = self._judged.update_of(result.name)
+        return result.kind.value if rollout is None else unfinished_words(rollout)
 
     def _brief(self, result: ObjectResult, *, whole: bool) -> str:
         """Return why one of several objects does not fit, in few words unless *whole*."""
@@ -160,26 +133,16 @@ class ShortReport:
         reason = self._reason(result) if whole else self._words.brief(failed[0])
         return f"{reason} ({have_no_node(result)})" if result.is_divided else reason
 
-    def _refusal(self, result: ObjectResult) -> str:
-        """Return why the API server would refuse pods, and whether the nodes have capacity for them."""
-        first, number = result.refused[0], len(result.refused) - 1
-        about = "" if first.names == (result.name,) else f"{object_words(first)}: "
-        more = f" (and {counted(number, 'more reason')})" if number else ""
-        failed = next((each for each in result.failed if each.pending), None)
-        capacity = "; the nodes have capacity" if result.placed and failed is None else ""
-        besides = f"; besides, {have_no_node(result)}: {self._words.cause(failed)}" if failed is not None else ""
-        return f"{about}{reason_words(first)}{more}{capacity}{besides}"
-
     def _changes(self, result: ObjectResult) -> Iterator[list[str]]:
         """Yield what helps: the change with which everything at PATH fits, then others."""
         if result.kind is not Kind.DOES_NOT_FIT:
             return
-        change, rollout = self._judged.change, result.rollout
+        change, rollout = self._judged.change, self._judged.update_of(result.name)
         head = "the smallest change that helps" if change is not None and change.proven else "a change that helps"
-        texts = [] if change is None else [self._in_words(change.remedy)]
+        texts = [] if change is None else [self._judged.in_words(change.remedy)]
         remedies = result.failed[0].remedies if len(result.failed) == 1 else ()
         if remedies:
-            texts += [self._in_words(each) for each in remedies if self._can_be_made(each.change)]
+            texts += [self._judged.in_words(each) for each in remedies if self._can_be_made(each.change)]
         elif rollout is not None and not rollout.is_finished:
             texts += [change_words(each) for each in rollout.changes]
         for number, text in enumerate([*dict.fromkeys(texts)][:_CHANGES]):
@@ -188,9 +151,6 @@ class ShortReport:
             yield self._folded(plugin)
         if not texts and (note := next((limit_text(each.remedies_note) for each in result.failed), "")):
             yield self._folded(note)
-
-    def _in_words(self, remedy: Remedy) -> str:
-        return of_person(remedy, self._judged.origins, self._judged.minimums, short_title)
 
     def _can_be_made(self, change: Change) -> bool:
         """Return whether a field of a person's object makes *change*: the minimum of a gang that was only requested has none."""
@@ -226,7 +186,7 @@ class ShortReport:
         if change is None:
             return []
         head = "the smallest change with which all fit" if change.proven else "a change with which all fit"
-        return self._folded(f"{head}: {self._in_words(change.remedy)}")
+        return self._folded(f"{head}: {self._judged.in_words(change.remedy)}")
 
     def _objects(self) -> Iterator[str]:
         """Yield one line for each object; the whole reason if only one does not fit."""

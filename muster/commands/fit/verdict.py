@@ -3,49 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from expansion.notes import SharesAhead, SharesUncounted
 from expansion.rollouts.play import Outcome
 from kubeapi.problem import Problem, ProblemKind
 from muster.commands.fit.rollout_report import hanging_words
 from muster.commands.fit.rollout_trial import JudgedRollout
-from muster.commands.fit.verdict_words import NAMED, VerdictWords, is_unsettled, subject
-from muster.commands.simulate.own_objects import Own, pod_name
-from muster.render.answer import Answer, Heading
+from muster.commands.simulate.own_objects import Own
+from muster.render.answer import Answer
+from muster.render.object_results import MARKS, ORDER, PLACED, Kind, kind_of, subject
 from muster.render.problem_words import object_words, problem_words, without_nodes_words
-from muster.render.tree_rows import Kinship
-from scheduler_core.causes.changes import AwaitedDeletions, Change
-from scheduler_core.model.decision import Decision, latest
-from scheduler_core.model.names import Name
+from muster.render.tree_rows import Kinship, pod_name
+from muster.render.verdict_words import NAMED, VerdictWords
+from scheduler_core.causes.changes import Change
+from scheduler_core.model.decision import latest
 from scheduler_core.model.status import Status
-from scheduler_core.wording.changes import change_text
 from scheduler_core.wording.nouns import listed
 from scheduler_core.wording.titles import titled
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
-BUDGET = "budget"
 _PODLESS = frozenset({ProblemKind.CREATES_NO_PODS, ProblemKind.HAS_ENDED})
 
 
-class Kind(enum.StrEnum):
-    """Verdict, as in JSON."""
-
-    FITS = "fits"
-    AFTER_EVICTION = "fits-after-eviction"
-    UNDECIDED = "undecided"
-    DOES_NOT_FIT = "does-not-fit"
-    NOTHING = "nothing-to-judge"
-
-
 _NOTHING = "nothing to judge"
-MARKS = {Kind.FITS: "✓", Kind.AFTER_EVICTION: "→", Kind.UNDECIDED: "?", Kind.DOES_NOT_FIT: "✗", Kind.NOTHING: "○"}
-ORDER = (Kind.FITS, Kind.AFTER_EVICTION, Kind.UNDECIDED, Kind.DOES_NOT_FIT)
-"""From the best to the worst."""
-PLACED = frozenset({Kind.FITS, Kind.AFTER_EVICTION})
-"""Verdicts with a node for every pod."""
 COLOURS = {Kind.FITS: Status.SUCCESS, Kind.DOES_NOT_FIT: Status.ERROR}
 _CAPACITY = {Kind.FITS: "; the nodes have capacity", Kind.AFTER_EVICTION: "; the nodes have capacity after evictions"}
 
@@ -59,20 +41,20 @@ class Verdict:
     details: str
     incomplete: bool = False
     """A part of PATH was skipped, or a part of the cluster was not read."""
-    rest: str = ""
-    """The clauses of *details* about what was not judged or not read."""
+    left_out: tuple[str, ...] = ()
+    """What was not judged or not read; *details* end with it."""
     stated: Problem | None = None
     """The problem that *details* are about; None if they are about none."""
 
     @property
-    def heading(self) -> Heading:
-        """Return the heading of a page, without characters that a terminal obeys: it has names and values of PATH."""
-        return Heading(self.sign, self.head, printable(self.details))
+    def rest(self) -> str:
+        """Return the clauses about what was not judged or not read."""
+        return _clauses(self.left_out)
 
     @property
     def line(self) -> str:
-        """Return the text as one line that a terminal does not obey."""
-        return self.heading.text
+        """Return the text as one line, without characters that a terminal obeys: it has names and values of PATH."""
+        return f"{self.head}: {printable(self.details)}"
 
     @property
     def sign(self) -> str:
@@ -98,7 +80,8 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
     *unread* is the number of the cluster's inputs that were not read, *change* a clause about the smallest change that helps,
     and *removed* that change.
     """
-    incomplete, rest = bool(answer.skipped or unread), _left_out(answer, unread)
+    incomplete, left_out = bool(answer.skipped or unread), _left_out(answer, unread)
+    rest = _clauses(left_out)
     last = latest(answer.decisions)
     decided = {pod for each in last.values() for pod in each.pending}
     rootless = [(pod, why) for pod, why in answer.reasons.items() if pod not in decided]
@@ -114,26 +97,20 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
             "does not fit",
             f"{words.refusal(_CAPACITY.get(worst, ''), with_shortage=worst is Kind.DOES_NOT_FIT)}{rest}",
             incomplete,
-            rest,
+            left_out,
         )
     concerned = [decision for root, decision in last.items() if kinds[root] is worst]
     match worst:
         case Kind.FITS:
             head, details = "fits", words.where(list(last.values()))
         case Kind.AFTER_EVICTION:
-            victims = words.victims()
-            head, details = f"fits after evicting {counted(len(victims), 'pod')}", f"{words.units(victims)}{_awaited(answer.awaited)}"
+            head, details = f"fits after evicting {counted(len(words.victims()), 'pod')}", words.evicted()
         case Kind.UNDECIDED:
             head, details = "undecided", f"the search for {words.named(concerned)} spent its budget of {words.budget(concerned)}"
         case _:
             plugin = words.with_plugin(concerned)
             head, details = "does not fit", f"{words.reason(concerned, rootless)}{change}{f'; {plugin}' if plugin else ''}"
-    return Verdict(worst, head, f"{details}{rest}", incomplete, rest)
-
-
-def _awaited(pods: Sequence[Name]) -> str:
-    """Return the clause that deletions must end first; nothing if there are none."""
-    return f"; first, {change_text(AwaitedDeletions(tuple(pods)))}" if pods else ""
+    return Verdict(worst, head, f"{details}{rest}", incomplete, left_out)
 
 
 def kept_rollouts(answer: Answer, own: Own, rollouts: Sequence[JudgedRollout]) -> tuple[JudgedRollout, ...]:
@@ -181,7 +158,12 @@ def without_nodes(answer: Answer) -> Verdict:
     unread, why = answer.not_read, without_nodes_words(answer.not_read)
     if has_node(unread):
         return Verdict(Kind.NOTHING, _NOTHING, why, incomplete=True)
-    return Verdict(Kind.NOTHING, _NOTHING, f"{why}: give --objects, --nodes or --cluster{_unread(len(answer.unread))}", bool(unread))
+    return Verdict(
+        Kind.NOTHING,
+        _NOTHING,
+        f"{why}: give --objects, --nodes or --cluster{_clauses(filter(None, [_unread(len(answer.unread))]))}",
+        bool(unread),
+    )
 
 
 def has_node(problems: Sequence[Problem]) -> bool:
@@ -189,17 +171,21 @@ def has_node(problems: Sequence[Problem]) -> bool:
     return any(name.kind == "Node" for each in problems for name in each.names)
 
 
-def _left_out(answer: Answer, unread: int) -> str:
-    """Return the clauses about what was not judged or not read."""
+def _clauses(texts: Iterable[str]) -> str:
+    return "".join(f"; {each}" for each in texts)
+
+
+def _left_out(answer: Answer, unread: int) -> tuple[str, ...]:
+    """Return what was not judged or not read."""
     beside = [each for each in answer.skipped if isinstance(each.fact, SharesUncounted | SharesAhead)]
     number = len(answer.skipped) - len(beside)
-    skipped = f"; {counted(number, 'object')} at PATH {'was' if number == 1 else 'were'} skipped and not judged" if number else ""
-    unsure = f"; but {problem_words(beside[0])}" if beside else ""
-    return skipped + unsure + _unread(unread)
+    skipped = f"{counted(number, 'object')} at PATH {'was' if number == 1 else 'were'} skipped and not judged" if number else ""
+    unsure = f"but {problem_words(beside[0])}" if beside else ""
+    return tuple(filter(None, (skipped, unsure, _unread(unread))))
 
 
 def _unread(number: int) -> str:
-    return f"; {counted(number, 'input')} of the cluster could not be read" if number else ""
+    return f"{counted(number, 'input')} of the cluster could not be read" if number else ""
 
 
 def _nothing(answer: Answer, own: Own | None, *, incomplete: bool) -> Verdict:
@@ -210,13 +196,3 @@ def _nothing(answer: Answer, own: Own | None, *, incomplete: bool) -> Verdict:
     if own is not None:
         return Verdict(Kind.NOTHING, _NOTHING, "the pods at PATH have nodes already, or its groups have no pods", incomplete)
     return Verdict(Kind.NOTHING, _NOTHING, "PATH has no object that creates pods", incomplete)
-
-
-def kind_of(decision: Decision, *, evicts: bool) -> Kind:
-    """Return the result of one root by its last decision; *evicts*: whether any decision on it has victims."""
-    if decision.status is Status.SUCCESS and not decision.pending:
-        return Kind.AFTER_EVICTION if evicts else Kind.FITS
-    if is_unsettled(decision):
-        return Kind.UNDECIDED
-    unsure = decision.status in {Status.UNSCHEDULABLE, Status.UNRESOLVABLE} and decision.search.outcome == BUDGET
-    return Kind.UNDECIDED if unsure else Kind.DOES_NOT_FIT

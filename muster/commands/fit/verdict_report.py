@@ -10,13 +10,15 @@ from expansion.rollouts.play import Outcome
 from muster.commands.fit import rollout_report
 from muster.commands.fit.judged import Judged
 from muster.commands.fit.short_report import ShortReport
-from muster.commands.fit.verdict import Verdict
 from muster.render import answer_json, answer_text
-from muster.render.answer import Answer
+from muster.render.answer import Heading
+from muster.render.object_heading import object_heading
+from muster.render.object_results import Kind
 from muster.render.phrases import WIDTH, folded
 from muster.render.problem_words import object_words, problem_words
 from muster.render.root_text import Paint
 from scheduler_core.wording.titles import titled
+from validators.reports.escape import printable
 
 if TYPE_CHECKING:
     from muster.commands.fit.scale_trial import Scale
@@ -52,7 +54,8 @@ def rendered(judged: Judged, form: str, origin: Origin | None, style: Style) -> 
         from muster.html import page
 
         updates = [rollout_report.drawn(each) for each in judged.rollouts]
-        return page.render(with_heading(judged.verdict, judged.answer), judged.snapshot, judged.options, origin, updates)
+        answer = dataclasses.replace(judged.answer, origins=judged.origins, heading=heading(judged))
+        return page.render(answer, judged.snapshot, judged.options, origin, updates)
     return as_text(judged, style)
 
 
@@ -121,6 +124,19 @@ def _scale_json(scale: Scale) -> dict[str, Any]:
     return document | ({"next": scale.missing} if scale.missing else {})
 
 
-def with_heading(verdict: Verdict, answer: Answer) -> Answer:
-    """Return *answer* with the verdict as the heading of its page."""
-    return dataclasses.replace(answer, heading=verdict.heading)
+def heading(judged: Judged) -> Heading:
+    """Return the heading of the page: the results of the objects at PATH, what helps if several do not fit, and what was not judged."""
+    verdict, results = judged.verdict, judged.results()
+    if verdict.kind is Kind.NOTHING or not results:
+        return Heading(verdict.sign, verdict.head.capitalize(), (printable(verdict.details),))
+    keeping = {each.name for each in results if each.kind is Kind.FITS and each.pending}
+    stated = {each.origin: rollout_report.kept_words(each) for each in judged.rollouts if each.origin in keeping}
+    stated |= {each.origin: rollout_report.unfinished_words(each) for each in judged.rollouts if not each.is_finished}
+    made = object_heading(results, judged.words(), stated, judged.evicted_by_updates)
+    # The card of one root that does not fit has the change among its remedies.
+    several = sum(len(each.unplaced) for each in results if each.kind is Kind.DOES_NOT_FIT) > 1
+    more, change = list(verdict.left_out), judged.change
+    if several and change is not None:
+        which = "with which all fit" if len(results) > 1 else "that helps"
+        more.insert(0, f"{'The smallest' if change.proven else 'A'} change {which}: {judged.in_words(change.remedy)}")
+    return dataclasses.replace(made, sign=verdict.sign, details=(*made.details, *map(printable, more)))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.request import SimulationRequest
+    from muster.render.answer import Answer
+    from scheduler_core.model.snapshot import ClusterSnapshot
 
 FORMATS = ("text", "json", "html")
 NOTHING_DECIDED = 2
@@ -184,10 +186,7 @@ def _one(
 
         standard_output.write(answer_json.render(answer))
     elif form == "html":
-        from muster.commands.page_origin import page_origin
-        from muster.html import page
-
-        standard_output.write(page.render(answer, snapshot, request.cycle, page_origin(sources)))
+        standard_output.write(_page(answer, snapshot, inputs, request, sources))
     else:
         from muster.render import answer_text
         from muster.render.tree_rows import Kinship
@@ -195,6 +194,21 @@ def _one(
         kinship, columns = Kinship.from_snapshot(snapshot), standard_output.columns()
         standard_output.write_lines(answer_text.render(answer, kinship, colour=colour, every=verbose, columns=columns))
     return answer.exit_status if inputs.files else NOTHING_DECIDED
+
+
+def _page(answer: Answer, snapshot: ClusterSnapshot, inputs: ClusterInput, request: SimulationRequest, sources: tuple[str, ...]) -> str:
+    import dataclasses
+
+    from muster.commands.page_origin import page_origin
+    from muster.commands.simulate import own_objects
+    from muster.html import page
+    from muster.render.object_heading import answer_heading
+    from muster.render.tree_rows import Kinship
+
+    answer = dataclasses.replace(answer, origins=inputs.origins)
+    part = answer if inputs.own is None else own_objects.restricted(answer, snapshot, inputs.own)
+    heading = answer_heading(part, Kinship.from_snapshot(snapshot))
+    return page.render(dataclasses.replace(answer, heading=heading), snapshot, request.cycle, page_origin(sources))
 
 
 def request_of(arguments: Mapping[str, Any]) -> SimulationRequest:

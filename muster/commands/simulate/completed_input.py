@@ -44,6 +44,8 @@ class ClusterInput:
     """The next updates of objects at PATH that do not run yet, of which some can hang."""
     stored: list[OpenFile] = dataclasses.field(default_factory=list)
     """Files in which texts of objects are."""
+    origins: dict[Name, Name] = dataclasses.field(default_factory=dict)
+    """The object of each group and pod that was created for one."""
     minimums: dict[Name, str | None] = dataclasses.field(default_factory=dict)
     """Field of an object at PATH with the minimum of a created group, unless that is in scheduling blocks; None if no field has it."""
     texts: dict[str, bytes] = dataclasses.field(default_factory=dict)
@@ -99,6 +101,7 @@ def complete(
     expanded = inputs.expand_again(inputs.given)
     inputs.skipped += expanded.skipped
     inputs.problems += expanded.skipped
+    inputs.origins |= expanded.origins
     if known is not None:
         inputs.own = Own.from_names(expanded.names, inputs.problems, expanded.origins)
     inputs.assumes_slots = assumes_slots

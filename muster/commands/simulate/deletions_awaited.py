@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from muster.commands.simulate import own_objects
-from muster.commands.simulate.own_objects import Own, pod_name
+from muster.commands.simulate.own_objects import Own
+from muster.render.tree_rows import pod_name
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import Result
 from scheduler_core.model.decision import latest

@@ -10,9 +10,9 @@ from kubeapi.gathered import Given
 from kubeapi.names import Name
 from kubeapi.problem import Problem
 from muster.commands.simulate import drain
-from muster.commands.simulate.own_objects import pod_name
 from muster.commands.simulate.what_if import evicted_pods
 from muster.render.drain_facts import DrainedPods, EvictionsRefused, GroupDisrupted
+from muster.render.tree_rows import pod_name
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_38
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.pods import PodRecord

@@ -14,6 +14,7 @@ from kubeapi.gathered import Given
 from kubeapi.problem import Problem, ProblemKind
 from kubeapi.resource_names import is_extended
 from muster.render.answer import Answer, Share
+from muster.render.tree_rows import pod_name
 from scheduler_core.causes.input_problems import KindNotServed
 from scheduler_core.model.decision import Decision, Step
 from scheduler_core.model.names import Name
@@ -187,12 +188,6 @@ def _shares_ahead(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> tuple[
 def is_problem_of(own: Own, problem: Problem) -> bool:
     """Return whether a problem is about an object at PATH, or about an attribute of ``--device-topology``."""
     return problem in own.problems or problem.kind is ProblemKind.UNKNOWN_ATTRIBUTE or not own.objects.isdisjoint(problem.names)
-
-
-def pod_name(key: str) -> Name:
-    """Return the name of the pod ``namespace/name``."""
-    namespace, _, name = key.partition("/")
-    return Name("Pod", namespace, name)
 
 
 def concerns(decision: Decision, own: Own) -> bool:

@@ -28,7 +28,7 @@
       const found = links().length;
       none.hidden = found > 0;
       list.hidden = !found;
-      one("#matches").textContent = `${count(found, "root")} of ${entries.length.toLocaleString("en")} shown`;
+      one("#matches").textContent = `${count(found, "result")} of ${entries.length.toLocaleString("en")} shown`;
     };
     const clear = () => {
       find.value = "";

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scheduler_core.causes.changes import MoreThanSums, Waste
-from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.whatif.edits.pod_edits import rules_about_pods
 from scheduler_core.whatif.remedies.node_kinds import NodeKind
@@ -39,7 +39,9 @@ def more_than_sums(count: int, nodes: NodeKind | SpreadNodes, capacity: PresentC
     rules = tuple(sorted(frozenset().union(*map(rules_about_pods, shapes))))
     if rules or len(shapes) == 1:
         return MoreThanSums(by_sums, None, kind.slots, rules) if rules else None
-    return MoreThanSums(by_sums, Waste.SIZES if capacity.subject.groups else Waste.ONE_BY_ONE, kind.slots)
+    if not _can_be_packed(count - 1, kind, capacity, area, pods):
+        return MoreThanSums(by_sums, Waste.SIZES, kind.slots)
+    return None if capacity.subject.groups else MoreThanSums(by_sums, Waste.ONE_BY_ONE, kind.slots)
 
 
 def _area(kind: NodeKind | None, capacity: PresentCapacity) -> Nodes:
@@ -73,3 +75,22 @@ def _by_sums(kind: NodeKind, capacity: PresentCapacity, usable: Nodes, pods: Seq
     missing = {row: amount - int(np.maximum(capacity.free[row, usable], 0).sum()) for row, amount in requested.items()}
     short = {row: amount for row, amount in missing.items() if amount > 0}
     return max((-(-amount // empty[row]) for row, amount in short.items()), default=0) if all(empty[row] > 0 for row in short) else None
+
+
+def _can_be_packed(count: int, kind: NodeKind, capacity: PresentCapacity, area: Nodes, pods: Sequence[PodRecord]) -> bool:
+    """Return whether *pods* fit on *area* and *count* more nodes, the largest first, each on the first node with capacity."""
+    number, shapes = Counter(pod.shape.serial for pod in pods), {pod.shape.serial: pod.shape for pod in pods}
+    empty = _empty(kind, capacity)
+    free: Ints = np.concatenate([capacity.free[:, area], np.tile(np.array(empty, dtype=np.int64)[:, None], count)], axis=1)
+    sizes = {serial: max(amount / max(1, empty[row]) for row, amount in shape.requests) for serial, shape in shapes.items()}
+    for serial in sorted(shapes, key=lambda each: (-sizes[each], each)):
+        rows, amounts = map(list, zip(*shapes[serial].requests, strict=True))
+        slots = np.maximum((free[rows] // np.array(amounts)[:, None]).min(axis=0), 0)
+        if (mask := capacity.compiled(shapes[serial]).mask) is not None:
+            slots[: len(area)] *= mask[area]
+        before = np.cumsum(slots) - slots
+        taken = np.clip(number[serial] - before, 0, slots)
+        if taken.sum() < number[serial]:
+            return False
+        free[rows] -= taken * np.array(amounts)[:, None]
+    return True

@@ -21,6 +21,7 @@ from expansion.queue_notes import (
     QueueUnused,
     ResourceNotCovered,
     RunsElsewhere,
+    WorkloadsAhead,
 )
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
@@ -186,6 +187,17 @@ def test_the_label_of_a_kind_that_kueue_does_not_manage_has_no_effect():
     assert ([], [QueueUnused(Name("LocalQueue", "team", "main"))]) == (found.refused, [each.fact for each in found.notes])
 
 
+def test_the_label_of_a_cron_job_counts_in_its_template():
+    def cron_job(template: Json, **metadata: Any) -> Json:
+        spec = {"schedule": "@daily", "jobTemplate": {**template, "spec": job(3)["spec"]}}
+        return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "team", **metadata}, "spec": spec}
+
+    found = expanded(cron_job({}, labels=LABEL), queue(), LOCAL, flavor())
+    unused = QueueUnused(Name("LocalQueue", "team", "main"), of_jobs=True)
+    assert ([], [unused]) == (found.refused, [each.fact for each in found.notes if isinstance(each.fact, QueueUnused)])
+    assert [SHORT] == refusals(cron_job({"metadata": {"labels": LABEL}}), queue(), LOCAL, flavor())
+
+
 def test_the_label_of_the_only_object_that_an_app_wrapper_wraps_counts():
     def wrapping(*objects: Json) -> Json:
         metadata = {"name": "aw", "namespace": "team"}
@@ -196,6 +208,78 @@ def test_the_label_of_the_only_object_that_an_app_wrapper_wraps_counts():
     assert (8, 12) == (fact.free, fact.needed)
     plain = {**job(3), "metadata": {"name": "train", "namespace": "team"}}
     assert [] == refusals(wrapping(plain), queue(), LOCAL, flavor())
+
+
+def wrapped(*objects: Json, **metadata: Any) -> Json:
+    spec = {"components": [{"template": each} for each in objects]}
+    return {
+        "apiVersion": "workload.codeflare.dev/v1beta2",
+        "kind": "AppWrapper",
+        "metadata": {"name": "aw", "namespace": "team", **metadata},
+        "spec": spec,
+    }
+
+
+def job_set(jobs: int, pods: int, *, own: bool = False, **metadata: Any) -> Json:
+    """Return a JobSet with *jobs* Jobs, whose template names the queue, of *pods* pods with 4 GPUs each; with *own*, it has the label too."""
+    template = {"metadata": {"labels": LABEL}, "spec": job(pods)["spec"]}
+    content = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "set", "namespace": "team", **metadata}}
+    replicated = {"spec": {"replicatedJobs": [{"name": "w", "replicas": jobs, "template": template}]}}
+    return labelled(content | replicated) if own else content | replicated
+
+
+@pytest.mark.parametrize(
+    ("mine", "want"),
+    [
+        pytest.param(job_set(2, 1), [], id="Jobs of a JobSet"),
+        pytest.param(job_set(3, 1), [(0, 4)], id="the third Job of a JobSet"),
+        pytest.param(job_set(1, 3), [(8, 12)], id="one Job of a JobSet"),
+        pytest.param(job_set(3, 1, own=True), [(8, 12)], id="a JobSet with the label, and its Jobs too"),
+        pytest.param(wrapped(job(1), job(1, name="b"), job(1, name="c")), [(0, 4)], id="Jobs in an AppWrapper"),
+        pytest.param(wrapped(job(1), job(1, name="b"), job(1, name="c"), labels=LABEL), [(8, 12)], id="an AppWrapper with the label, and its Jobs too"),
+        pytest.param(wrapped(job_set(3, 1), {**job(1), "metadata": {"name": "b"}}), [(0, 4)], id="Jobs of a JobSet in an AppWrapper"),
+        pytest.param(wrapped({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": LABEL}, "spec": pod_spec(12)}), [(8, 12)], id="a pod in an AppWrapper"),
+    ],
+)  # fmt: skip
+def test_the_highest_object_with_the_label_is_the_job(mine, want):
+    assert want == [(fact.free, fact.needed) for fact in refusals(mine, queue(), LOCAL, flavor())]
+
+
+def test_a_job_with_a_template_of_a_parent_keeps_its_own_priority():
+    urgent = kueue("WorkloadPriorityClass", "urgent", value=10)
+    del urgent["spec"]
+    mine = job_set(1, 2)
+    mine["spec"]["replicatedJobs"][0]["template"]["metadata"]["labels"] = {**LABEL, "kueue.x-k8s.io/priority-class": "urgent"}
+    preempting = queue(preemption={"withinClusterQueue": "LowerPriority"})
+    (fact,) = refusals(mine, preempting, LOCAL, flavor(), urgent, reserved("other", 4))
+    assert (Name("Workload", "team", "other"),) == fact.preempted
+
+
+def spark(app: Json, driver: Json, executor: Json) -> Json:
+    def role(labels: Json) -> Json:
+        return {"cores": 1, "memory": "512m", "labels": labels, "gpu": {"name": GPU, "quantity": 4}}
+
+    metadata = {"name": "pi", "namespace": "team", "labels": app}
+    spec = {"type": "Scala", "mode": "cluster", "image": "i", "driver": role(driver), "executor": {**role(executor), "instances": 2}}
+    return {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("labels", "want"),
+    [
+        pytest.param((LABEL, {}, {}), [(8, 12)], id="the application"),
+        pytest.param(({}, LABEL, {}), [], id="the driver"),
+        pytest.param(({}, LABEL, LABEL), [], id="the driver, which owns the executors"),
+        pytest.param(({}, {}, LABEL), [], id="the executors, each by itself"),
+    ],
+)
+def test_an_application_of_spark_is_a_job_or_its_pods_are(labels, want):
+    resources = [{"coveredResources": [GPU, "cpu", "memory"], "flavors": [{"name": "default", "resources": [
+        {"name": GPU, "nominalQuota": 8}, {"name": "cpu", "nominalQuota": 99}, {"name": "memory", "nominalQuota": "1Ti"}]}]}]  # fmt: skip
+    found = expanded(spark(*labels), {**queue(), "spec": {"namespaceSelector": {}, "resourceGroups": resources}}, LOCAL, flavor())
+    assert want == [(each.fact.free, each.fact.needed) for each in found.refused]
+    admitted = [each.fact.pods for each in found.notes if isinstance(each.fact, AdmittedByQueue)]
+    assert admitted == ([] if want else [2 if labels == ({}, {}, LABEL) else 1])
 
 
 def test_an_annotation_for_a_queue_is_not_read():
@@ -446,3 +530,73 @@ def test_odd_quotas_are_reported_or_read(amount):
 def test_odd_queues_are_reported(spec):
     found = expanded(job(), {**queue(), "spec": spec}, LOCAL, flavor())
     assert found.unread or found.refused
+
+
+def waiting(name: str, priority: int = 0, day: int = 1, local: str = "main", job_name: str = "", **status: Any) -> Json:
+    owners = [{"apiVersion": "batch/v1", "kind": "Job", "name": job_name or name, "controller": True}]
+    body = kueue("Workload", name, {"queueName": local, "priority": priority, "podSets": [{"name": "main", "count": 1}]}, **status)
+    return {**body, "metadata": {**body["metadata"], "creationTimestamp": f"2026-01-{day:02}T00:00:00Z", "ownerReferences": owners}}
+
+
+DONE = {"conditions": [{"type": "Finished", "status": "True"}]}
+STOPPED = waiting("stopped")
+STOPPED["spec"]["active"] = False
+
+
+@pytest.mark.parametrize(
+    ("others", "want"),
+    [
+        pytest.param([waiting("a")], ["a"], id="an older one"),
+        pytest.param([waiting("b", day=2), waiting("a"), waiting("c", 5, day=3)], ["c", "a", "b"], id="in the order of the queue"),
+        pytest.param([waiting("low", -1)], [], id="one of a lower priority"),
+        pytest.param([waiting("own", day=2, job_name="train"), waiting("a"), waiting("b", day=3)], ["a"], id="one that came later than its own"),
+        pytest.param([waiting("done", status=DONE), STOPPED, reserved("r", 4)], [], id="those that do not wait"),
+        pytest.param([waiting("other", local="missing")], [], id="one of no queue"),
+        pytest.param([waiting("other", local="second"), kueue("LocalQueue", "second", {"clusterQueue": "cq"})], ["other"], id="of another LocalQueue"),
+        pytest.param([waiting("other", local="second"), kueue("LocalQueue", "second", {"clusterQueue": "x"}), queue(name="x")], [], id="of another queue"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("strategy", ["BestEffortFIFO", "StrictFIFO"])
+def test_workloads_that_wait_before_a_job_are_named(others, want, strategy):
+    found = expanded(job(1), queue(queueingStrategy=strategy), LOCAL, flavor(), *others)
+    assert [] == found.refused
+    names = tuple(Name("Workload", "team", each) for each in want)
+    expected = [WorkloadsAhead(CQ, names, strategy == "StrictFIFO")] if want else []
+    assert expected == [each.fact for each in found.notes if isinstance(each.fact, WorkloadsAhead)]
+
+
+def test_a_pod_that_is_replaced_does_not_wait_before_the_new_one():
+    mine = controlled("Deployment", {}, LABEL, {})
+    running = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "old",
+            "namespace": "team",
+            "labels": {**LABEL, "app": "a"},
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{mine['metadata']['name']}-1", "controller": True}
+            ],
+        },
+        "spec": {**pod_spec(4), "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]},
+    }
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"{mine['metadata']['name']}-1",
+            "namespace": "team",
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": mine["metadata"]["name"], "controller": True}],
+        },
+        "spec": {"replicas": 1},
+    }
+    own = waiting("pod-old", job_name="old")
+    own["metadata"]["ownerReferences"][0] |= {"apiVersion": "v1", "kind": "Pod"}
+    found = expanded(mine, queue(), LOCAL, flavor(), own, running, replica_set)
+    assert [] == [each.fact for each in found.notes if isinstance(each.fact, WorkloadsAhead)]
+
+
+def test_workloads_before_a_job_that_is_not_admitted_are_named_too():
+    found = expanded(job(3), queue(), LOCAL, flavor(), waiting("a"))
+    assert [SHORT] == [each.fact for each in found.refused]
+    assert [WorkloadsAhead(CQ, (Name("Workload", "team", "a"),))] == [each.fact for each in found.notes]

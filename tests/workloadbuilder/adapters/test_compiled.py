@@ -170,5 +170,8 @@ def test_an_object_that_is_nested_too_deeply_is_refused():
     assert ["Invalid value: must be nested less deeply: it cannot be read"] == [str(error) for error in result.errors]
 
 
-def test_the_kinds_are_reported_with_their_groups():
-    assert kinds.listed().startswith("Job (batch), JobSet (jobset.x-k8s.io), ")
+def test_the_kinds_are_listed_by_name_each_once():
+    listed, all_kinds = (kinds.listed(with_single=single).split(", ") for single in (False, True))
+    assert sorted(set(listed)) == listed
+    assert {"Job", "JobSet", "PodGroup"} < set(listed)
+    assert {kind for _, kind in kinds.SINGLE} == set(all_kinds) - set(listed)

@@ -48,6 +48,14 @@ def test_a_template_is_a_deployment_and_a_scheduler_is_another_one():
     assert "llminferenceservice-router-scheduler" == scheduler["metadata"]["labels"]["app.kubernetes.io/component"]
 
 
+def test_a_service_can_change_the_probes_of_the_preset_in_part():
+    template = "{containers: [{name: main, image: v, livenessProbe: {periodSeconds: 30}, startupProbe: {failureThreshold: 9}}]}"
+    (pod,) = pods(sound(service(f"template: {template}"), pods=True))
+    (container,) = pod["spec"]["containers"]
+    assert [30, 9] == [container["livenessProbe"]["periodSeconds"], container["startupProbe"]["failureThreshold"]]
+    assert all("httpGet" in container[each] for each in ("livenessProbe", "startupProbe", "readinessProbe"))
+
+
 def test_a_worker_makes_a_leader_worker_set_with_its_groups():
     parallel = "parallelism: {data: 32, dataLocal: 8, expert: true, tensor: 1}"
     found = sound(service(f"replicas: 2, {parallel}, template: {GPU % (8, 8)}, worker: {GPU % (8, 8)}"), pods=True, groups=True)

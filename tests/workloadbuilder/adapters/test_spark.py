@@ -142,7 +142,8 @@ def test_a_group_of_a_batch_scheduler_needs_one_pod(scheduler):
     (group,) = [each for each in found.objects if each["kind"] == "PodGroup"]
     assert (1, "high") == (group["spec"]["schedulingPolicy"]["gang"]["minCount"], group["spec"]["priorityClassName"])
     assert {scheduler} == {each["spec"]["schedulerName"] for each in pods(found)}
-    assert ["spec.batchSchedulerOptions.queue", "spec.batchSchedulerOptions.resources"] == lost_fields(found)
+    options = [each for each in lost_fields(found) if each.startswith("spec.")]
+    assert ["spec.batchSchedulerOptions.queue", "spec.batchSchedulerOptions.resources"] == options
 
 
 def test_task_groups_of_yunikorn_are_on_the_pods():
@@ -177,3 +178,28 @@ def test_a_scheduled_application_has_the_pods_of_the_next_one():
 )
 def test_what_spark_cannot_read_is_an_error(changes, reason):
     assert reason in "; ".join(error_lines(compiled(application(**changes)).errors))
+
+
+def test_kueue_admits_the_application_with_a_feature_gate():
+    assert ["kind", "metadata.labels[kueue.x-k8s.io/queue-name]"] == sorted(lost_fields(sound(PI, pods=True)))
+    assert [] == lost_fields(sound(PI.replace("kueue.x-k8s.io/queue-name", "x"), pods=True))
+    changed = sound(application(spec="mode: client, dynamicAllocation: {enabled: true}"), pods=True)
+    assert {"spec.mode", "spec.dynamicAllocation.enabled"} <= {*lost_fields(changed)}
+
+
+@pytest.mark.parametrize("where", ["annotations", "template"])
+def test_a_domain_that_kueue_requires_for_the_executors(where):
+    annotations = "annotations: {kueue.x-k8s.io/podset-required-topology: rack}"
+    executor = annotations if where == "annotations" else f"template: {{metadata: {{{annotations}}}}}"
+    found = sound(application(executor=executor), groups=True)
+    groups = {each["metadata"]["name"]: each["spec"].get("schedulingConstraints") for each in found.objects if each["kind"] == "PodGroup"}
+    assert {"spark-pi-driver": None, "spark-pi-executor": {"topology": [{"key": "rack"}]}} == groups
+
+
+def test_what_no_pod_has_is_dropped_from_a_template():
+    template = "template: {spec: {securityContext: {runAsUser: 1, allowPrivilegeEscalation: false}, nodeSelectors: {a: b}}}"
+    found = sound(application(driver=template), pods=True)
+    driver = pods(found)[0]["spec"]
+    assert ({"runAsUser": 1}, False) == (driver["securityContext"], "nodeSelectors" in driver)
+    at = "spec.driver.template.spec"
+    assert [f"{at}.nodeSelectors", f"{at}.securityContext.allowPrivilegeEscalation"] == [each for each in lost_fields(found) if at in each]

@@ -120,6 +120,28 @@ def test_constraints_are_those_of_the_nearest_template():
     assert (["main", "s"], "m") == ([each["name"] for each in second["spec"]["containers"]], second["metadata"]["labels"]["l"])
 
 
+def test_containers_have_no_fields_that_only_argo_has():
+    containers = "containers: [{name: a, image: i}, {name: main, image: i, dependencies: [a], volumeMounts: [{name: own, mountPath: /o}]}]"
+    main = f"{{name: main, containerSet: {{volumeMounts: [{{name: work, mountPath: /w}}], {containers}}}, sidecars: [{{name: s, image: i, mirrorVolumeMounts: true}}]}}"
+    (pod,) = pods(sound(workflow(main, "volumes: [{name: work, emptyDir: {}}, {name: own, emptyDir: {}}]"), pods=True))
+    a, own, sidecar = pod["spec"]["containers"]
+    assert [["work"], ["own", "work"]] == [[mount["name"] for mount in each["volumeMounts"]] for each in (a, own)]
+    assert [{"name", "image", "volumeMounts"}] * 2 + [{"name", "image"}] == [{*each} for each in (a, own, sidecar)]
+    assert {"work", "own"} == {each["name"] for each in pod["spec"]["volumes"]}
+
+
+def test_resource_claims_are_those_of_the_template_or_else_of_the_workflow():
+    steps = "{name: main, steps: [[{name: a, template: plain}, {name: b, template: other}]]}"
+    container = "container: {image: i, resources: {claims: [{name: gpu}]}}"
+    templates = (
+        f"{steps}, {{name: plain, {container}}}, {{name: other, {container}, resourceClaims: [{{name: gpu, resourceClaimName: own}}]}}"
+    )
+    found = pods(sound(workflow(templates, "resourceClaims: [{name: gpu, resourceClaimTemplateName: t}]"), pods=True))
+    assert [[{"name": "gpu", "resourceClaimTemplateName": "t"}], [{"name": "gpu", "resourceClaimName": "own"}]] == [
+        each["spec"]["resourceClaims"] for each in found
+    ]
+
+
 def test_claims_of_a_workflow_are_created_with_it():
     template = "{name: main, container: {image: i, volumeMounts: [{name: work, mountPath: /w}]}}"
     claims = "volumeClaimTemplates: [{metadata: {name: work}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}], volumes: [{name: x, emptyDir: {}}]"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubeapi.decode import Json
 from workloadbuilder.adapters.argo import peaks, workflow_values
@@ -24,6 +24,8 @@ _DEEPEST = 40
 _MOST_CALLS = 20_000
 _NAMES = re.compile(r"[A-Za-z0-9_][\w\-]*", re.ASCII)
 _RESULTS = frozenset({"Succeeded", "Failed", "Errored", "Skipped", "Omitted", "Daemoned", "AnySucceeded", "AllFailed"})
+_OF_ARGO = frozenset({"dependencies", "mirrorVolumeMounts"})
+"""Fields of containers that only Argo has: their order, and whether they mount what the main container mounts."""
 _OF_WORKFLOW = ("nodeSelector", "affinity", "tolerations")
 """Fields of pods that a template has from the template that calls it, or else from the workflow."""
 _IMAGE = "image-of-argoexec"
@@ -118,8 +120,10 @@ class Evaluation:
 
     def _spec(self, template: Fields, boundary: Fields, name: str) -> dict[str, Json]:
         spec: dict[str, Json] = {"restartPolicy": "Never", "containers": _containers(template, name)}
-        if own := [copied(each.given) for each in template.each_item("initContainers")]:
+        if own := [_container(each) for each in template.each_item("initContainers")]:
             spec["initContainers"] = own
+        if claims := template.raw("resourceClaims") or self.spec.raw("resourceClaims"):
+            spec["resourceClaims"] = copied(claims)
         for field in _OF_WORKFLOW:
             holder = next((each for each in (template, boundary, self.spec) if each.raw(field)), None)
             if holder is not None:
@@ -189,7 +193,17 @@ def _containers(template: Fields, name: str) -> list[Json]:
             raise NotStaticError(f"what template {name!r} creates is written in a text, and not read")
         main: list[Json] = [{"name": "main", "image": _IMAGE}]
     elif kind == "containerSet":
-        main = [copied(each.given) for each in own.each_item("containers")]
+        shared = [copied(each.given) for each in own.each_item("volumeMounts")]
+        main = [_container(each, shared) for each in own.each_item("containers")]
     else:
         main = [{**{key: copied(value) for key, value in own.given.items() if key != "source"}, "name": "main"}]
-    return [*main, *(copied(each.given) for each in template.each_item("sidecars"))]
+    return [*main, *map(_container, template.each_item("sidecars"))]
+
+
+def _container(given: Fields, mounts: Sequence[Json] = ()) -> dict[str, Json]:
+    """Return a container without the fields that only Argo has, and with *mounts* besides its own."""
+    container: dict[str, Json] = {key: copied(value) for key, value in given.given.items() if key not in _OF_ARGO}
+    if mounts:
+        own = container.get("volumeMounts")
+        container["volumeMounts"] = [*(own if isinstance(own, list) else ()), *map(copied, mounts)]
+    return container

@@ -17,7 +17,9 @@ GROUP = "serving.kserve.io"
 _KIND = "LLMInferenceServiceConfig"
 _SYSTEM = "kserve"
 _IMAGE = "image-of-the-preset"
-_MAIN = {"containers": [{"name": "main", "image": _IMAGE}]}
+_PROBES = {each: {"httpGet": {"path": "/health", "port": 8000}} for each in ("livenessProbe", "readinessProbe", "startupProbe")}
+"""Probes that a service can change in part."""
+_MAIN = {"containers": [{"name": "main", "image": _IMAGE, **_PROBES}]}
 _WITH_SIDECAR = {**_MAIN, "initContainers": [{"name": "llm-d-routing-sidecar", "image": _IMAGE, "restartPolicy": "Always"}]}
 _SCHEDULER = {
     "containers": [

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json, section
+from kubeapi.kueue import PODSET
 from validators import field
 from validators.field import FieldError
 from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions
@@ -18,6 +19,9 @@ from workloadbuilder.adapters.shared.kueue_annotations import Layer, TopologyReq
 from workloadbuilder.blueprint import copied
 
 _KUEUE = "kueue.x-k8s.io"
+_HOST = "kubernetes.io/hostname"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_MAIN = "main"
 
 
 def errors_of_levels(request: TopologyRequest, known: Known) -> Iterator[FieldError]:
@@ -37,7 +41,7 @@ def errors_of_levels(request: TopologyRequest, known: Known) -> Iterator[FieldEr
 
 
 def on_flavor(plan: PodPlan, request: TopologyRequest, known: Known) -> PodPlan:
-    """Return *plan* with the node labels and tolerations of the only flavor in the input whose Topology has the levels of *request*.
+    """Return *plan* on the nodes of the only flavor in the input whose Topology has the levels of *request*: labels, levels, tolerations.
 
     With several such flavors Kueue decides, so that nothing is added.
     """
@@ -49,6 +53,7 @@ def on_flavor(plan: PodPlan, request: TopologyRequest, known: Known) -> PodPlan:
     ]
     if not request or len(flavors) != 1:
         return plan
+    levels = topologies.get(_text(flavors[0].get("topologyName")), ())
     labels = {key: value for key, value in section(flavors[0], "nodeLabels").items() if isinstance(value, str)}
     listed = flavors[0].get("tolerations")
     tolerations = [each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, Mapping)]
@@ -56,6 +61,8 @@ def on_flavor(plan: PodPlan, request: TopologyRequest, known: Known) -> PodPlan:
     def make(positions: Positions, number: int) -> dict[str, Json]:
         pod = plan.make(positions, number)
         spec = pod["spec"]
+        pod["metadata"]["labels"] = {PODSET: plan.part or _MAIN, **section(section(pod, "metadata"), "labels")}
+        require_levels(spec, levels)
         if labels:
             spec["nodeSelector"] = {**section(spec, "nodeSelector"), **labels}
         if tolerations:
@@ -64,6 +71,27 @@ def on_flavor(plan: PodPlan, request: TopologyRequest, known: Known) -> PodPlan:
         return pod
 
     return dataclasses.replace(plan, make=make)
+
+
+def require_levels(spec: dict[str, Json], levels: Sequence[str]) -> None:
+    """Keep a pod with the specification *spec* off nodes without the label of one of *levels*: they are in no domain of their Topology.
+
+    Every node has the label of its host.  Source: ``NodeMatchesFlavor``.
+    """
+    exist = [{"key": each, "operator": "Exists"} for each in levels if each != _HOST]
+    if not exist:
+        return
+    affinity = section(spec, "affinity")
+    of_nodes = section(affinity, "nodeAffinity")
+    terms = section(of_nodes, _REQUIRED).get("nodeSelectorTerms")
+    own = [each for each in (terms if isinstance(terms, list) else ()) if isinstance(each, Mapping)] or [{}]
+    listed = [{**each, "matchExpressions": [*_list(each, "matchExpressions"), *exist]} for each in own]
+    spec["affinity"] = {**affinity, "nodeAffinity": {**of_nodes, _REQUIRED: {"nodeSelectorTerms": listed}}}
+
+
+def _list(content: Mapping[str, Json], name: str) -> Sequence[Json]:
+    value = content.get(name)
+    return value if isinstance(value, list) else ()
 
 
 def _labels(request: TopologyRequest) -> list[Layer]:

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kubeapi import decode
 from kubeapi.decode import Json
+from kubeapi.field_path import FieldPath
+from validators import schema
+from validators.built_in import shapes
 from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.pod_template import PodTemplate
@@ -21,13 +25,14 @@ _REPLACED = ("affinity", "dnsConfig", "hostNetwork", "priorityClassName", "sched
 _ADDED = {"tolerations": "tolerations", "sidecars": "containers", "initContainers": "initContainers"}
 """Lists of a role, and the lists of its pods that they are added to."""
 _KUEUE = "kueue.x-k8s.io/"
+_UNKNOWN = "schema-unknown-field"
 
 
 def template_of(role: Fields, kind: str, conf: SparkConf) -> PodTemplate:
     """Return the pod template of a *role* of an application: its *kind* is ``driver`` or ``executor``."""
     template = role.mapping("template")
     spec = conf.spec
-    pod: dict[str, Json] = copied(template.mapping("spec").given)
+    pod: dict[str, Json] = schema.without_paths(copied(template.given), unknown_fields(role)).get("spec") or {}
     _set_container(pod, role, kind, conf)
     for name in _REPLACED:
         if name in role:
@@ -49,6 +54,13 @@ def template_of(role: Fields, kind: str, conf: SparkConf) -> PodTemplate:
     pod["restartPolicy"] = "Never"
     metadata = {name: {**template.mapping("metadata").annotations(name), **role.annotations(name)} for name in ("labels", "annotations")}
     return pod_template.read_pod_template(Fields({"metadata": metadata, "spec": pod}, role.path, role.errors))
+
+
+def unknown_fields(role: Fields) -> list[FieldPath]:
+    """Return the fields of the pod template of a *role* that no pod has: the operator drops them."""
+    spec = role.mapping("template").mapping("spec").given
+    errors = shapes.errors("v1", "Pod", {"metadata": {"name": "pod"}, "spec": decode.plain(dict(spec))}) if spec else ()
+    return [each.path for each in errors if each.origin == _UNKNOWN]
 
 
 def _set_container(pod: dict[str, Json], role: Fields, kind: str, conf: SparkConf) -> None:

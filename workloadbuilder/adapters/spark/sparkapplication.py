@@ -13,17 +13,20 @@ from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
 from validators import field
 from validators.field import FieldError
-from workloadbuilder.adapters.shared import object_identity, pod_sets
+from workloadbuilder.adapters.shared import kueue_annotations, kueue_podsets, object_identity, pod_sets
 from workloadbuilder.adapters.shared.adapter_result import Dependent, Loss, Reading
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.kueue_podsets import PlannedPods
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
-from workloadbuilder.adapters.spark.spark_pods import kueue_labels, template_of
+from workloadbuilder.adapters.spark.spark_pods import kueue_labels, template_of, unknown_fields
 from workloadbuilder.adapters.spark.spark_resources import SparkConf
 
 ROOT = "sparkapplication-root"
 APP, ROLE, _LAUNCHED = "sparkoperator.k8s.io/app-name", "spark-role", "sparkoperator.k8s.io/launched-by-spark-operator"
+_ROLES = ("driver", "executor")
+_GATE = "its feature gate SparkApplicationIntegration, which is off by default"
 _EXECUTOR_ID = "spark-exec-id"
 _YUNIKORN = "yunikorn"
 _WITH_GROUP = frozenset({"kube-scheduler", "volcano"})
@@ -37,7 +40,7 @@ _ENABLED = "spark.dynamicAllocation.enabled"
 _DYNAMIC = "the driver changes the number of executors; those of the initial number are placed"
 
 
-def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
+def adapt(manifest: Json, known: Known) -> Reading:
     """Read such an object; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
@@ -52,16 +55,33 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
         errors.append(field.not_supported(spec.path / "mode", mode, ["cluster", "client"]))
     # In client mode, the driver runs where the application is submitted.
     sets = [*([_driver(about, spec, conf)] if mode == "cluster" else []), _executors(about, spec, conf)]
-    losses = [*_losses(spec, conf)]
+    losses = [*_losses(spec, conf), *_queue(about, spec, mode)]
     scheduler = spec.text("batchScheduler")
     if scheduler not in {"", _YUNIKORN, *_WITH_GROUP}:
         errors.append(field.not_supported(spec.path / "batchScheduler", scheduler, sorted({_YUNIKORN, *_WITH_GROUP})))
     if scheduler not in _WITH_GROUP:
-        return dataclasses.replace(pod_sets.one_by_one(about, sets, errors, warnings), losses=tuple(losses))
+        reading = dataclasses.replace(pod_sets.one_by_one(about, sets, errors, warnings), losses=tuple(losses))
+        roles = _ROLES[-len(sets) :]
+        planned = [PlannedPods(each.template, role, (plan,)) for role, each, plan in zip(roles, sets, reading.pods, strict=True)]
+        return kueue_podsets.grouped(reading, planned, ROOT, known)
     options = spec.mapping("batchSchedulerOptions")
     losses += [Loss(options.path / name, detail) for name, detail in _LOST.items() if name in options]
     wanted = Gang(ROOT, spec.path / "batchScheduler", 1, options.text("priorityClassName") or None)
+    losses += kueue_podsets.unexpressed((each.template for each in sets), "the pods have one group of the batch scheduler")
     return pod_sets.gang(about, sets, wanted, errors, warnings, losses)
+
+
+def _queue(about: Subject, spec: Fields, mode: str) -> Iterator[Loss]:
+    """Yield what Kueue does with an application that has a queue, and what it refuses of it."""
+    yield from kueue_annotations.queue(about.labels, about.annotations)
+    if kueue_annotations.QUEUE not in about.labels:
+        return
+    alone = "without it, the driver alone is admitted, and its executors are not held"
+    yield Loss(FieldPath("kind"), f"Kueue 0.17 admits a SparkApplication as a whole only with {_GATE}: {alone}")
+    if mode == "client":
+        yield Loss(spec.path / "mode", f"Kueue 0.17 refuses this mode with {_GATE}")
+    if spec.mapping("dynamicAllocation").flag("enabled"):
+        yield Loss(spec.path.join(("dynamicAllocation", "enabled")), f"Kueue 0.17 refuses it with {_GATE}")
 
 
 def _scheduled(about: Subject, template: Fields, errors: list[FieldError], warnings: list[FieldError]) -> Reading:
@@ -133,5 +153,8 @@ def _is_dynamic(spec: Fields, conf: SparkConf) -> bool:
 
 
 def _losses(spec: Fields, conf: SparkConf) -> Iterator[Loss]:
+    for role in map(spec.mapping, _ROLES):
+        template = role.path / "template"
+        yield from (Loss(template.join(path.parts), "has no effect: a pod has no such field") for path in unknown_fields(role))
     if _is_dynamic(spec, conf):
         yield Loss(spec.path / "dynamicAllocation" if "dynamicAllocation" in spec else conf.path / Key(_ENABLED), _DYNAMIC)

@@ -27,12 +27,16 @@ _TRAINER, _NODE, _LAUNCHER = "trainer", "node", "launcher"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Composed:
-    """A JobSet's *spec* and annotations.  With the runtime's ``podGroupPolicy``, *gang* is the group of all its pods."""
+    """A JobSet's *spec* and annotations.  With the runtime's ``podGroupPolicy``, *gang* is the group of all its pods.
+
+    *sized* are the names of the replicated jobs with as many pods as the TrainJob's ``numNodes``.
+    """
 
     spec: dict[str, Json]
     annotations: dict[str, str]
     gang: OneGang | None
     losses: tuple[Loss, ...]
+    sized: frozenset[str]
 
 
 def compose(runtime: Fields, train: Fields, known: Known) -> Composed:
@@ -47,6 +51,7 @@ def compose(runtime: Fields, train: Fields, known: Known) -> Composed:
     as_node = mpi.flag("runLauncherAsNode")
     nodes = trainer.count("numNodes", None)
     runtime_nodes = policy.number("numNodes", 1)
+    sized: set[str] = set()
     replicated_jobs = spec.get("replicatedJobs")
     for entry in replicated_jobs if isinstance(replicated_jobs, list) else ():
         if not isinstance(entry, dict):
@@ -56,10 +61,12 @@ def compose(runtime: Fields, train: Fields, known: Known) -> Composed:
             _set_size(entry, runtime_nodes if nodes is None or "mpi" in policy else nodes)
         if "mpi" in policy and name == _NODE:
             _set_size(entry, runtime_nodes if nodes is None else max(nodes - 1, 1) if as_node else nodes)
+        if nodes is not None and (name == _NODE and not as_node if "mpi" in policy else step == _TRAINER):
+            sized.add(str(name))
         if trainer.raw("resourcesPerNode"):
             _set_resources(entry, trainer.raw("resourcesPerNode"), launcher=as_node)
     losses = [*_losses(runtime, policy)]
-    return Composed(spec, annotations, _one_gang(runtime.mapping("podGroupPolicy"), known, losses), tuple(losses))
+    return Composed(spec, annotations, _one_gang(runtime.mapping("podGroupPolicy"), known, losses), tuple(losses), frozenset(sized))
 
 
 def _one_gang(policy: Fields, known: Known, losses: list[Loss]) -> OneGang | None:

@@ -7,6 +7,7 @@ Multi-Level Composite Controllers").  The runtime must be among the input object
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Container, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
@@ -15,16 +16,18 @@ from validators import field
 from validators.field import FieldError
 from workloadbuilder.adapters.jobset import jobset
 from workloadbuilder.adapters.shared import kueue_annotations, object_identity
-from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
+from workloadbuilder.adapters.shared.adapter_result import PodPlan, Reading
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.trainjob import runtime_jobset
+from workloadbuilder.adapters.trainjob.runtime_jobset import Composed
 from workloadbuilder.workload_item import WHOLE, Owner, WorkloadItem
 
 ROOT = "trainjob-root"
 _GROUP = "trainer.kubeflow.org"
 _REF = FieldPath("spec", "runtimeRef")
+_NODES = FieldPath("spec", "trainer", "numNodes")
 _TEMPLATE = FieldPath("spec", "template")
 """Path of the JobSet's template in a runtime."""
 _POLICY = FieldPath("spec", "podGroupPolicy")
@@ -42,7 +45,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     if runtime is None or errors:
         return Reading(about.owner, about.namespace, errors=tuple(errors), warnings=tuple(warnings))
     runtime_name = f"{kind} {name}"
-    result, runtime_losses = _composed(about, spec, runtime, known)
+    result, composed = _composed(about, spec, runtime, known)
 
     def relocate(error: FieldError) -> FieldError:
         """Report an error of the runtime at the TrainJob's reference to it."""
@@ -54,14 +57,14 @@ def adapt(manifest: Json, known: Known) -> Reading:
 
     return dataclasses.replace(
         result,
-        root=None if result.root is None else _without_minimums(result.root),
+        root=None if result.root is None else _with_own_minimums(result.root, result.pods, composed.sized),
         errors=(*errors, *map(relocate, result.errors)),
         warnings=(*warnings, *map(relocate, result.warnings)),
         losses=(
             *kueue_annotations.queue(about.labels, about.annotations),
             *(
                 dataclasses.replace(each, path=_REF, detail=f"{runtime_name} has at {each.path}: {each.detail}")
-                for each in (*runtime_losses, *result.losses)
+                for each in (*composed.losses, *result.losses)
             ),
         ),
         origins=tuple((template, block, _REF) for template, block, _ in result.origins),
@@ -69,13 +72,20 @@ def adapt(manifest: Json, known: Known) -> Reading:
     )
 
 
-def _without_minimums(item: WorkloadItem) -> WorkloadItem:
-    """Return *item* and its children without fields for their minimums: a TrainJob has none, and its runtime belongs to others too."""
-    return dataclasses.replace(item, children=tuple(map(_without_minimums, item.children)), minimum_path=None)
+def _with_own_minimums(item: WorkloadItem, pods: Sequence[PodPlan], sized: Container[str]) -> WorkloadItem:
+    """Return *item* and its children with the field of the TrainJob that sets their minimums: ``numNodes``, or none.
+
+    It sets that of a gang of all pods of the replicated jobs *sized*.  The runtime belongs to others too.
+    """
+    children = tuple(_with_own_minimums(each, pods, sized) for each in item.children)
+    parts = {each.part for each in pods if each.template == item.name and each.count}
+    policy = item.intent.config.policy
+    is_own = bool(parts) and all(each in sized for each in parts) and (policy is None or policy.minimum is None)
+    return dataclasses.replace(item, children=children, minimum_path=_NODES if is_own else None)
 
 
-def _composed(about: Subject, spec: Fields, runtime: Json, known: Known) -> tuple[Reading, tuple[Loss, ...]]:
-    """Return the reading of the JobSet for the TrainJob's *spec* and its *runtime*, and the losses of the runtime.
+def _composed(about: Subject, spec: Fields, runtime: Json, known: Known) -> tuple[Reading, Composed]:
+    """Return the reading of the JobSet for the TrainJob's *spec* and its *runtime*, and the composed JobSet.
 
     Paths are those in the runtime.
     """
@@ -96,7 +106,7 @@ def _composed(about: Subject, spec: Fields, runtime: Json, known: Known) -> tupl
         [],
         known,
     )
-    return result, composed.losses
+    return result, composed
 
 
 def _runtime(spec: Fields, about: Subject, known: Known) -> tuple[str, str, Json]:

@@ -1,24 +1,41 @@
-"""Results of the objects at PATH, one by one: those that do not fit are first."""
+"""Results of the objects that a person wrote, one by one: those that do not fit are first."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import enum
+from collections.abc import Iterable, Mapping
 
-from expansion.rollouts.play import Outcome
 from kubeapi.problem import Problem
-from muster.commands.fit.rollout_trial import JudgedRollout
-from muster.commands.fit.verdict import ORDER, Kind, kind_of
-from muster.commands.fit.verdict_words import subject
-from muster.commands.simulate.own_objects import pod_name
 from muster.render.answer import Answer
+from muster.render.tree_rows import pod_name
 from scheduler_core.model.decision import Decision, latest
 from scheduler_core.model.names import Name
+from scheduler_core.model.status import Status
+
+BUDGET = "budget"
+
+
+class Kind(enum.StrEnum):
+    """Verdict, as in JSON."""
+
+    FITS = "fits"
+    AFTER_EVICTION = "fits-after-eviction"
+    UNDECIDED = "undecided"
+    DOES_NOT_FIT = "does-not-fit"
+    NOTHING = "nothing-to-judge"
+
+
+MARKS = {Kind.FITS: "✓", Kind.AFTER_EVICTION: "→", Kind.UNDECIDED: "?", Kind.DOES_NOT_FIT: "✗", Kind.NOTHING: "○"}
+ORDER = (Kind.FITS, Kind.AFTER_EVICTION, Kind.UNDECIDED, Kind.DOES_NOT_FIT)
+"""From the best to the worst."""
+PLACED = frozenset({Kind.FITS, Kind.AFTER_EVICTION})
+"""Verdicts with a node for every pod."""
 
 
 @dataclasses.dataclass(slots=True)
 class ObjectResult:
-    """Result of one object at PATH.
+    """Result of one object that a person wrote.
 
     Attributes:
         name: the object.
@@ -28,7 +45,6 @@ class ObjectResult:
         assigned: the nodes of its pods that have one.
         rootless: its pods without a decision, with the reason.
         refused: why the API server would refuse its pods.
-        rollout: the update of the running object that it replaces.
 
     """
 
@@ -39,7 +55,6 @@ class ObjectResult:
     assigned: dict[str, str] = dataclasses.field(default_factory=dict)
     rootless: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     refused: list[Problem] = dataclasses.field(default_factory=list)
-    rollout: JudgedRollout | None = None
 
     @property
     def placed(self) -> int:
@@ -52,15 +67,21 @@ class ObjectResult:
         return bool(self.pending) and (bool(self.assigned) or len(self.failed) > 1)
 
     @property
+    def unplaced(self) -> list[Decision]:
+        """Return those of *failed* with pods without a node."""
+        return [each for each in self.failed if each.pending]
+
+    @property
     def pending(self) -> int:
         """Return the number of its pods without a node."""
         return sum(len(each.pending) for each in self.decisions) + len(self.rootless)
 
 
-def object_results(answer: Answer, origins: Mapping[Name, Name], rollouts: Sequence[JudgedRollout], *, kept: bool) -> list[ObjectResult]:
+def object_results(answer: Answer, origins: Mapping[Name, Name], *, one_cycle: bool = False) -> list[ObjectResult]:
     """Return the result of each object, the worst first, otherwise in the order of the decisions.
 
-    *answer* is restricted to PATH.  *kept*: the updates are finished, and keep those old pods whose new ones have no place.
+    *origins* has the object of each group and pod that was created for one.  *one_cycle*: no further cycle was wanted, in which a root
+    is placed after its victims have left.
     """
     results: dict[Name, ObjectResult] = {}
 
@@ -80,25 +101,42 @@ def object_results(answer: Answer, origins: Mapping[Name, Name], rollouts: Seque
     for problem in answer.refused:
         for name in problem.names[:1]:
             result_of(name).refused.append(problem)
-    for rollout in rollouts:
-        result_of(rollout.origin).rollout = rollout
     for result in results.values():
-        _judge(result, evicting, kept=kept)
-    return sorted(results.values(), key=lambda each: -ORDER.index(each.kind))
+        _judge(result, evicting, one_cycle=one_cycle)
+    return worst_first(results.values())
 
 
-def _judge(result: ObjectResult, evicting: set[Name], *, kept: bool) -> None:
+def worst_first(results: Iterable[ObjectResult]) -> list[ObjectResult]:
+    """Return *results* by verdict, otherwise in their order."""
+    return sorted(results, key=lambda each: -ORDER.index(each.kind))
+
+
+def subject(origins: Mapping[Name, Name], root: Name) -> Name:
+    """Return the object that a person wrote to which a root belongs."""
+    return origins.get(root, root)
+
+
+def _judge(result: ObjectResult, evicting: set[Name], *, one_cycle: bool) -> None:
     """Set the verdict about one object, and the decisions that are the reason."""
-    kinds = [kind_of(each, evicts=each.root in evicting) for each in result.decisions]
+    kinds = [kind_of(each, evicts=each.root in evicting, one_cycle=one_cycle) for each in result.decisions]
     result.kind = max(kinds, key=ORDER.index, default=Kind.FITS)
     result.failed = [each for each, kind in zip(result.decisions, kinds, strict=True) if kind is result.kind]
     if result.refused or result.rootless:
         result.kind = Kind.DOES_NOT_FIT
-    if result.rollout is None:
-        return
-    if kept and result.rollout.is_finished:
-        result.kind = Kind.FITS
-    elif result.kind in {Kind.FITS, Kind.AFTER_EVICTION}:
-        updated = {Outcome.HANGS: Kind.DOES_NOT_FIT, Outcome.TOO_LONG: Kind.UNDECIDED}
-        during = Kind.AFTER_EVICTION if result.rollout.victims else result.kind
-        result.kind = updated.get(result.rollout.played.outcome, during)
+
+
+def kind_of(decision: Decision, *, evicts: bool, one_cycle: bool = False) -> Kind:
+    """Return the result of one root by its last decision; *evicts*: whether any decision on it has victims."""
+    if one_cycle and decision.victims:
+        return Kind.AFTER_EVICTION
+    if decision.status is Status.SUCCESS and not decision.pending:
+        return Kind.AFTER_EVICTION if evicts else Kind.FITS
+    if is_unsettled(decision) and not one_cycle:
+        return Kind.UNDECIDED
+    unsure = decision.status in {Status.UNSCHEDULABLE, Status.UNRESOLVABLE} and decision.search.outcome == BUDGET
+    return Kind.UNDECIDED if unsure else Kind.DOES_NOT_FIT
+
+
+def is_unsettled(decision: Decision) -> bool:
+    """Return whether a root's last cycle evicted pods, or placed a part of a Basic group: only the limit of cycles ended the search."""
+    return bool(decision.victims or (decision.assignments and decision.pending))

@@ -5,20 +5,21 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from expansion.notes import FitsWithPlugin, NeverCreated
 from kubeapi.problem import Problem, ProblemKind
-from muster.commands.simulate.own_objects import pod_name
 from muster.render.answer import Answer
+from muster.render.object_results import Kind, ObjectResult, is_unsettled, subject
 from muster.render.phrases import nodes, per_node
 from muster.render.problem_words import object_words, plugin_clause, problem_words, reason_words
-from muster.render.tree_rows import Kinship
+from muster.render.tree_rows import Kinship, pod_name
 from scheduler_core.causes.cause import Cause
-from scheduler_core.causes.changes import Change
+from scheduler_core.causes.changes import AwaitedDeletions, Change
 from scheduler_core.model.decision import Decision, latest
 from scheduler_core.model.names import Name
-from scheduler_core.wording.headline import shortage
+from scheduler_core.wording.changes import change_text
+from scheduler_core.wording.headline import partial_capacity, shortage
 from scheduler_core.wording.itself import about_itself
 from scheduler_core.wording.titles import Shown, domain_text, titled
 from scheduler_core.wording.verdict_line import verdict_line
@@ -29,11 +30,6 @@ _WIDTH = 90
 NAMED = 4
 """Maximum number of victims' groups, and of objects, that are named."""
 _MISSPELT = frozenset({ProblemKind.UNKNOWN_TOPOLOGY_KEY, ProblemKind.UNKNOWN_LABEL, ProblemKind.UNKNOWN_RESOURCE})
-
-
-def subject(origins: Mapping[Name, Name], root: Name) -> Name:
-    """Return the object at PATH to which a root belongs."""
-    return origins.get(root, root)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,6 +109,11 @@ class VerdictWords:
         more = len(parts) - NAMED
         return f"{', '.join(parts[:NAMED])}{f' and {more:,} more' if more > 0 else ''}"
 
+    def evicted(self) -> str:
+        """Return the groups of the victims, and which deletions must end before; nothing without victims."""
+        victims, awaited = self.victims(), self.answer.awaited
+        return f"{self.units(victims)}{f'; first, {change_text(AwaitedDeletions(awaited))}' if awaited else ''}" if victims else ""
+
     def why(self, decision: Decision) -> str:
         """Return the beginning of the reason; if some pods of the root are placed, that of the others."""
         return f"{self._left(decision)}{self.cause(decision)}"
@@ -130,6 +131,35 @@ class VerdictWords:
     def brief(self, decision: Decision) -> str:
         """Return what is short for the pods of *decision*, or else the beginning of the reason."""
         return shortage(self._causes(decision)) or self.cause(decision)
+
+    def capacity(self, decision: Decision) -> str:
+        """Return for how many pods of *decision* there is capacity, or else what is short."""
+        return partial_capacity(self._causes(decision)) or self.brief(decision)
+
+    def reason_of(self, result: ObjectResult, described: Callable[[Decision], str]) -> str:
+        """Return why an object does not fit, with its first decision *described*; nothing if no reason is known."""
+        unplaced = result.unplaced
+        if result.refused:
+            return self._refusal_of(result)
+        if result.kind is Kind.UNDECIDED:
+            return f"the search spent its budget of {self.budget(unplaced)}" if unplaced else ""
+        if unplaced:
+            return described(unplaced[0])
+        if not result.rootless:
+            return ""
+        (pod, why), number = result.rootless[0], len(result.rootless) - 1
+        more = f" (and {counted(number, 'more pod')})" if number else ""
+        return f"pod {pod_name(pod).name}{more}: {self.rootless(pod, why)}"
+
+    def _refusal_of(self, result: ObjectResult) -> str:
+        """Return why the API server would refuse pods, and whether the nodes have capacity for them."""
+        first, number = result.refused[0], len(result.refused) - 1
+        about = "" if first.names == (result.name,) else f"{object_words(first)}: "
+        more = f" (and {counted(number, 'more reason')})" if number else ""
+        failed = next(iter(result.unplaced), None)
+        capacity = "; the nodes have capacity" if result.placed and failed is None else ""
+        besides = f"; besides, {have_no_node(result)}: {self.cause(failed)}" if failed is not None else ""
+        return f"{about}{reason_words(first)}{more}{capacity}{besides}"
 
     def _causes(self, decision: Decision) -> Sequence[Cause]:
         causes = decision.causes or next(iter(decision.pending.values()), ())
@@ -189,9 +219,10 @@ class VerdictWords:
         return f"; {named}{problem_words(first)}"
 
 
-def is_unsettled(decision: Decision) -> bool:
-    """Return whether a root's last cycle evicted pods, or placed a part of a Basic group: only the limit of cycles ended the search."""
-    return bool(decision.victims or (decision.assignments and decision.pending))
+def have_no_node(result: ObjectResult) -> str:
+    """Return how many pods of an object have no node: ``2 of 4 pods have no node``."""
+    number = result.pending
+    return f"{number:,} of {counted(result.placed + number, 'pod')} {'has' if number == 1 else 'have'} no node"
 
 
 def _unit(leaf: Name, number: int, shown: Shown) -> str:
