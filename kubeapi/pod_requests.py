@@ -19,7 +19,8 @@ from kubeapi.pods import Container, ContainerStatus, Pod, PodSpec, PodStatus, Re
 from kubeapi.resource_names import BUILT_IN, is_extended
 
 LARGEST = quantity.LARGEST // 1000
-"""Upper limit of an amount, so that thousandths of it, and a hundred times the amount, fit in 64 bits."""
+"""Upper limit of a request, so that thousandths of it, and a hundred times the amount, fit in 64 bits.  No node has so much: a larger request
+fits nowhere."""
 
 _Millis = dict[str, int]
 _Pick = Callable[[Container, str], _Millis]
@@ -65,10 +66,16 @@ def amounts(written: Mapping[str, quantity.Amount], path: str) -> dict[str, int]
     """Return the amounts of the resources that placement counts: CPU in millicores, all else in units.
 
     Raises:
-        ValueError: a quantity is negative or unreadable; the text names the field, which is in *path*.
+        ValueError: a quantity is negative or unreadable, or is counted otherwise by some version of Kubernetes; the text names the field,
+            which is in *path*.
 
     """
-    return {name: _whole(name, milli) for name, milli in _millis(written, path).items() if counted(name)}
+    millis = {name: milli for name, milli in _millis(written, path).items() if counted(name)}
+    for name in millis:
+        if not quantity.fits(written[name], 3 if name == "cpu" else 0):
+            message = f"{path}[{name}] is too large: 64 bits do not hold it, and kube-scheduler 1.37 counts another amount"
+            raise ValueError(message)
+    return {name: min(LARGEST - 1, _whole(name, milli)) for name, milli in millis.items()}
 
 
 @functools.lru_cache(maxsize=1024)

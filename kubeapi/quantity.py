@@ -36,6 +36,7 @@ _MAX_SHOWN = 60
 _CONTEXT = decimal.Context(prec=64, rounding=decimal.ROUND_UP, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 _NANO = decimal.Decimal("1e-9")
 _MAX = decimal.Decimal("1e40")
+_LIMIT = int(_MAX)
 _MAX_EXPONENT = 10**9
 """A larger exponent makes no difference."""
 
@@ -70,6 +71,19 @@ def exact(written: Amount) -> decimal.Decimal:
     return _parse(written)
 
 
+@functools.lru_cache(maxsize=8192, typed=True)
+def fits(written: Amount, places: int = 0) -> bool:
+    """Return whether 64 bits hold the amount times ten to the power of *places*, as every version of Kubernetes counts it.
+
+    Beyond that 1.37 counts 0, or what remains of the number, and 1.38 the largest number; with a binary unit, as ``8Ei``, both do.
+
+    Raises:
+        ValueError: *written* is not a quantity.
+    """
+    is_binary = isinstance(written, str) and written.rstrip(_SPACE).endswith("i")
+    return (is_binary and not places) or abs(_parse(written).scaleb(places, _CONTEXT)) <= LARGEST
+
+
 def _whole(amount: decimal.Decimal, places: int) -> int:
     scaled = amount.scaleb(places, _CONTEXT)
     return max(-LARGEST, min(LARGEST, int(scaled.to_integral_value(decimal.ROUND_UP, _CONTEXT))))
@@ -97,7 +111,7 @@ def _text(written: Amount) -> str:
         return written.strip(_SPACE)
     if isinstance(written, int):
         # Limited first: Python refuses to convert integers of thousands of digits to text.
-        return str(max(-LARGEST, min(LARGEST, written)))
+        return str(max(-_LIMIT, min(_LIMIT, written)))
     return repr(written)
 
 

@@ -57,8 +57,10 @@ _KEYS = {
     "NamedClaim.label": "claim",
     "SearchUnfinished.tried": "triedDevices",
     "SearchedRoots.failed": "roots",
-    # It is in the message.
+    # They are in the message.
     "DeviceError.error": "",
+    "ParentAwaited.names_child": "",
+    "PodGroupAwaited.or_ancestor": "",
     # Label selectors do not compare numbers.
     "SelectorClause.bound": "",
 }

@@ -34,6 +34,7 @@ class SchedulerBehavior:
             must be equal.
         compares_versions: constraints compare versions of devices without their builds, and a value that cannot be read ends the attempt
             of the pod with an error; else as text, and two such values differ.
+        tolerates_unread_values: selectors can be evaluated for a device with an attribute that cannot be read unless they use it; else never.
         guards_shared_devices: a device of which claims still have shares is not allocated to one claim alone after its
             ``allowMultipleAllocations`` has changed; else it is.
         skips_incomplete_pools: a request for all devices of an incomplete or invalid pool excludes the nodes that reach the pool; else
@@ -51,6 +52,8 @@ class SchedulerBehavior:
         hides_reasons_from_pods: pods that had no turn, or fit, state only that their group is unschedulable; else the reason of the group.
         prefixes_messages: messages of groups begin with "pod group is unschedulable", which is all that is said about a placement on which
             no pod of a PodGroup was tried.  Without placements only messages about such groups begin with it.
+        names_awaited_roots: a pod that waits for the quorum of its root states kind and namespace of the root, and one that waits for a group
+            that it can be an ancestor; else the name of a CompositePodGroup, or of the missing PodGroup.
         writes_composites: it writes conditions of CompositePodGroups.
         invalid_pod_group: reason of the condition of a PodGroup in an invalid tree; until 1.37 only the API documentation has it.
         invalid_composite: likewise of a CompositePodGroup.
@@ -77,6 +80,7 @@ class SchedulerBehavior:
     compares_exact_capacity: bool
     qualifies_capacities: bool
     compares_versions: bool
+    tolerates_unread_values: bool
     guards_shared_devices: bool
     skips_incomplete_pools: bool
     ranks_by_root: bool
@@ -90,6 +94,7 @@ class SchedulerBehavior:
     names_ancestors: bool
     hides_reasons_from_pods: bool
     prefixes_messages: bool
+    names_awaited_roots: bool
     writes_composites: bool
     invalid_pod_group: str
     invalid_composite: str
@@ -127,6 +132,7 @@ KUBERNETES_1_37 = SchedulerBehavior(
     compares_exact_capacity=False,
     qualifies_capacities=False,
     compares_versions=False,
+    tolerates_unread_values=False,
     guards_shared_devices=False,
     skips_incomplete_pools=False,
     ranks_by_root=True,
@@ -140,6 +146,7 @@ KUBERNETES_1_37 = SchedulerBehavior(
     names_ancestors=False,
     hides_reasons_from_pods=False,
     prefixes_messages=True,
+    names_awaited_roots=False,
     writes_composites=False,
     invalid_pod_group="Invalid",
     invalid_composite="Invalid",
@@ -162,6 +169,7 @@ KUBERNETES_1_38 = SchedulerBehavior(
     compares_exact_capacity=True,
     qualifies_capacities=True,
     compares_versions=True,
+    tolerates_unread_values=True,
     guards_shared_devices=True,
     skips_incomplete_pools=True,
     ranks_by_root=False,
@@ -175,6 +183,7 @@ KUBERNETES_1_38 = SchedulerBehavior(
     names_ancestors=True,
     hides_reasons_from_pods=True,
     prefixes_messages=False,
+    names_awaited_roots=True,
     writes_composites=True,
     invalid_pod_group="PodGroupError",
     invalid_composite="CompositePodGroupError",

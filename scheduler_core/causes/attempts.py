@@ -61,7 +61,7 @@ class AttemptResult(enum.StrEnum):
     STORAGE_EXCEEDED = "storage-exceeded"
     """The claims need more storage together than there is, although each claim fits alone."""
     STATE_NOT_FOUND = "state-not-found"
-    """The plugin DynamicResources of kube-scheduler 1.37.1 finds no state of its PreFilter, which ends the attempt with an error."""
+    """The plugin DynamicResources of kube-scheduler finds no state of its PreFilter, which ends the attempt with an error."""
     VICTIMS_AWAITED = "victims-awaited"
     """The pods are placed when those that were evicted for them have terminated."""
 

@@ -48,7 +48,7 @@ class SharedClaims:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BoundOtherwise:
-    """Placement that kube-scheduler 1.37.1 does not bind as decided."""
+    """Placement that kube-scheduler does not bind as decided."""
 
     faults: tuple[DevicesExchanged | SharedClaims, ...]
 
@@ -104,7 +104,7 @@ class PodsAwaitDevices:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReservationRefused:
-    """Claim that the API server does not let kube-scheduler 1.37.1 reserve.
+    """Claim that the API server does not let kube-scheduler reserve.
 
     *too_many* is True if it has the most consumers; otherwise it was allocated without the time of the allocation.
     """

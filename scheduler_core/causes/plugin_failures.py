@@ -56,7 +56,7 @@ PluginFailure = FilterFailed | PlacementPluginRaised | WrongResult
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AttemptEnded:
-    """Error about devices with which kube-scheduler 1.37.1 ends the attempt for all pods.
+    """Error about devices with which kube-scheduler ends the attempt for all pods.
 
     *others_usable* is True if other nodes or devices can be used; *advice* is how to avoid the error, None if that is not known.
     """

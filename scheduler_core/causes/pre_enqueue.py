@@ -25,19 +25,21 @@ class ClaimMissing:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodGroupAwaited:
-    """Pod whose PodGroup *group* does not exist, or *exists* but cannot be used."""
+    """Pod whose PodGroup *group* does not exist, or *exists* but cannot be used; kube-scheduler says that it can be an ancestor since 1.38."""
 
     group: Name
     exists: bool
+    or_ancestor: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ParentAwaited:
-    """Group *child* whose *parent* does not exist, or *exists* but cannot be used."""
+    """Group *child* whose *parent* does not exist, or *exists* but cannot be used; kube-scheduler names the child since 1.38."""
 
     parent: Name
     child: Name
     exists: bool
+    names_child: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,12 +58,20 @@ class QuorumShortage:
     available: int
 
 
+class RootPolicy(enum.StrEnum):
+    """Scheduling policy of a root."""
+
+    GANG = "gang"
+    BASIC = "basic"
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class QuorumAwaited:
-    """Root without its quorum, from the top down."""
+    """Root without its quorum, from the top down; its *policy*, gang or basic, if kube-scheduler tells it (since 1.38)."""
 
     root: Name
     shortages: tuple[QuorumShortage, ...]
+    policy: RootPolicy | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

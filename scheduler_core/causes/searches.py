@@ -47,9 +47,9 @@ class AttemptNote(enum.StrEnum):
     """Notes on an attempt that need no figures."""
 
     CONFLICTS_OVERLOOKED = "conflicts-overlooked"
-    """kube-scheduler 1.37.1 does not evict the pods in conflict with the group."""
+    """kube-scheduler does not evict the pods in conflict with the group."""
     FAILED_BEFORE_DEVICES = "failed-before-devices"
-    """kube-scheduler 1.37.1 ends the attempt with an error, because no pod reached the plugin DynamicResources."""
+    """kube-scheduler ends the attempt with an error, because no pod reached the plugin DynamicResources."""
     REST_POSTPONED = "rest-postponed"
     """The pod waits until the nominated pods of its root are placed."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import decimal
 from collections.abc import Container, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kubeapi.selectors import NodeSelector
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kubeapi.devices import CounterSet, Device
     from kubeapi.resource_claims import DeviceToleration
 
+_Published = TypeVar("_Published")
 DeviceId = tuple[str, str, str]
 """Driver, pool, device."""
 Amounts = Mapping[str, decimal.Decimal]
@@ -37,6 +38,13 @@ MOST_ALTERNATIVES = 8
 def full_name(name: str, driver: str) -> str:
     """Return the *name* of an attribute or capacity of a device of *driver* with its domain."""
     return name if "/" in name else f"{driver}/{name}"
+
+
+def distinct(offered: Mapping[str, _Published], driver: str) -> Mapping[str, _Published]:
+    """Return the attributes or capacities that a device of *driver* has; of one with two names, that with the domain counts (Kubernetes 1.38)."""
+    if not any("/" in name for name in offered):
+        return offered
+    return {name: each for name, each in offered.items() if (full := full_name(name, driver)) == name or full not in offered}
 
 
 def selector_error(index: int, device: str, error: str) -> str:

@@ -76,7 +76,10 @@ def gate_causes(pod: PodRecord) -> tuple[SchedulingGated | ClaimMissing, ...]:
 def stray(pod: PodRecord, trees: Trees) -> tuple[Cause, ...]:
     """Return why a pod whose PodGroup does not exist is not tried."""
     exists = trees.snapshot.known.get("PodGroup", pod.namespace, pod.group) is not None
-    return (PodGroupAwaited(Name("PodGroup", pod.namespace, pod.group), exists), *gate_causes(pod))
+    return (
+        PodGroupAwaited(Name("PodGroup", pod.namespace, pod.group), exists, trees.snapshot.behavior.names_awaited_roots),
+        *gate_causes(pod),
+    )
 
 
 def _invalid(tree: Tree, trees: Trees, gates: Gates, refused: TreeRefused | None) -> PreEnqueueRefusal | None:
@@ -98,7 +101,9 @@ def _orphaned(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
         return None
     parent = tree.top.group.spec.parent_composite_pod_group_name or ""
     exists = trees.snapshot.known.get("CompositePodGroup", tree.name.namespace, parent) is not None
-    return PreEnqueueRefusal(Status.WAIT, (ParentAwaited(Name("CompositePodGroup", tree.name.namespace, parent), tree.name, exists),))
+    names_child = trees.snapshot.behavior.names_awaited_roots
+    awaited = ParentAwaited(Name("CompositePodGroup", tree.name.namespace, parent), tree.name, exists, names_child)
+    return PreEnqueueRefusal(Status.WAIT, (awaited,))
 
 
 def _held_back(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:

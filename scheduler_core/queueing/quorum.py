@@ -8,7 +8,7 @@ Only the root of a tree decides.
 from __future__ import annotations
 
 from kubeapi.groups import PodGroup
-from scheduler_core.causes.pre_enqueue import GroupBeingDeleted, QuorumAwaited, QuorumShortage
+from scheduler_core.causes.pre_enqueue import GroupBeingDeleted, QuorumAwaited, QuorumShortage, RootPolicy
 from scheduler_core.queueing.trees import Tree, Trees, minimum, name_of
 from validators.hierarchy.tree import GroupNode
 
@@ -16,7 +16,7 @@ from validators.hierarchy.tree import GroupNode
 def awaited(tree: Tree, trees: Trees) -> QuorumAwaited | None:
     """Return the quorum that the root waits for; None if it can be tried.  *tree* has a root."""
     missing = shortages(tree, trees)
-    return QuorumAwaited(tree.name, tuple(missing)) if missing else None
+    return QuorumAwaited(tree.name, tuple(missing), _stated_policy(tree, trees)) if missing else None
 
 
 def shortages(tree: Tree, trees: Trees) -> list[QuorumShortage]:
@@ -43,6 +43,13 @@ def being_deleted(tree: Tree, missing: QuorumAwaited | None = None) -> tuple[Gro
     lacking = {each.group: each.minimum - each.available for each in (missing.shortages if missing else ())}
     deleted = (name_of(node.group) for node in tree.nodes if node.group.metadata.deletion_timestamp is not None)
     return tuple(GroupBeingDeleted(name, lacking.get(name, 0)) for name in deleted)
+
+
+def _stated_policy(tree: Tree, trees: Trees) -> RootPolicy | None:
+    """Return the policy of the root, which kube-scheduler states since 1.38."""
+    if not trees.snapshot.behavior.names_awaited_roots:
+        return None
+    return RootPolicy.BASIC if tree.top.group.spec.scheduling_policy.gang is None else RootPolicy.GANG
 
 
 def _available(node: GroupNode, trees: Trees, short: dict[int, QuorumShortage]) -> int:

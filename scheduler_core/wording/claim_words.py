@@ -40,7 +40,7 @@ def claim_words(cause: ClaimCause) -> str:  # noqa: PLR0911 - one case for each 
         case PodsLeftOut():
             return claim_enumeration(cause).text
         case BoundOtherwise():
-            return f"kube-scheduler 1.37.1 binds this otherwise: {'; '.join(map(_fault, cause.faults))}"
+            return f"kube-scheduler binds this otherwise: {'; '.join(map(_fault, cause.faults))}"
         case SelectorsNotEvaluated():
             return "; ".join(map(selector_words, cause.unevaluated))
         case BindingConditionsAwaited():

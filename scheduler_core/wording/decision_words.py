@@ -49,11 +49,11 @@ _NO_CERTIFICATE = {
 }
 _NOTES = {
     AttemptNote.CONFLICTS_OVERLOOKED: (
-        "kube-scheduler 1.37.1 does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of"
+        "kube-scheduler does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of"
         " running pods and ReadWriteOncePod claims in use; strategy complete evicts them"
     ),
     AttemptNote.FAILED_BEFORE_DEVICES: (
-        f"kube-scheduler 1.37.1 ends the attempt with an error instead: {attempt_words(AttemptResult.STATE_NOT_FOUND)}"
+        f"kube-scheduler ends the attempt with an error instead: {attempt_words(AttemptResult.STATE_NOT_FOUND)}"
     ),
     AttemptNote.REST_POSTPONED: "waiting until the nominated pods of its root are placed",
 }

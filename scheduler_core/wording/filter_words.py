@@ -92,4 +92,4 @@ def attempt_ended_words(cause: AttemptEnded) -> str:
     """Return what an error about devices means for all pods, and how to avoid it."""
     where = ", also if other nodes or devices can be used; strategy complete uses these" if cause.others_usable else ""
     advice = f"; to avoid the error, {ADVICE[cause.advice]}" if cause.advice is not None else ""
-    return f"kube-scheduler 1.37.1 ends the attempt for all pods with this error{where}{advice}"
+    return f"kube-scheduler ends the attempt for all pods with this error{where}{advice}"

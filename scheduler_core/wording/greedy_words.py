@@ -50,7 +50,7 @@ def _limit(limit: GreedyLimit) -> str:  # noqa: PLR0911 - one case for each kind
         case UnsharedClaims():
             claims = listed([f"claim {each.label}" for each in limit.claims])
             allocated = f"which {'is' if len(limit.claims) == 1 else 'are'} not allocated"
-            return f"kube-scheduler 1.37.1 does not let groups of one tree share {claims}, {allocated}"
+            return f"kube-scheduler does not let groups of one tree share {claims}, {allocated}"
         case OptionalPods():
             pods = listed([f"{counted(extra, 'optional pod')} of group {group.name}" for group, extra in limit.extra_pods])
             return f"{pods} took capacity before its siblings were placed (KEP-6012, Resource stealing under greedy evaluation)"

@@ -1,4 +1,4 @@
-"""Wording of the causes that keep a root out of the scheduling queue, as in kube-scheduler 1.37.1 where it has a message."""
+"""Wording of the causes that keep a root out of the scheduling queue, as in kube-scheduler where it has a message."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from scheduler_core.causes.pre_enqueue import (
     PriorityMismatch,
     QuorumAwaited,
     QuorumShortage,
+    RootPolicy,
     RuleViolation,
     SchedulingGated,
     TreeViolation,
@@ -30,7 +31,8 @@ from scheduler_core.wording.truncation import LONGEST, Enumeration
 _INVALID_TREE = "the tree is invalid"
 INVALID = f"{_INVALID_TREE}: "
 """Prefix of every message about a tree that breaks rules."""
-_UNUSABLE = ": it exists but cannot be used"
+_EXISTS = "exists but cannot be used"
+_UNUSABLE = f": it {_EXISTS}"
 
 
 def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: PLR0911 - one case for each kind of cause
@@ -41,13 +43,9 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: PLR0911 - one cas
         case ClaimMissing():
             return cause.reason
         case PodGroupAwaited():
-            awaited = f'waiting for pods\'s pod group "{cause.group.name}" to appear in scheduling queue'
-            return awaited + (_UNUSABLE if cause.exists else "")
+            return _group_awaited(cause) + (_UNUSABLE if cause.exists else "")
         case ParentAwaited():
-            awaited = (
-                f'waiting for CompositePodGroup "{cause.parent.name}", the parent of {_name(cause.child)}, to appear in scheduling queue'
-            )
-            return awaited + (_UNUSABLE if cause.exists else "")
+            return _parent_awaited(cause)
         case QuorumShortage():
             what = "pods" if cause.group.kind == "PodGroup" else "ready child groups"
             missing = cause.minimum - cause.available
@@ -63,6 +61,24 @@ def pre_enqueue_words(cause: PreEnqueueCause) -> str:  # noqa: PLR0911 - one cas
     assert_never(cause)
 
 
+def _group_awaited(cause: PodGroupAwaited) -> str:
+    if cause.or_ancestor:
+        return _not_created(cause.group)
+    return f'waiting for pods\'s pod group "{cause.group.name}" to appear in scheduling queue'
+
+
+def _parent_awaited(cause: ParentAwaited) -> str:
+    if cause.names_child:
+        return f"{_not_created(cause.child)}: {_name(cause.parent)} {_EXISTS if cause.exists else 'does not exist'}"
+    awaited = f"waiting for {_name(cause.parent)}, the parent of {_name(cause.child)}, to appear in scheduling queue"
+    return awaited + (_UNUSABLE if cause.exists else "")
+
+
+def _not_created(group: Name) -> str:
+    noun = "pod group" if group.kind == "PodGroup" else "composite pod group"
+    return f'{noun} "{group.name}" or one of its composite pod group ancestors has not been created yet'
+
+
 def _never_created(cause: GroupBeingDeleted) -> str:
     noun = "pod" if cause.group.kind == "PodGroup" else "child group"
     if not cause.missing:
@@ -75,7 +91,7 @@ def enumeration(cause: QuorumAwaited | MembersGated | MembersWithoutClaims | Inv
     match cause:
         case QuorumAwaited():
             shortages = tuple((each, pre_enqueue_words(each)) for each in cause.shortages)
-            return Enumeration(f"{_quorum(cause.root)}: ", shortages, longest=600)
+            return Enumeration(f"{_quorum(cause)}: ", shortages, longest=600)
         case MembersGated():
             gated = tuple(((pod, gates), f"{pod} [{' '.join(gates)}]") for pod, gates in cause.gated_pods)
             return Enumeration("waiting for scheduling gates of members: ", gated, ", ", 400)
@@ -91,11 +107,15 @@ def enumeration(cause: QuorumAwaited | MembersGated | MembersWithoutClaims | Inv
 
 def pre_enqueue_sentence(cause: QuorumAwaited | InvalidTree) -> Sentence:
     """Return *cause* with a clause for each shortage, or violation."""
-    lead = _quorum(cause.root) if isinstance(cause, QuorumAwaited) else _INVALID_TREE
+    lead = _quorum(cause) if isinstance(cause, QuorumAwaited) else _INVALID_TREE
     return Sentence(lead, tuple(Clause(text) for _, text in enumeration(cause).parts))
 
 
-def _quorum(root: Name) -> str:
+def _quorum(cause: QuorumAwaited) -> str:
+    root = cause.root
+    if cause.policy is not None:
+        awaited = "tree to have at least one ready child group" if cause.policy is RootPolicy.BASIC else "to meet its quorum"
+        return f"waiting for {root.kind.lower()}/{root.namespace}/{root.name} {awaited}"
     if root.kind == "PodGroup":
         return "waiting for minCount pods from a gang to appear in scheduling queue"
     return f'waiting for composite pod group "{root.name}" tree to meet quorum'

@@ -86,7 +86,7 @@ def volumes_not_held(warning: VolumesNotHeld) -> str:
         f"volume {volume} is given to claims {_names(claims)}, of which only one is bound" for volume, claims in warning.shared_volumes
     ]
     wrong += [f"pod {name} cannot use the volume of its claim on its node" for name in warning.pod_names[:SHOWN]]
-    cause = "kube-scheduler 1.37.1 does not hold volumes between the groups of a tree"
+    cause = "kube-scheduler does not hold volumes between the groups of a tree"
     return f"{listed(wrong)}: {cause}, so some of the pods stay pending; strategy complete holds them"
 
 

@@ -123,7 +123,7 @@ def test_a_tree_whose_root_is_missing_says_so_on_each_group(started, api, namesp
     nodes(*racks(1))
     api.create(pod_group("a", namespace, minimum=1, parent="top"))
     api.create(ours("a-0", namespace, "a", cpu="100m"))
-    assert "Waiting" == reason_and_message(api, "PodGroup", "a", namespace, 'waiting for CompositePodGroup "top"')[0]
+    assert "Waiting" == reason_and_message(api, "PodGroup", "a", namespace, 'CompositePodGroup "top"')[0]
     api.create(composite("top", namespace, minimum=2))
     for kind, name in (("CompositePodGroup", "top"), ("PodGroup", "a")):
         assert "Waiting" == reason_and_message(api, kind, name, namespace, "1 of 2 ready child groups" if name == "top" else "1 of 2")[0]

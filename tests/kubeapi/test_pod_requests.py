@@ -80,6 +80,22 @@ def test_no_amount_is_more_than_can_be_reckoned_with():
     assert {"cpu": LARGEST, "pods": 1} == requests(container(cpu="8Ei"))
 
 
+@pytest.mark.parametrize("amount", ["8Ei", "9Ei", "9223372036854775807", "10P"])
+def test_no_node_has_the_largest_request(amount):
+    assert {"memory": LARGEST - 1, "example.com/gpu": LARGEST - 1} == amounts(
+        {"memory": amount, "example.com/gpu": amount}, "status.allocatable"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "amount"),
+    [("memory", "10E"), ("memory", "9223372036854775808"), ("cpu", "1e16"), ("cpu", "8Ei"), ("example.com/gpu", 10**400)],
+)
+def test_a_node_with_an_amount_that_versions_count_differently_cannot_be_used(name, amount):
+    with pytest.raises(ValueError, match=r"^status\.allocatable\[.*\] is too large"):
+        amounts({name: amount}, "status.allocatable")
+
+
 class TestPodLevel:
     def test_the_pods_own_requests_replace_those_of_its_containers(self):
         own = {"requests": {"cpu": "4", "memory": "1Mi"}}

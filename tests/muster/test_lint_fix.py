@@ -51,7 +51,7 @@ def test_files_are_fixed_and_linted_again() -> None:
     answer = lint("--fix", ".")
 
     assert answer.exit_code == 1
-    assert "muster lint: 2 findings fixed in 1 file\n" in answer.stderr
+    assert answer.stderr == "muster lint: 2 findings fixed in 1 file\nmuster lint: 1 more finding would be fixed with --unsafe-fixes\n"
     assert "scheduling-group-exists" in answer.stdout
     assert "schema-" not in answer.stdout
     assert (file.read_text(), other.read_text()) == (RIGHT, POD)
@@ -72,6 +72,66 @@ def test_a_diff_is_a_patch_and_writes_nothing() -> None:
     assert file.read_text() == RIGHT
     answer = lint("--fix", "--diff", "group.yaml")
     assert (answer.exit_code, answer.stdout, answer.stderr) == (0, "", "")
+
+
+BEFORE_UPGRADE = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: train}
+spec:
+  podGroupTemplates:
+  - name: driver
+    disruptionMode: {all: {}}
+    schedulingPolicy: {basic: {}}
+  - name: workers
+    preemptionPolicy: PreemptLowerPriority
+    schedulingPolicy: {gang: {minCount: 2}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, annotations: {scheduling.k8s.io/group-template-name: workers}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: train}]
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: Workload
+metadata: {name: eval}
+spec:
+  compositePodGroupTemplates:
+  - name: replica
+    preemptionPolicy: Never
+    schedulingPolicy: {gang: {minGroupCount: 1}}
+    podGroupTemplates:
+    - name: leaf
+      schedulingPolicy: {basic: {}}
+"""
+
+
+def test_manifests_are_prepared_for_a_newer_version() -> None:
+    file = written("objects.yaml", BEFORE_UPGRADE)
+    assert lint("--profile", "upstream", "objects.yaml").exit_code == 0
+
+    answer = lint("--fix", "--kubernetes", "1.38", "objects.yaml")
+    fixed = BEFORE_UPGRADE
+    for old, new in (
+        ("{all: {}}\n    sched", "{single: {}}\n    preemptionPolicy: PreemptLowerPriority\n    sched"),
+        ("annotations: {", "annotations: {scheduling.k8s.io/workload-name: train, "),
+    ):
+        fixed = fixed.replace(old, new)
+    assert fixed == file.read_text()
+    assert answer.stderr == "muster lint: 3 findings fixed in 1 file\nmuster lint: 1 more finding would be fixed with --unsafe-fixes\n"
+    assert "2 errors" in answer.stdout
+
+    # Which of several policies is meant, nobody can know.
+    answer = lint("--fix", "--unsafe-fixes", "--kubernetes", "1.38", "objects.yaml")
+    assert (
+        fixed.replace("leaf\n      schedulingPolicy: {basic: {}}", "leaf\n      schedulingPolicy: {gang: {minCount: 1}}")
+        == file.read_text()
+    )
+    assert ("1 error", True) == (answer.stdout.splitlines()[-1].partition(" in ")[0], "priority-uniform" in answer.stdout)
 
 
 def test_standard_input_can_be_compared() -> None:

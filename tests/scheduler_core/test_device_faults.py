@@ -1,4 +1,4 @@
-"""Faults of kube-scheduler 1.37.1 with claims: recorded results of its own, and those of ``complete``."""
+"""Faults of kube-scheduler with claims: recorded results of its own, and those of ``complete``."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def test_complete_places_what_can_be_placed(case):
 @pytest.mark.parametrize("case", [case for case in CASES if "missing-attribute" in case["id"]], ids=lambda case: case["id"])
 def test_the_error_is_explained(case):
     text = last(case, "greedy")["message"]
-    assert "kube-scheduler 1.37.1 ends the attempt for all pods with this error" in text
+    assert "kube-scheduler ends the attempt for all pods with this error" in text
     assert "strategy complete uses these; to avoid the error, test in the selector whether the device has the attribute" in text

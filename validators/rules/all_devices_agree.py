@@ -89,7 +89,7 @@ def _detail(request: DeviceRequest, first: str, second: str, name: str) -> str:
     values = "the same value" if name == "distinctAttribute" else "different values"
     why = f"device {first} does not have it" if first == second else f"devices {first} and {second} have {values}"
     return (
-        f"request {request.name} is for all devices, and {why}: kube-scheduler 1.37.1 ends each attempt with an error;"
+        f"request {request.name} is for all devices, and {why}: kube-scheduler ends each attempt with an error;"
         " request a number of devices, or drop the constraint"
     )
 
@@ -130,7 +130,7 @@ RULE = Rule(
     profile=Profile.KEP,
     severity=Severity.WARNING,
     why="One node whose devices do not satisfy the constraint ends the whole attempt of a pod or gang with an error, also if other nodes fit.",
-    source="Kubernetes 1.37.1, plugin DynamicResources, k8s.io/dynamic-resource-allocation/structured",
+    source="Kubernetes 1.37.1 and 1.38.0-beta.0, plugin DynamicResources, k8s.io/dynamic-resource-allocation/structured",
     check=check,
     good=(
         Example(_CLAIM),

@@ -11,9 +11,9 @@ from kubeapi.field_path import FieldPath
 from kubeapi.jobs import JobScheduling
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.pods import PodResourceClaim
-from kubeapi.workloads import MAX_CLAIMS, MAX_TOPOLOGY, Constraints, DisruptionMode
+from kubeapi.workloads import MAX_CLAIMS, MAX_TOPOLOGY, CompositePolicy, Constraints, DisruptionMode, Policy
 from validators import field
-from validators.field import FieldError, Fix
+from validators.field import FieldError, Fix, Repair
 from validators.model.objects import namespace_of
 from validators.rules.base import Context
 
@@ -23,6 +23,14 @@ _LONGEST_DRIVER = 63
 _LONGEST_IDENTIFIER = 32
 _MOST_NAMES = 500
 """Names among which a similar one is searched for: the search takes microseconds for each."""
+
+
+def gang_of_one(policy: Policy | CompositePolicy) -> Fix | None:
+    """Return the fix of a basic *policy* below a gang: like a basic group, a gang of one counts as soon as one of its members is placed."""
+    if policy.basic is None:
+        return None
+    count = "minGroupCount" if isinstance(policy, CompositePolicy) else "minCount"
+    return Fix(Repair.RENAME, "gang", below=("basic",), also=(Fix(Repair.REPLACE, {count: 1}, below=("basic",)),))
 
 
 def messages(path: FieldPath, value: str, check: Callable[[str], Iterable[str]]) -> Iterator[FieldError]:

@@ -52,7 +52,7 @@ def _of_jobset(context: Context, jobset: JobSet) -> Iterator[FieldError]:
 
 def _error(path: FieldPath, value: str, use: str) -> FieldError:
     detail = (
-        f"{use}: kube-scheduler 1.37.1 never allocates a claim of two"
+        f"{use}: kube-scheduler never allocates a claim of two"
         " PodGroups that are placed together; let muster sidecar place them, or use one claim for each PodGroup"
     )
     return field.invalid(path, value, detail)
@@ -146,7 +146,7 @@ RULE = Rule(
     profile=Profile.KEP,
     severity=Severity.WARNING,
     why="The second PodGroup waits for the allocation of the first, which is written only if both fit: the tree never starts.",
-    source="Kubernetes 1.37.1, plugin DynamicResources, pendingAllocations",
+    source="Kubernetes 1.37.1 and 1.38.0-beta.0, plugin DynamicResources, pendingAllocations",
     check=check,
     relevant_traits=traits.IN_TREE,
     good=(Example(_TREE), Example(_JOBSET.replace("{gang: {}}", "{basic: {}}"))),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from kubeapi.workloads import CompositePodGroupTemplate, Template
+from kubeapi.workloads import CompositePodGroupTemplate
 from validators import field
-from validators.field import FieldError, Fix, Repair
+from validators.field import FieldError
 from validators.model import traits
 from validators.rules.base import CREATE_AND_UPDATE, WORKLOAD, Context, Example, Rule
+from validators.rules.checks import gang_of_one
 
 
 def check(context: Context) -> Iterator[FieldError]:
@@ -24,15 +25,7 @@ def check(context: Context) -> Iterator[FieldError]:
                     'must have "gang" scheduling policy when parent compositePodGroupTemplate has "gang" scheduling policy: '
                     f"the parent is {parent.name!r}",
                 )
-                yield dataclasses.replace(error, fix=_fix(child))
-
-
-def _fix(child: Template) -> Fix | None:
-    """Return a gang of one: like a basic group, it counts for its parent as soon as one of its members is placed."""
-    if child.scheduling_policy.basic is None:
-        return None
-    count = "minGroupCount" if isinstance(child, CompositePodGroupTemplate) else "minCount"
-    return Fix(Repair.RENAME, "gang", below=("basic",), also=(Fix(Repair.REPLACE, {count: 1}, below=("basic",)),))
+                yield dataclasses.replace(error, fix=gang_of_one(child.scheduling_policy))
 
 
 _WORKLOAD = """\

@@ -36,7 +36,7 @@ def check(context: Context) -> Iterator[FieldError]:
 
 def _error(path: FieldPath, value: str, claim: SharedClaim, users: int) -> FieldError:
     detail = (
-        f"{users} pods of the gang share claim {claim.label}: unless it is allocated, kube-scheduler 1.37.1 binds one of"
+        f"{users} pods of the gang share claim {claim.label}: unless it is allocated, kube-scheduler binds one of"
         " them, and the others one by one after a failed attempt; let muster sidecar place them"
     )
     return field.invalid(path, value, detail)
@@ -92,7 +92,7 @@ RULE = Rule(
     profile=Profile.KEP,
     severity=Severity.WARNING,
     why="Between the first pod and the others, another group can take the capacity: then only a part of the gang is bound.",
-    source="Kubernetes 1.37.1, plugin DynamicResources, PreBind",
+    source="Kubernetes 1.37.1 and 1.38.0-beta.0, plugin DynamicResources, PreBind",
     check=check,
     good=(Example(_GROUP), Example(_JOB.replace("gang: {}", "basic: {}"))),
     bad=(

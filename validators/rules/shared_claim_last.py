@@ -38,7 +38,7 @@ def _early(path: FieldPath, spec: PodSpec, users: ClaimUsers, lookup: Lookup) ->
     for index, claim in enumerate(claims[:last]):
         if claim is not None and users.is_shared(claim, lookup):
             detail = (
-                f"must be after claim {entries[claims.index(None, index)].name}: kube-scheduler 1.37.1 can exchange the devices of both,"
+                f"must be after claim {entries[claims.index(None, index)].name}: kube-scheduler can exchange the devices of both,"
                 " because other pods of the group use this claim too"
             )
             yield field.invalid(path.join(("resourceClaims", index)), entries[index].name, detail)
@@ -90,8 +90,8 @@ RULE = Rule(
     about=About.TREE,
     profile=Profile.KEP,
     severity=Severity.WARNING,
-    why="kube-scheduler 1.37.1 assigns devices in the wrong order: the shared claim can get the devices of the pod's own claim, and vice versa.",
-    source="Kubernetes 1.37.1, plugin DynamicResources, Reserve",
+    why="kube-scheduler assigns devices in the wrong order: the shared claim can get the devices of the pod's own claim, and vice versa.",
+    source="Kubernetes 1.37.1 and 1.38.0-beta.0, plugin DynamicResources, Reserve",
     check=check,
     relevant_traits=traits.RESOURCE_CLAIMS,
     good=(Example(_PODS), Example(_JOB)),

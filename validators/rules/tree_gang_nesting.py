@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from validators import field
@@ -9,6 +10,7 @@ from validators.field import FieldError
 from validators.model import traits
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
+from validators.rules.checks import gang_of_one
 
 
 def check(context: Context) -> Iterator[FieldError]:
@@ -18,11 +20,12 @@ def check(context: Context) -> Iterator[FieldError]:
         return
     parent = node.parent.group
     if parent.spec.scheduling_policy.gang is not None and context.group.spec.scheduling_policy.gang is None:
-        yield field.invalid_struct(
+        error = field.invalid_struct(
             SPEC / "schedulingPolicy",
             f'must have "gang" scheduling policy, as the parent CompositePodGroup {parent.metadata.name} has: '
             "kube-scheduler places no group of a tree in which a gang has another child",
         )
+        yield dataclasses.replace(error, fix=gang_of_one(context.group.spec.scheduling_policy))
 
 
 _TREE = """\
@@ -54,5 +57,12 @@ RULE = Rule(
     check=check,
     relevant_traits=traits.IN_TREE,
     good=(Example(_TREE, kubernetes="1.38"),),
-    bad=(Example(_TREE.replace("{gang: {minCount: 4}}", "{basic: {}}"), at=("spec.schedulingPolicy",), kubernetes="1.38"),),
+    bad=(
+        Example(
+            _TREE.replace("{gang: {minCount: 4}}", "{basic: {}}"),
+            at=("spec.schedulingPolicy",),
+            kubernetes="1.38",
+            fixed=_TREE.replace("minCount: 4", "minCount: 1"),
+        ),
+    ),
 )

@@ -194,6 +194,8 @@ def _fixed(read: Discovered, objects: Discovered, settings: Settings, *, diff: b
     if fixed.files and not quiet:
         would = "would be " if diff else ""
         standard_output.report(f"muster lint: {counted(fixed.fixes, 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}")
+    if fixed.unsafe and not unsafe and not quiet:
+        standard_output.report(f"muster lint: {counted(fixed.unsafe, 'more finding')} would be fixed with --unsafe-fixes")
     return fixed.report.with_skipped(read.skipped), bool(fixed.files)
 
 

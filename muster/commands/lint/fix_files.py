@@ -30,6 +30,11 @@ class Fixed:
     fixes: int
     report: Report
 
+    @property
+    def unsafe(self) -> int:
+        """Return the number of findings left that have a fix which is not safe."""
+        return sum(each.fix is not None and not each.fix.is_safe for each in self.report.findings)
+
 
 def fix(sources: Sequence[Source], known: Sequence[Manifest], settings: Settings, *, unsafe: bool) -> Fixed:
     """Apply the fixes of the findings in *sources* until none is left; unsafe ones only if *unsafe*.  Nothing is written."""

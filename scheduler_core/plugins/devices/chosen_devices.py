@@ -13,13 +13,12 @@ from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.model.device_pools import NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
-from scheduler_core.model.devices import MOST_ALTERNATIVES, Alternative, ClaimSpec, DeviceId, Request
+from scheduler_core.model.devices import MOST_ALTERNATIVES, Alternative, ClaimSpec, DeviceId, Request, distinct
 from scheduler_core.plugins.devices.attribute_constraints import ConstraintState, UnreadableValueError
 from scheduler_core.plugins.devices.consumable_capacity import (
     CapacityError,
     as_published,
     consumed_capacity,
-    distinct_capacities,
     is_allowed,
 )
 from scheduler_core.plugins.devices.selection import AllocationError
@@ -129,7 +128,7 @@ class ChosenDevices:
     def _offered(self, device: PoolDevice) -> Mapping[str, DeviceCapacity]:
         """Return the capacities of *device*."""
         offered = device.content.capacity or {}
-        return distinct_capacities(offered, device.id[0]) if offered and self._behavior.qualifies_capacities else offered
+        return distinct(offered, device.id[0]) if offered and self._behavior.qualifies_capacities else offered
 
     def choose_device(self, wanted: Wanted, pool: NodePool, device: PoolDevice, *, must: bool) -> Undo | None:
         """Choose *device*, which is selectable, and return how to undo that; None if it cannot be chosen.

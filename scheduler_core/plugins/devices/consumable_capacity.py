@@ -10,6 +10,7 @@ from kubeapi.devices import CapacityRequestPolicy, CapacityRequestPolicyRange, D
 from scheduler_core.model.devices import full_name
 
 _LARGEST = 2**63 - 1
+_NEGATIVE = "capacity value is negative"
 _MILLI = Decimal("0.001")
 _EXACT = Context(prec=64)
 """Represents all amounts that ``quantity.exact`` returns."""
@@ -32,20 +33,13 @@ def consumed_capacity(requested: Mapping[str, Decimal], offered: Mapping[str, De
     return {name: _checked(name, requested.get(name), capacity) for name, capacity in sorted(offered.items())}
 
 
-def distinct_capacities(offered: Mapping[str, DeviceCapacity], driver: str) -> Mapping[str, DeviceCapacity]:
-    """Return the capacities that a device of *driver* *offered*; of one with two names, that with the domain counts (Kubernetes 1.38)."""
-    if not any("/" in name for name in offered):
-        return offered
-    return {name: capacity for name, capacity in offered.items() if (full := full_name(name, driver)) == name or full not in offered}
-
-
 def as_published(requested: Mapping[str, Decimal], offered: Iterable[str], driver: str) -> Mapping[str, Decimal]:
     """Return the *requested* amounts by the names of the distinct capacities that a device of *driver* *offered*.
 
     A name without a domain has that of the driver, in requests and devices (Kubernetes 1.38).
 
     Raises:
-        CapacityError: a capacity is requested by both names.
+        CapacityError: a capacity is requested by both names, or less than none of one is, which 1.37 rounds up.
 
     """
     names = {full_name(name, driver): name for name in offered}
@@ -56,6 +50,8 @@ def as_published(requested: Mapping[str, Decimal], offered: Iterable[str], drive
         if (other := written.setdefault(full, name)) != name:
             raise CapacityError(f'capacity "{full.rpartition("/")[2]}" requested both as "{name}" and as "{other}"')
         amounts[names.get(full, name)] = amount
+        if amount < 0 and full in names:
+            raise CapacityError(f'capacity "{full}": {_NEGATIVE}: request {amount}')
     return amounts
 
 
@@ -90,7 +86,7 @@ def _checked(name: str, requested: Decimal | None, capacity: DeviceCapacity) -> 
     except CapacityError as error:
         raise CapacityError(f'capacity "{name}": {error}') from None
     if consumed < 0:
-        raise CapacityError(f'capacity "{name}": capacity value is negative')
+        raise CapacityError(f'capacity "{name}": {_NEGATIVE}')
     return consumed
 
 

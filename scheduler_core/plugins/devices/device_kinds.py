@@ -13,10 +13,10 @@ import numpy as np
 from kubeapi.devices import DeviceAttribute, DeviceContent
 from scheduler_core.model import selectors
 from scheduler_core.model.device_pools import PoolDevice, PoolName
-from scheduler_core.model.devices import Alternative, DeviceId, DeviceSlice
+from scheduler_core.model.devices import Alternative, DeviceId, DeviceSlice, distinct
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
-from scheduler_core.plugins.devices.consumable_capacity import CapacityError, as_published, distinct_capacities, is_sufficient
+from scheduler_core.plugins.devices.consumable_capacity import CapacityError, as_published, is_sufficient
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import tolerated
 
@@ -182,6 +182,9 @@ class DeviceKinds:
             except (AllocationError, CapacityError):
                 able = True
                 known.uncertain.add(kind)
+            if _has_two_names(example):
+                able = True
+                known.uncertain.add(kind)
             if able:
                 known.able.add(kind)
         known.count = len(self._examples)
@@ -190,9 +193,9 @@ class DeviceKinds:
     def _suffices(self, alternative: Alternative, kind: int) -> bool:
         """Return whether the capacity suffices; uncertain if that depends on names without a domain.  Raises CapacityError."""
         driver, offered, requested = self._examples[kind].id[0], self._examples[kind].content.capacity or {}, alternative.capacity
-        distinct = distinct_capacities(offered, driver)
-        published = as_published(requested, distinct, driver)
-        if len(distinct) < len(offered) or published != requested:
+        counted = distinct(offered, driver)
+        published = as_published(requested, counted, driver)
+        if len(counted) < len(offered) or published != requested:
             self._evaluated[alternative].uncertain.add(kind)
             return True
         return is_sufficient(requested, offered)
@@ -221,6 +224,12 @@ class DeviceKinds:
         if (kept := self._kept.get((driver, names))) is None:
             kept = self._kept[driver, names] = tuple(sorted(name for name in names if self._read.reads(driver, name)))
         return kept, *(attributes[name] for name in kept)
+
+
+def _has_two_names(device: PoolDevice) -> bool:
+    """Return whether an attribute of *device* has two names: which one counts depends on the version of kube-scheduler."""
+    published = device.content.attributes or {}
+    return len(distinct(published, device.id[0])) < len(published)
 
 
 @dataclasses.dataclass(slots=True, eq=False)

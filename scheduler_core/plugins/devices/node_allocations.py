@@ -84,7 +84,7 @@ class NodeAllocations:
         self._nodes = nodes
         kept = objects.structures if isinstance(objects, KeptObjects) else None
         self.pools = pools = DevicePools(nodes, objects.slices) if kept is None else kept.pools
-        self._selection = Selection(exact=exact)
+        self._selection = Selection(exact=exact, tolerant=nodes.behavior.tolerates_unread_values)
         self.usage = objects.new_usage(qualifies=nodes.behavior.qualifies_capacities)
         self._changed = self.usage.changed = []
         self._kept: dict[tuple[int, tuple[int, ...], tuple[str, ...]], _Kept] = {}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from kubeapi.devices import DeviceAttribute
+from kubeapi.devices import DeviceAttribute, DeviceCapacity
 from scheduler_core.causes.claims import SelectorNotEvaluated
 from scheduler_core.causes.filter_reasons import DeviceAdvice, SearchUnfinished
+from scheduler_core.cel import versions
 from scheduler_core.cel.selector import AttributeValue, CompileError, Device, Selector, SelectorError, Version, compile_selector
+from scheduler_core.cel.values import Fault
 from scheduler_core.model.device_pools import PoolDevice
-from scheduler_core.model.devices import Alternative, selector_error
+from scheduler_core.model.devices import Alternative, distinct, selector_error
 
 
 class AllocationError(Exception):
@@ -58,7 +60,8 @@ class SelectionError(AllocationError):
 class Selection:
     """Devices that requests select; each selector is compiled once, and evaluated once for equal devices.
 
-    Unless *exact*, a selector that cannot be evaluated for a device does not match it.
+    Unless *exact*, a selector that cannot be evaluated for a device does not match it.  If *tolerant*, an attribute whose value cannot be read
+    is missing, and of two with one name that with the domain counts; else no selector can be evaluated for the device, and the last one counts.
 
     Attributes:
         failed: the first such error since it was set to None.
@@ -66,8 +69,8 @@ class Selection:
 
     """
 
-    def __init__(self, *, exact: bool = True) -> None:
-        self._exact = exact
+    def __init__(self, *, exact: bool = True, tolerant: bool = False) -> None:
+        self._exact, self._tolerant = exact, tolerant
         self.failed: SelectionError | None = None
         self.failures: dict[Alternative, SelectionError] = {}
         self._devices: dict[PoolDevice, Device] = {}
@@ -131,7 +134,7 @@ class Selection:
 
     def _matches(self, selector: Selector, device: PoolDevice) -> bool:
         if (read := self._devices.get(device)) is None:
-            read = self._devices[device] = _readable(device)
+            read = self._devices[device] = _readable(device, tolerant=self._tolerant)
         return selector.matches(read)
 
 
@@ -139,16 +142,28 @@ def _uncompiled(device_class: str, claim: int | None, index: int, error: Compile
     return SelectionError(SelectorNotEvaluated(None, device_class, index, "", str(error), DeviceAdvice.CORRECT_EXPRESSION), claim)
 
 
-def _readable(device: PoolDevice) -> Device:
+def _readable(device: PoolDevice, *, tolerant: bool) -> Device:
     """Return the parts of *device* that selectors can read."""
-    content = device.content
-    attributes = ((name, _value(each)) for name, each in (content.attributes or {}).items())
+    content, driver = device.content, device.id[0]
+    published: Mapping[str, DeviceAttribute] = content.attributes or {}
+    capacity: Mapping[str, DeviceCapacity] = content.capacity or {}
+    if tolerant:
+        published = {name: each for name, each in distinct(published, driver).items() if _is_readable(each)}
+        capacity = distinct(capacity, driver)
+    attributes = ((name, _value(each)) for name, each in published.items())
     return Device(
-        device.id[0],
+        driver,
         {name: value for name, value in attributes if value is not None},
-        {name: each.value for name, each in (content.capacity or {}).items()},
+        {name: each.value for name, each in capacity.items()},
         content.allow_multiple_allocations,
     )
+
+
+def _is_readable(attribute: DeviceAttribute) -> bool:
+    try:
+        return attribute.version is None or versions.parse(attribute.version) is not None
+    except Fault:
+        return False
 
 
 def _value(attribute: DeviceAttribute) -> AttributeValue | None:

@@ -29,6 +29,7 @@ class NodeCache(NodeStore):
     """Nodes by name.
 
     Attributes:
+        behavior: kube-scheduler that is mirrored.
         attach: CSI drivers and attached volumes of the nodes.
         image_counts: number of nodes with each image, by name.
         scored_resources: resources that scores count, besides cpu and memory.
@@ -39,7 +40,7 @@ class NodeCache(NodeStore):
 
     def __init__(self, attach: AttachLimits, behavior: SchedulerBehavior = KUBERNETES_1_37) -> None:
         super().__init__()
-        self._behavior = behavior
+        self.behavior = behavior
         self.attach = attach
         self.image_counts: Counter[str] = Counter()
         self.scored_resources: frozenset[str] = frozenset()
@@ -61,7 +62,7 @@ class NodeCache(NodeStore):
             device_resources=self.device_resources,
             scored=self.scored_resources,
             most=MAX_UNKNOWN_RESOURCES,
-            behavior=self._behavior,
+            behavior=self.behavior,
         )
         return build_node_table(inputs)
 

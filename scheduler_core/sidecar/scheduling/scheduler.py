@@ -235,8 +235,9 @@ class Scheduler:
         pod = self._cache.usage.pods.pods.get(f"{namespace}/{name}")
         if pod is None or not pod.parsed_pod.group or not self._queue.our_pods.has(pod):
             return None
-        causes = (PodGroupAwaited(Root("PodGroup", namespace, pod.parsed_pod.group), exists=False),)
-        return Decision(Root("Pod", namespace, name), Status.WAIT, causes, pending={pod.key: causes})
+        behavior = self._cache.usage.nodes.behavior
+        awaited = PodGroupAwaited(Root("PodGroup", namespace, pod.parsed_pod.group), exists=False, or_ancestor=behavior.names_awaited_roots)
+        return Decision(Root("Pod", namespace, name), Status.WAIT, (awaited,), pending={pod.key: (awaited,)}, behavior=behavior)
 
     def _root_by_name(self, namespace: str, name: str) -> Root | None:
         for kind in _ROOTS[:2]:

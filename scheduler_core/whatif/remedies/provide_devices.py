@@ -171,6 +171,7 @@ class _Local:
     def __init__(self, capacity: PresentCapacity, objects: DeviceObjects) -> None:
         self._pools = DevicePools(capacity.snapshot.nodes, objects.slices)
         self._usage = DeviceUsage(objects.allocated.values())
+        self._guards_shared_devices = capacity.snapshot.nodes.behavior.guards_shared_devices
         self._selection = Selection()
         self._slices = {(each.driver, each.pool, device.name): each.name for each in objects.slices for device in each.devices}
 
@@ -185,8 +186,12 @@ class _Local:
         like = next((each for each in matching if not each.content.consumes_counters and not each.content.allow_multiple_allocations), None)
         if like is None:
             return None
-        free = [each for each in matching if not self._usage.is_taken(each.id) and tolerated(each.content.taints, alternative.tolerations)]
+        free = [each for each in matching if self._is_free(each) and tolerated(each.content.taints, alternative.tolerations)]
         return free, LikeDevice(self._slices[like.id], like.id[2])
+
+    def _is_free(self, device: PoolDevice) -> bool:
+        is_guarded = self._guards_shared_devices and not device.content.allow_multiple_allocations
+        return not (self._usage.is_used(device.id) if is_guarded else self._usage.is_taken(device.id))
 
 
 def _selects(selection: Selection, alternative: Alternative, device: PoolDevice) -> bool:

@@ -19,7 +19,9 @@ from scheduler_core.loading.configuration.scheduler_configuration import read_co
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.status import Status
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from scheduler_core.wording.changes import remedy_text
 from scheduler_core.wording.conditions import scheduler_message
+from scheduler_core.wording.decision_words import message, pending
 from tests.builders import Manifest, composite_pod_group, manifest, node, pod, pod_group, volume_claim
 from tests.scheduler_core.builders import reasons_of
 from tests.scheduler_core.plugins.device_objects import (
@@ -32,6 +34,7 @@ from tests.scheduler_core.plugins.device_objects import (
     template,
     wanting,
 )
+from tests.scheduler_core.whatif.cluster import COMPLETE, remedies
 from validators.gates import COMPOSITE, PREEMPTION_POLICY, TOPOLOGY, Gates
 
 BOTH = (KUBERNETES_1_37, KUBERNETES_1_38)
@@ -275,6 +278,23 @@ def test_a_capacity_that_is_requested_by_both_names_is_an_error():
     assert f'capacity "memory" requested both as "memory" and as "{OWN}"' in reasons_of(newer)["default/p0"]
 
 
+def test_less_than_no_capacity_is_an_error():
+    policy = {"requestPolicy": {"validRange": {"min": "10Gi"}, "default": "10Gi"}}
+    devices = device("d", capacity={"memory": {"value": "80Gi", **policy}}, allowMultipleAllocations=True)
+    claims = template("t", request(capacity={"requests": {"memory": "-1"}}))
+    objects = [
+        node("n1", "8", "64Gi"),
+        device_class(),
+        device_slice("n1", devices),
+        claims,
+        pod_group("g", 1),
+        wanting("p", "g:t", group="g"),
+    ]
+    older, newer = both(objects)
+    assert ({"p": "n1"}, Status.ERROR) == (placed(older), newer.status)
+    assert f'capacity "{OWN}": capacity value is negative: request -1' in reasons_of(newer)["default/p"]
+
+
 def versioned(*versions: str) -> list[Manifest]:
     """A slice with a device for each of *versions*."""
     devices = [device(f"d{number}", attributes={}) | {"attributes": {"v": {"version": each}}} for number, each in enumerate(versions)]
@@ -309,6 +329,27 @@ def test_a_version_with_too_large_a_number_ends_the_attempt():
     assert newer.status is Status.ERROR
     stated = f"request gpu: device {DRIVER}/n1/d1: unsupported attribute value for {DRIVER}/v"
     assert stated in reasons_of(newer)["default/p"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "want"), [("device.driver != ''", {"p": "n1"}), (f"device.attributes['{DRIVER}'].v.minor() == 2", {})]
+)
+def test_a_version_that_cannot_be_read_matters_to_selectors_that_use_it(expression, want):
+    claims = template("t", request(selectors=[{"cel": {"expression": expression}}]))
+    older, newer = both([*versioned(f"1.2.{10**20}"), claims, pod_group("g", 1), wanting("p", "g:t", group="g")])
+    assert (Status.ERROR, want) == (older.status, placed(newer))
+    assert "parse semantic version" in reasons_of(older)["default/p"]
+    if not want:
+        assert "no such key: v" in reasons_of(newer)["default/p"]
+
+
+@pytest.mark.parametrize(("value", "want"), [("full", {"p": "n1"}), ("plain", {})])
+def test_of_an_attribute_with_two_names_selectors_read_that_with_the_domain(value, want):
+    attributes = {f"{DRIVER}/model": {"string": "full"}, "model": {"string": "plain"}}
+    selector = {"cel": {"expression": f"device.attributes['{DRIVER}'].model == '{value}'"}}
+    devices = device_slice("n1", device("d") | {"attributes": attributes})
+    _, newer = both([node("n1", "8", "64Gi"), device_class(), devices, template("t", request(selectors=[selector])), wanting("p", "g:t")])
+    assert want == placed(newer)
 
 
 def given_share(consumed: dict[str, str], **parts: Any) -> list[Manifest]:
@@ -391,3 +432,60 @@ def test_requests_that_exceed_64_bits_together_leave_nothing():
     """As in 1.38; in 1.37 the sum is negative, so that kube-scheduler places the pod."""
     running = [pod(f"old{number}", cpu="1", memory="5Ei", on="n") for number in range(2)]
     assert [{}, {}] == [placed(each) for each in both([node("n", "8", "64Gi"), *running, pod("p", cpu="1", memory="1Gi")])]
+
+
+@pytest.mark.parametrize(
+    ("groups", "older", "newer"),
+    [
+        pytest.param(
+            [pod_group("g", 2)],
+            "waiting for minCount pods from a gang to appear in scheduling queue",
+            "waiting for podgroup/default/g to meet its quorum",
+            id="a PodGroup",
+        ),
+        pytest.param(
+            [composite_pod_group("c", 2), pod_group("g", 1, parent="c")],
+            'waiting for composite pod group "c" tree to meet quorum',
+            "waiting for compositepodgroup/default/c to meet its quorum",
+            id="a tree",
+        ),
+        pytest.param(
+            [composite_pod_group("c"), pod_group("g", 2, parent="c")],
+            'waiting for composite pod group "c" tree to meet quorum',
+            "waiting for compositepodgroup/default/c tree to have at least one ready child group",
+            id="a basic tree",
+        ),
+        pytest.param(
+            [pod_group("g", 1, parent="c")],
+            'waiting for CompositePodGroup "c", the parent of PodGroup "g", to appear in scheduling queue',
+            'pod group "g" or one of its composite pod group ancestors has not been created yet: CompositePodGroup "c" does not exist',
+            id="a missing parent",
+        ),
+        pytest.param(
+            [composite_pod_group("c", parent="d"), pod_group("g", 1, parent="c")],
+            'waiting for CompositePodGroup "d", the parent of CompositePodGroup "c", to appear in scheduling queue',
+            'composite pod group "c" or one of its composite pod group ancestors has not been created yet:'
+            ' CompositePodGroup "d" does not exist',
+            id="a missing ancestor",
+        ),
+    ],
+)
+def test_the_words_of_a_root_that_waits(groups, older, newer):
+    first, second = map(message, both([node("n"), *groups, pod("p", "g")]))
+    assert first.startswith(older)
+    assert second.startswith(newer)
+
+
+def test_the_words_of_a_pod_without_its_group():
+    snapshots = (load([node("n"), pod("p", "g")], behavior=behavior) for behavior in BOTH)
+    assert [
+        {"default/p": 'waiting for pods\'s pod group "g" to appear in scheduling queue'},
+        {"default/p": 'pod group "g" or one of its composite pod group ancestors has not been created yet'},
+    ] == [pending(dict(run_cycle(each, CycleOptions(strategy="greedy")).pending)) for each in snapshots]
+
+
+def test_a_device_with_shares_is_not_free_for_remedies():
+    objects = given_share({}, capacity={})
+    snapshot = load(objects, behavior=KUBERNETES_1_38)
+    (decision,) = run_cycle(snapshot, COMPLETE).decisions
+    assert "1 more device of class gpu, on n1" in [remedy_text(each) for each in remedies(objects, snapshot, decision, COMPLETE)]

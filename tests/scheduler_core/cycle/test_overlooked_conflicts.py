@@ -1,4 +1,4 @@
-"""Conflicts that kube-scheduler 1.37.1 overlooks in a group preemption: its victims are reprieved, and the group waits."""
+"""Conflicts that kube-scheduler overlooks in a group preemption: its victims are reprieved, and the group waits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.scheduler_core.sidecar.test_scheduler import Scene
 from tests.scheduler_core.test_agreement import answered
 
 CASES = json.loads((Path(__file__).parents[2] / "cases" / "overlooked-conflicts.json").read_text(encoding="utf-8"))
-NOTE = "kube-scheduler 1.37.1 does not evict the pods in conflict with the group"
+NOTE = "kube-scheduler does not evict the pods in conflict with the group"
 HOSTNAME = "kubernetes.io/hostname"
 
 

@@ -158,7 +158,7 @@ def test_greedy_has_the_error_of_kube_scheduler_if_no_pod_reaches_dynamic_resour
 
     assert (status, status is ERROR) == (
         decision.status,
-        f". kube-scheduler 1.37.1 ends the attempt with an error instead: {text}" in message_of(decision),
+        f". kube-scheduler ends the attempt with an error instead: {text}" in message_of(decision),
     )
     assert (("SchedulerError", text) in conditions) is (status is ERROR)
 

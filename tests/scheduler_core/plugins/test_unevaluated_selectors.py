@@ -120,7 +120,7 @@ def test_the_error_of_kube_scheduler_is_explained(objects, advice):
     decision = greedy(*objects)
     assert decision.status is Status.ERROR
     explained = (
-        "kube-scheduler 1.37.1 ends the attempt for all pods with this error, also if other nodes or devices can be used; "
+        "kube-scheduler ends the attempt for all pods with this error, also if other nodes or devices can be used; "
         f"strategy complete uses these; to avoid the error, {advice}"
     )
     assert message_of(decision).endswith(explained)
