@@ -83,12 +83,12 @@ def grouped(problems: Iterable[Problem]) -> list[list[Problem]]:
     return [*groups.values()]
 
 
-def without_nodes_words(unread: Iterable[Problem]) -> str:
-    """Return why no node is known: there is none among the inputs, or those that there are could not be read."""
+def without_nodes_words(unread: Iterable[Problem], options: str) -> str:
+    """Return why no node is known: none is given, by one of *options*, or those that there are could not be read."""
     nodes = [*dict.fromkeys(name for each in unread for name in each.names if name.kind == "Node")]
     if len(nodes) == 1:
         return f"{label(nodes[0])}, the only one, could not be read"
-    return f"none of the {len(nodes):,} Nodes could be read" if nodes else "there is no Node among the inputs"
+    return f"none of the {len(nodes):,} Nodes could be read" if nodes else f"there is no Node among the inputs: give {options}"
 
 
 def shown_order(problem: Problem) -> tuple[str, str]:
