@@ -177,7 +177,7 @@ def test_inputs_without_a_node_are_reported():
     answer = muster("fits.json")
     assert (answer.exit_code, answer.stderr) == (
         1,
-        "muster simulate: there is no Node among the inputs; give some with --nodes or --objects\n",
+        "muster simulate: there is no Node among the inputs: give some with --nodes or --objects\n",
     )
 
 

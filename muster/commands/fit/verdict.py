@@ -155,15 +155,10 @@ def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout], kept: Sequ
 
 def without_nodes(answer: Answer) -> Verdict:
     """Return the verdict if no node is known."""
-    unread, why = answer.not_read, without_nodes_words(answer.not_read)
+    unread, why = answer.not_read, without_nodes_words(answer.not_read, "--objects, --nodes or --cluster")
     if has_node(unread):
         return Verdict(Kind.NOTHING, _NOTHING, why, incomplete=True)
-    return Verdict(
-        Kind.NOTHING,
-        _NOTHING,
-        f"{why}: give --objects, --nodes or --cluster{_clauses(filter(None, [_unread(len(answer.unread))]))}",
-        bool(unread),
-    )
+    return Verdict(Kind.NOTHING, _NOTHING, f"{why}{_clauses(filter(None, [_unread(len(answer.unread))]))}", bool(unread))
 
 
 def has_node(problems: Sequence[Problem]) -> bool:

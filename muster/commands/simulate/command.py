@@ -173,7 +173,7 @@ def _one(
     finally:
         progress.end()
     if answer.decisions and not len(snapshot.nodes):
-        standard_output.report(f"muster simulate: {without_nodes_words(answer.not_read)}; give some with --nodes or --objects")
+        standard_output.report(f"muster simulate: {without_nodes_words(answer.not_read, 'some with --nodes or --objects')}")
     if certificate:
         from muster.commands.simulate import certificate_file
 
