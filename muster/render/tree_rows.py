@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from scheduler_core.causes.cause import Cause
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Name
-from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.status import Status
 from validators.model.objects import namespace_of
+
+if TYPE_CHECKING:
+    from scheduler_core.model.snapshot import ClusterSnapshot
 
 PARTLY = "◐"
 """Sign of a group of which some pods are left over."""

@@ -174,6 +174,7 @@ def test_the_page_begins_with_the_reason_of_an_update_that_hangs():
     assert heading(text).startswith(
         "✗ Deployment team/llm does not fit: the update hangs at step 1: 1 old pod runs on, and 1 new pod waits: "
     )
+    assert "<b>the update hangs; it is finished with spec.strategy.rollingUpdate: {maxSurge: 0, maxUnavailable: 1}, or " in text
 
 
 def heading(page: str) -> str:

@@ -135,7 +135,8 @@ def drawn(rollout: JudgedRollout) -> DrawnUpdate:
 
     numbered = enumerate(rollout.played.steps, 1)
     steps = [UpdateStep(number, _done(each), (each.old, each.new, each.waiting, each.refused)) for number, each in numbered]
-    return drawn_update(f"{titled(rollout.origin)} ({limits_words(rollout.strategy)})", _ENDS[rollout.played.outcome], steps)
+    result = f"{_ENDS[rollout.played.outcome]}{_help(rollout)}"
+    return drawn_update(f"{titled(rollout.origin)} ({limits_words(rollout.strategy)})", result, steps)
 
 
 def as_json(rollout: JudgedRollout) -> dict[str, Any]:

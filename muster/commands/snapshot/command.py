@@ -60,8 +60,9 @@ def snapshot(
     DeviceClasses, DeviceTaintRules, ResourceClaims, ResourceClaimTemplates, ResourceSlices, Services, ReplicationControllers,
     ReplicaSets, StatefulSets, LimitRanges, ResourceQuotas and RuntimeClasses, and of these only the fields that decide where a pod
     is placed: no environment, no command, no name of a secret, and no annotation but those about the binding of volumes, extended
-    resources, shares of devices and sizes of ReplicaSets. The same cluster gives the same bytes, and simulating the document gives the same answer as
-    simulating PATH. With --scheduler-config it also has the profiles of that configuration, and muster simulate uses them.
+    resources, shares of devices and sizes of ReplicaSets. The same cluster gives the same bytes, and simulating the document gives
+    the same answer as simulating PATH. With --scheduler-config it also has the profiles of that configuration, and muster simulate
+    uses them.
 
     Exit status: 0 the document is complete, 2 something could not be read (it is reported, and the rest is written) or the
     command line is wrong.
