@@ -23,7 +23,7 @@ def renew(path: Path) -> None:
     parts, done = [], 0
     names: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as directory:
-        session = Session(Path(directory), checkout=pages.changes_the_sources(path))
+        session = pages.session(path, Path(directory))
         for block in pages.blocks(text):
             if block.title:
                 session.write(block)
@@ -57,5 +57,5 @@ def of_python(block: Block, names: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-for page in [Path(each) for each in sys.argv[1:]] or pages.pages():
+for page in [Path(each) for each in sys.argv[1:]] or pages.with_commands():
     renew(page)

@@ -27,6 +27,9 @@ from tests import forked
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+WITH_EXAMPLES = (README, DOCS / "index.md")
+"""Pages whose commands read files of a checkout."""
 ELLIPSIS = "…"
 CHECKOUT = (*muster_scheduling.PACKAGES, "muster_scheduling.py", "deploy", "tests", "pyproject.toml")
 """What a page that changes the sources needs of them."""
@@ -63,7 +66,20 @@ def changes_the_sources(path: Path) -> bool:
 
 
 def pages() -> list[Path]:
+    """Return the pages of the site."""
     return sorted(DOCS.rglob("*.md"))
+
+
+def with_commands() -> list[Path]:
+    """Return the pages whose commands are run."""
+    return [README, *pages()]
+
+
+def session(path: Path, directory: Path) -> Session:
+    """Return the session of a page in *directory*: in a copy of the sources, of the examples, or in an empty directory."""
+    if path.resolve() in WITH_EXAMPLES:
+        shutil.copytree(ROOT / "examples", directory / "examples")
+    return Session(directory, checkout=changes_the_sources(path))
 
 
 def blocks(text: str) -> list[Block]:

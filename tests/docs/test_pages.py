@@ -12,14 +12,14 @@ import pytest
 
 from muster import cli
 from tests.docs import pages
-from tests.docs.pages import DOCS, Session
+from tests.docs.pages import ROOT
 
 LANGUAGES = {"", "console", "json", "lisp", "lua", "mermaid", "pycon", "python", "sh", "text", "toml", "yaml"}
-NAMES = [path.relative_to(DOCS).as_posix() for path in pages.pages()]
+NAMES = [path.relative_to(ROOT).as_posix() for path in pages.with_commands()]
 
 
 def texts() -> list[tuple[str, str]]:
-    return [(name, (DOCS / name).read_text(encoding="utf-8")) for name in NAMES]
+    return [(name, (ROOT / name).read_text(encoding="utf-8")) for name in NAMES]
 
 
 def with_language(*languages: str) -> list[str]:
@@ -29,8 +29,8 @@ def with_language(*languages: str) -> list[str]:
 @pytest.mark.parametrize("name", with_language("console"))
 def test_commands_have_the_output_that_is_shown(name: str, tmp_path: Path) -> None:
     """Where this fails, ``python -m tests.docs`` writes the outputs anew."""
-    session = Session(tmp_path, checkout=pages.changes_the_sources(DOCS / name))
-    for block in pages.blocks((DOCS / name).read_text(encoding="utf-8")):
+    session = pages.session(ROOT / name, tmp_path)
+    for block in pages.blocks((ROOT / name).read_text(encoding="utf-8")):
         if block.title:
             session.write(block)
         elif block.language == "console":
@@ -41,7 +41,7 @@ def test_commands_have_the_output_that_is_shown(name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", with_language("pycon"))
 def test_python_has_the_output_that_is_shown(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (DOCS / name).read_text(encoding="utf-8")
+    text = (ROOT / name).read_text(encoding="utf-8")
     for block in pages.blocks(text):
         if block.title:
             (tmp_path / block.title).write_text(block.text, encoding="utf-8")
@@ -58,7 +58,7 @@ def test_python_has_the_output_that_is_shown(name: str, tmp_path: Path, monkeypa
 @pytest.mark.parametrize("name", with_language("sh"))
 def test_other_commands_call_muster_as_it_is(name: str) -> None:
     """What needs a cluster is not run here; but every command and option of it exists."""
-    for block in pages.blocks((DOCS / name).read_text(encoding="utf-8")):
+    for block in pages.blocks((ROOT / name).read_text(encoding="utf-8")):
         if block.language == "sh":
             for words in calls_of_muster(block.text):
                 group = cli.main.make_context("muster", [*words])
