@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -30,7 +31,10 @@ MISTAKES = [
 ]
 
 
-def launch(tmp_path, *arguments, **environment):
+ROOT = Path(__file__).parents[2]
+
+
+def launch(tmp_path, *arguments, where=None, **environment):
     """The demonstration as a user runs it, with a temporary directory that can be looked into."""
     place = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")} | {"TMPDIR": str(tmp_path)}
     return subprocess.run(
@@ -40,6 +44,7 @@ def launch(tmp_path, *arguments, **environment):
         text=True,
         timeout=90,
         check=False,
+        cwd=where,
     )
 
 
@@ -173,7 +178,7 @@ def test_failure_is_a_line_and_exit_2(monkeypatch, capsys):
 def test_ctrl_c_is_answered_and_no_second_one_disturbs_what_is_stopped(monkeypatch, capsys):
     stopped = []
 
-    def interrupted(_):
+    def interrupted(*_):
         try:
             signal.raise_signal(signal.SIGINT)
         finally:
@@ -254,3 +259,32 @@ def test_recorded_reviews_are_whole():
         record = json.loads(line)
         assert {"about", "path", "review"} == set(record)
         assert record["review"]["request"]["namespace"] == "research"
+
+
+def test_files_to_play_with_are_left_in_a_new_directory(tmp_path):
+    kept = tmp_path / "a b"
+    done = launch(tmp_path, "--write", "a b", where=tmp_path, PYTHONPATH=str(ROOT))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {"cluster.yaml", "manifests", "placement", "placement.html", "reviews.jsonl"} == {each.name for each in kept.iterdir()}
+    assert {"a b"} == {each.name for each in tmp_path.iterdir()}
+    tried = next(each for each in done.stdout.splitlines() if each.startswith("$ muster simulate") and each.endswith("--evict"))
+    command = [sys.executable, "-m", *shlex.split(tried.removeprefix("$ "))]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    assert "CompositePodGroup research/training-run" in answer.stdout
+
+
+MISTAKEN = {
+    "not empty": (("--write", "full"), "full is not empty; give a new directory"),
+    "a file": (("--write", "full/file"), "full/file: file exists"),
+    "with a cluster": (("--write", "new", "--cluster"), "--write and --cluster exclude each other"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "want"), MISTAKEN.values(), ids=MISTAKEN)
+def test_a_directory_with_files_is_left_alone(arguments, want, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("kept", encoding="utf-8")
+    answer = CliRunner().invoke(cli.main, ["demo", *arguments])
+    assert (2, True) == (answer.exit_code, want in answer.stderr)
+    assert ["full", "full/file"] == sorted(str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*"))

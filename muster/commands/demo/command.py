@@ -9,6 +9,7 @@ import base64
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -39,6 +40,7 @@ NOT_A_REVIEW = {
 EXAMPLES = """\b
 Examples:
   muster demo --no-color
+  muster demo --write muster-demo
   KUBEBUILDER_ASSETS=$(make -s cluster-assets) muster demo --cluster
 """
 
@@ -50,8 +52,9 @@ Examples:
     is_flag=True,
     help="Use a real control plane: etcd, kube-apiserver and kubectl of KUBEBUILDER_ASSETS, with Muster installed.",
 )
-def demo(*, no_color: bool, cluster: bool) -> int:
-    """Show Muster on this machine without a cluster, in less than a minute. Only one HTML page is left behind.
+@click.option("--write", metavar="DIR", help="Leave the files that are shown, and the page, in DIR, which must be new or empty.")
+def demo(*, no_color: bool, cluster: bool, write: str | None) -> int:
+    """Show Muster on this machine without a cluster, in less than a minute. Only one HTML page is left behind, unless --write is given.
 
     The demonstration lints manifests with mistakes. It starts the webhook server on a free loopback port, with its own
     certificate, and sends it AdmissionReviews as an API server does. It places pending groups on the nodes of a small cluster
@@ -61,6 +64,8 @@ def demo(*, no_color: bool, cluster: bool) -> int:
     then shows with kubectl a wrong group, a training run, a preemption, an invalid tree and a group that does not fit.
     """
     extras.require("all")
+    if write is not None:
+        _check_new(write, cluster=cluster)
     stage = Stage(standard_output.is_colourful() and not no_color)
     try:
         with _stopped_in_order():
@@ -69,7 +74,7 @@ def demo(*, no_color: bool, cluster: bool) -> int:
 
                 cluster_demo.show(stage)
             else:
-                _show(stage)
+                _show(stage, None if write is None else Path(write))
     except ServerError as error:
         standard_output.report(f"muster demo: {error}")
         return EXIT_FAILED
@@ -107,14 +112,32 @@ def _stopped_in_order() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _show(stage: Stage) -> None:
+def _check_new(directory: str, *, cluster: bool) -> None:
+    """Refuse ``--write`` where files would be mixed with others.  Raises click.UsageError."""
+    path = Path(directory)
+    if cluster:
+        raise click.UsageError("--write and --cluster exclude each other")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        is_empty = next(path.iterdir(), None) is None
+    except OSError as error:
+        raise click.UsageError(f"--write: {directory}: {(error.strerror or str(error)).lower()}") from None
+    if not is_empty:
+        raise click.UsageError(f"--write: {directory} is not empty; give a new directory")
+
+
+def _show(stage: Stage, kept: Path | None) -> None:
     stage.line("Muster on this machine: the linter, the webhook server, placement. No cluster is needed.")
+    start = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, contextlib.chdir(name):
         shutil.copytree(DATA, name, dirs_exist_ok=True)
+        if kept is not None:
+            # The key of the server is not among them.
+            shutil.copytree(DATA, start / kept, dirs_exist_ok=True, ignore=shutil.ignore_patterns("cluster"))
         _lint(stage)
         _admit(stage, Path(name))
-        _place(stage, Path(name))
-    _next(stage)
+        _place(stage, Path(name), None if kept is None else start / kept / "placement.html")
+    _next(stage, DATA if kept is None else kept)
 
 
 def _lint(stage: Stage) -> None:
@@ -177,7 +200,7 @@ def _answer(review: dict[str, Any], code: int, content: dict[str, Any]) -> Itera
         yield from (f"{invalid} {causes[0]}",) if len(causes) == 1 else (invalid, *(f"  * {each}" for each in causes))
 
 
-def _place(stage: Stage, folder: Path) -> None:
+def _place(stage: Stage, folder: Path, page: Path | None) -> None:
     from muster.commands.simulate.command import simulate
 
     stage.title("3  Placement: which pod runs where, which pods are evicted, and why a group is not placed")
@@ -187,16 +210,20 @@ def _place(stage: Stage, folder: Path) -> None:
     )
     stage.command("muster simulate placement")
     _invoke(stage, simulate, "placement")
-    number, page = tempfile.mkstemp(prefix="muster-placement-", suffix=".html")
-    os.close(number)
-    Shell(folder).run(f"muster simulate placement --format html > {page}", refused=True)
+    if page is None:
+        number, name = tempfile.mkstemp(prefix="muster-placement-", suffix=".html")
+        os.close(number)
+        page = Path(name)
+    Shell(folder).run("muster simulate placement --format html > placement.html", refused=True)
+    shutil.copyfile(folder / "placement.html", page)
     stage.line("\nThe same as a page for a browser, written by muster simulate --format html:")
     stage.line(f"    {page}")
 
 
-def _next(stage: Stage) -> None:
+def _next(stage: Stage, files: Path) -> None:
     stage.title("4  What to try next")
-    near = {name: min(str(DATA / name), os.path.relpath(DATA / name), key=len) for name in ("manifests", "reviews.jsonl", "placement")}
+    names = ("manifests", "reviews.jsonl", "placement")
+    near = {name: shlex.quote(min(str(files / name), os.path.relpath(files / name), key=len)) for name in names}
     stage.command(f"muster lint {near['manifests']} --format sarif", "the same findings for code scanning")
     stage.command("muster lint DIRECTORY", "your own manifests")
     stage.command("muster explain disruption-nesting", "claim, reason and examples of a rule")
