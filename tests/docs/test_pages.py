@@ -39,6 +39,13 @@ def test_commands_have_the_output_that_is_shown(name: str, tmp_path: Path) -> No
                 assert pages.matches(call.output, said), f"$ {call.command}\n{said}\n--- and not\n{call.output}"
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "start").glob("*.md")), ids=lambda each: each.stem)
+def test_a_first_page_is_short_and_answers_with_a_command(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(text.split()) < 400
+    assert any(each.language == "console" for each in pages.blocks(text))
+
+
 @pytest.mark.parametrize("name", with_language("pycon"))
 def test_python_has_the_output_that_is_shown(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
