@@ -28,7 +28,7 @@ CONTROLLERS = (
 )
 FAST = {"clientConnection": {"qps": 500, "burst": 1000}, "podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
 """Of kube-scheduler: pods that wait are tried again soon."""
-AT_ONCE, GROUPS_AT_ONCE = 40, 8
+AT_ONCE, GROUPS_AT_ONCE = 20, 8
 """Updates that are made at the same time, in one cluster; of LeaderWorkerSets, too."""
 FIRST_GROUPS = 48
 """The first seed of LeaderWorkerSets: of its updates, about as many are finished as hang."""
@@ -151,7 +151,7 @@ def compare(plane, rollouts, folder, record_property):
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("first", every(5, range(0, 5 * AT_ONCE, AT_ONCE)))
+@pytest.mark.parametrize("first", every(10, range(0, 10 * AT_ONCE, AT_ONCE)))
 def test_updates_end_as_fit_says(plane, first, tmp_path, record_property):
     rollouts = [RolloutDrawing(seed).rollout() for seed in range(first, first + AT_ONCE)]
     compare(plane, rollouts, tmp_path, record_property)

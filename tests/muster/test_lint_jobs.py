@@ -122,7 +122,7 @@ def test_progress_is_shown_on_a_terminal_and_removed(corpus: Path) -> None:
 
 def test_progress_is_shown_while_one_large_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "all.yaml"
-    file.write_text("---\n".join(f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p-{number}\n" for number in range(40_000)))
+    file.write_text("---\n".join(f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p-{number}\n" for number in range(20_000)))
     _, text = on_a_terminal(file)
     shown = {int(each) for each in re.findall(rb"reading files  \[[#-]*\] +(\d+)%", text)}
     assert len(shown) >= 4
