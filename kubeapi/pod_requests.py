@@ -70,12 +70,15 @@ def amounts(written: Mapping[str, quantity.Amount], path: str) -> dict[str, int]
             which is in *path*.
 
     """
-    millis = {name: milli for name, milli in _millis(written, path).items() if counted(name)}
-    for name in millis:
-        if not quantity.fits(written[name], 3 if name == "cpu" else 0):
+    result = {}
+    for name, milli in _millis(written, path).items():
+        if not counted(name):
+            continue
+        if milli >= quantity.LARGEST and not quantity.fits(written[name], 3 if name == "cpu" else 0):
             message = f"{path}[{name}] is too large: 64 bits do not hold it, and kube-scheduler 1.37 counts another amount"
             raise ValueError(message)
-    return {name: min(LARGEST - 1, _whole(name, milli)) for name, milli in millis.items()}
+        result[name] = min(LARGEST - 1, _whole(name, milli))
+    return result
 
 
 @functools.lru_cache(maxsize=1024)
