@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core import diagnosis
@@ -77,7 +78,11 @@ class Decider:
         self._volumes = VolumeChoices(self._greedy.state, snapshot.pods)
         self._consumers = ClaimConsumers(snapshot)
         self._chosen = False
-        self._leaving = [pod for pod in snapshot.pods if pod.terminating and pod.node >= 0]
+
+    @functools.cached_property
+    def _leaving(self) -> list[PodRecord]:
+        """The pods on nodes that are being deleted; of a live cluster, all records are created for that, so only a failure asks for them."""
+        return [pod for pod in self._snapshot.pods if pod.terminating and pod.node >= 0]
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
@@ -144,7 +149,7 @@ class Decider:
             decision = self._placed(request, outcome, why, search, released)
             return self._with_retry(decision, entity) if partly and not self._options.sparing and self._options.preempt else decision
         why = diagnosis.explain(self._greedy, request, outcome)
-        later = diagnosis.explain_later(self._greedy, request, why, self._leaving) if self._leaving and not outcome.success else None
+        later = diagnosis.explain_later(self._greedy, request, why, self._leaving) if not outcome.success and self._leaving else None
         self._ledger.rewind(mark)
         notes = [AttemptNote.CONFLICTS_OVERLOOKED] if preemption is not None and preemption.overlooks else []
         if not self._options.sparing and lacks_state(request, outcome, self._greedy.state.profile):
