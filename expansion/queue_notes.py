@@ -1,4 +1,4 @@
-"""What is said about jobs that Kueue queues: why one is not admitted, and what its admission changes."""
+"""Notes on jobs that Kueue queues: reasons why one is not admitted, and changes by its admission."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class ResourceGroup(Struct, frozen=True, gc=False):
 
 
 class FlavorFungibility(Struct, frozen=True, gc=False):
-    """Whether a further flavor is tried where one could be borrowed, or had by preemption."""
+    """Policy of trying a further flavor where one could be borrowed, or freed by preemption."""
 
     when_can_borrow: str = ""
     when_can_preempt: str = ""
@@ -75,14 +75,14 @@ class FlavorFungibility(Struct, frozen=True, gc=False):
 
 
 class BorrowWithinCohort(Struct, frozen=True, gc=False):
-    """Whether other queues' Workloads are preempted so that more than the own quota is used."""
+    """Policy of preempting Workloads of other queues in order to use more than the own quota."""
 
     policy: str = ""
     max_priority_threshold: Int32 | None = None
 
 
 class ClusterQueuePreemption(Struct, frozen=True, gc=False):
-    """Which Workloads are preempted."""
+    """Policies of the Workloads that are preempted."""
 
     reclaim_within_cohort: str = ""
     borrow_within_cohort: BorrowWithinCohort = BorrowWithinCohort()
@@ -216,7 +216,7 @@ class Topology(Struct, frozen=True, gc=False):
 
 
 class PodSetAssignment(Struct, frozen=True, gc=False):
-    """What a part of a job has reserved: the flavor and the amount of each resource."""
+    """Reservation of a part of a job: the flavor and the amount of each resource."""
 
     name: Name = ""
     flavors: dict[ResourceName, Name] | None = None
@@ -225,7 +225,7 @@ class PodSetAssignment(Struct, frozen=True, gc=False):
 
 
 class Admission(Struct, frozen=True, gc=False):
-    """What a job has reserved."""
+    """Reservation of a job."""
 
     cluster_queue: Name = ""
     pod_set_assignments: tuple[PodSetAssignment, ...] | None = None

@@ -1,4 +1,4 @@
-"""Which jobs with a queue Kueue admits now, in order, and what that changes in their pods.
+"""Jobs with a queue that Kueue admits now, in order, and the changes of their pods by the admission.
 
 A job comes after the Workloads that have reserved quota, and after the jobs before it in the input.
 """

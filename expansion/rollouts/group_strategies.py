@@ -1,4 +1,4 @@
-"""What the controllers of LeaderWorkerSets, PodCliqueSets and RayServices delete and create next during an update.
+"""Next deletions and creations of the controllers of LeaderWorkerSets, PodCliqueSets and RayServices during an update.
 
 Units are groups of pods, as in ``strategies``.  Source: LeaderWorkerSet 0.10 (``pkg/controllers/leaderworkerset_controller.go``), Grove
 0.1.0-alpha.12 (``rollingupdate.go`` in ``operator/internal/controller``), KubeRay 1.7 (``rayservice_controller.go``).

@@ -20,7 +20,7 @@ _FIRST, _TIME = dt.datetime(9999, 1, 1, tzinfo=dt.UTC), "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Outcome(enum.StrEnum):
-    """How an update ends."""
+    """End of an update."""
 
     AT_ONCE = "at-once"
     """No new pod waits for an old one to end."""

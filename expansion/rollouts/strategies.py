@@ -1,4 +1,4 @@
-"""What the controllers of Deployments, StatefulSets and DaemonSets delete and create next during an update.
+"""Next deletions and creations of the controllers of Deployments, StatefulSets and DaemonSets during an update.
 
 A unit that has its nodes is taken to become ready, and a deleted one to be gone at once.  Source: Kubernetes 1.37.1,
 ``pkg/controller/{deployment,statefulset,daemon}``.

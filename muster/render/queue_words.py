@@ -1,4 +1,4 @@
-"""What Kueue makes of a job, in words."""
+"""Notes on queued jobs and causes of Kueue in words."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _with_update(kind: Kind, update: JudgedRollout, *, kept: bool) -> Kind:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scale:
-    """How far a field can be raised.
+    """Limit up to which a field can be raised.
 
     Attributes:
         field: the field, with its value and its range.

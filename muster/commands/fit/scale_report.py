@@ -1,4 +1,4 @@
-"""How far objects can be scaled, in words and as JSON."""
+"""Limits of scaling, in words and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far an object at PATH can be scaled: the largest number with which it fits, and what is missing for one more."""
+"""Trials of scaling an object at PATH: the largest number with which it fits, and what is missing for one more."""
 
 from __future__ import annotations
 

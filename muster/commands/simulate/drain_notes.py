@@ -1,4 +1,4 @@
-"""What a drain meets: disruption budgets that refuse evictions, groups that are disrupted as a whole, and pods without another node."""
+"""Notes on a drain: disruption budgets that refuse evictions, groups that are disrupted as a whole, and pods without another node."""
 
 from __future__ import annotations
 
