@@ -80,6 +80,12 @@ def test_a_directory_of_another_tool_is_not_read_and_its_rendering_is_named(comm
     assert (2, True, "") == (answer.exit_code, want in " ".join(answer.stdout.split()), answer.stderr)
 
 
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+def test_files_of_tools_that_create_no_objects_are_counted(command: str) -> None:
+    answer = run(command, "pages", "--nodes", "1 x cpu=8,memory=8Gi")
+    assert f"muster {command}: 1 file of other tools skipped (documentation 1); a file that is named is read\n" in answer.stderr
+
+
 def test_patches_of_a_kustomization_are_not_judged_as_objects(folder: Path) -> None:
     kustomization = "resources: [job.yaml]\npatches: [{path: patch.yaml}]\n"
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n"

@@ -10,6 +10,7 @@ import gc
 import io
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import BinaryIO
 
@@ -20,7 +21,7 @@ from kubeapi import decode, gathered, json_values
 from kubeapi.decode import Source
 from kubeapi.gathered import Given
 from kubeapi.problem import Problem
-from muster.commands import topology_keys
+from muster.commands import options, topology_keys
 from muster.commands.described_nodes.node_manifests import DescribedNodes
 from muster.commands.progress import Progress
 from muster.commands.simulate import completed_input, file_texts, stored_objects
@@ -121,7 +122,7 @@ def read_files(
     inputs = into or ClusterInput()
     gc.set_threshold(_COLLECT_AFTER)
     try:
-        skipped: dict[str, set[str]] = {}
+        skipped: dict[str, Counter[str]] = {}
         named = _files(paths, [files.identity(each) for each in _files(leave_out, (), {})], skipped)
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
@@ -137,8 +138,8 @@ def empty_directories(paths: Iterable[str]) -> list[Problem]:
     return [Problem(NoFile(files.SUFFIXES), place=each) for each in files.empty_directories(paths)]
 
 
-def _files(paths: Iterable[str], leave_out: Iterable[str], skipped: dict[str, set[str]]) -> list[str]:
-    """Return each file once, those of a directory in the order of their names; add to *skipped* the tools of other files, by directory."""
+def _files(paths: Iterable[str], leave_out: Iterable[str], skipped: dict[str, Counter[str]]) -> list[str]:
+    """Return each file once, those of a directory in the order of their names; count in *skipped* the others by tool, by directory."""
     seen = set(leave_out)
     unique = []
     for path in paths:
@@ -151,17 +152,20 @@ def _files(paths: Iterable[str], leave_out: Iterable[str], skipped: dict[str, se
             if (same := files.identity(file)) in seen:
                 continue
             if same in tools:
-                skipped.setdefault(path, set()).add(tools[same])
+                skipped.setdefault(path, Counter())[tools[same]] += 1
                 continue
             seen.add(same)
             unique.append(file)
     return unique
 
 
-def _files_of_tools(skipped: Mapping[str, Collection[str]]) -> list[Problem]:
-    """Return a problem for each tool among *skipped* that creates objects: those are not read."""
+def _files_of_tools(skipped: Mapping[str, Counter[str]]) -> list[Problem]:
+    """Return a problem for each tool among *skipped* that creates objects: those are not read.  Report the files of the other tools."""
     context = click.get_current_context(silent=True)
     called = context.command_path if context is not None else "muster simulate"
+    others = sum(skipped.values(), Counter[str]())
+    named = {tool: number for tool, number in others.items() if tool not in {*CreatingTool}}
+    options.report_skipped(called, named, "a file that is named is read")
     creating = [(path, tool) for path, tools in skipped.items() for tool in CreatingTool if tool in tools]
     return [Problem(FilesOfTool(tool, called), place=path) for path, tool in creating]
 
