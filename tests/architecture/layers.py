@@ -210,7 +210,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "apiserver": (
         frozenset({"regular_files"}),
-        frozenset({"connect", "api", "election"}),
+        frozenset({"credentials"}),
+        frozenset({"connection"}),
+        frozenset({"kubeconfig", "api", "election"}),
+        frozenset({"connect"}),
         frozenset({"discovery", "feature_gates", "pages", "port_forward", "lease"}),
         frozenset({"watch"}),
     ),
