@@ -24,11 +24,13 @@ SCHEMA = CHART / "values.schema.json"
 NAMESPACE = "muster-system"
 ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect}"
 MONITORING = "networkPolicy.metricsFrom={monitoring}"
+ISSUED = "certificate.source=secret", "certificate.caBundle=QUE="
+"""A certificate that an administrator issues, of any CA."""
 SECONDS = 60
 FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "install.yaml": ("", ()),
     "base/rbac.yaml": ("webhooks/rbac.yaml", ()),
-    "base/deployment.yaml": ("webhooks/deployment.yaml", ("certificate.source=secret",)),
+    "base/deployment.yaml": ("webhooks/deployment.yaml", ISSUED),
     "components/managed-certificate/rbac.yaml": ("webhooks/certificate-rbac.yaml", ()),
     "base/service.yaml": ("webhooks/service.yaml", ()),
     "base/webhooks.yaml": ("webhooks/webhooks.yaml", ()),
@@ -45,7 +47,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         for name, of_prometheus in (
             ("monitors", ("prometheus.monitors=true", MONITORING)),
             ("network-policy", (MONITORING,)),
-            ("alerts", ("prometheus.alerts=true",)),
+            ("alerts", ("prometheus.alerts=true", MONITORING)),
         )
     },
     "sidecar/rbac.yaml": ("sidecar/rbac.yaml", ("sidecar.enabled=true", ALL_MODES)),
