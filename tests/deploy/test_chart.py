@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import shutil
@@ -11,14 +12,24 @@ import subprocess
 import pytest
 import yaml
 
+from kubeapi.versions import kubernetes_releases
+from kubeapi.versions.api_versions import SCHEDULING, TABLE
 from tests.cluster import go_tools, programs
 from tests.cluster.conftest import available
 from tests.deploy import rendered, values_schema
+from validators import gates, rule_options, rules
 from webhooks import admission_options
 from webhooks import settings as webhook_settings
 
+GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 SIDECAR = ("sidecar.enabled=true",)
+SIDECAR_FLAGS = ("--set", *SIDECAR)
+DIGEST = f"sha256:{'0a' * 32}"
+REQUIRED = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+SPREAD = ",".join(
+    f"webhooks.topologySpreadConstraints[0].{each}" for each in ("maxSkew=1", "topologyKey=rack", "whenUnsatisfiable=ScheduleAnyway")
+)
 EVERYTHING = (
     "webhooks.pods=true",
     "certificate.source=cert-manager",
@@ -121,15 +132,46 @@ def test_the_defaults_of_the_values_satisfy_the_schema_and_all_of_them_are_in_it
         pytest.param("webhooks.env.MUSTER_PROFILE=kap", "MUSTER_PROFILE", id="no profile"),
         pytest.param("webhooks.env.MUSTER_KUBERNETES=1.20", "MUSTER_KUBERNETES", id="no version of Kubernetes"),
         pytest.param("webhooks.env.MUSTER_RULES=gang-minimum=none", "MUSTER_RULES", id="no severity"),
+        pytest.param("webhooks.env.MUSTER_RULES=gang-minimu=off", "MUSTER_RULES", id="no rule"),
+        pytest.param("webhooks.env.MUSTER_ENFORCEMENT=gang-minimu=audit", "MUSTER_ENFORCEMENT", id="no rule that has a mode"),
         pytest.param("webhooks.env.MUSTER_GATES=GenericWorkload", "MUSTER_GATES", id="a gate without a value"),
+        pytest.param("sidecar.env.MUSTER_GATES=GenericWorkloads=true", "MUSTER_GATES", id="no gate"),
         pytest.param("sidecar.env.MUSTER_STRATEGY=best", "MUSTER_STRATEGY", id="no strategy of the sidecar"),
         pytest.param("sidecar.env.MUSTER_WRITERS=65", "MUSTER_WRITERS", id="above the largest number of the sidecar"),
         pytest.param("sidecar.env.MUSTER_LABELS=maybe", "MUSTER_LABELS", id="neither on nor off"),
         pytest.param("webhooks.resources.limit.memory=1Gi", "limit", id="a key of the resources"),
         pytest.param("webhooks.tolerations[0].opertor=Exists", "opertor", id="a key of a toleration"),
+        pytest.param("webhooks.tolerations[0].effect=NoExecute", "tolerations/0", id="a toleration of everything without Exists"),
+        pytest.param(
+            "webhooks.tolerations[0].key=a,webhooks.tolerations[0].tolerationSeconds=30", "effect", id="seconds without NoExecute"
+        ),
+        pytest.param("webhooks.resources.limits.memory=1Gb", "limits/memory", id="no quantity"),
+        pytest.param("webhooks.priorityClassName=Critical", "priorityClassName", id="no name of a priority class"),
+        pytest.param("sidecar.affinity.nodeAffinty.a=b", "nodeAffinty", id="a key of the affinity"),
+        pytest.param(f"webhooks.affinity.{REQUIRED}[0].topologyKe=zone", "topologyKe", id="a key of a term of the affinity"),
+        pytest.param("webhooks.topologySpreadConstraints[0].maxSkew=1", "topologyKey", id="a constraint without a key"),
+        pytest.param(
+            f"{SPREAD},webhooks.topologySpreadConstraints[0].minDomains=2",
+            "whenUnsatisfiable",
+            id="a number of domains that is a preference",
+        ),
+        pytest.param("webhooks.serviceAccount.annotation.a=b", "annotation", id="a key of the ServiceAccount"),
+        pytest.param("sidecar.serviceAccount.annotations.a b=c", "a b", id="no key of an annotation"),
+        pytest.param("webhooks.podLabels.team=a b", "podLabels/team", id="no value of a label"),
+        pytest.param(r"webhooks.podLabels.app\.kubernetes\.io/name=mine", "io~1name", id="the label by which the Service selects"),
+        pytest.param(r"webhooks.podAnnotations.prometheus\.io/port=9090", "io~1port", id="another port of metrics"),
+        pytest.param("webhooks.extraEnv[0].value=a", "extraEnv/0", id="a variable without a name"),
+        pytest.param("webhooks.extraEnv[0].name=A,webhooks.extraEnv[0].value=1", "extraEnv/0/value", id="a number as a variable"),
+        pytest.param(
+            "webhooks.extraEnv[0].name=A,webhooks.extraEnv[0].value=b,webhooks.extraEnv[0].valueFrom.fieldRef.fieldPath=spec.nodeName",
+            "extraEnv/0/value",
+            id="two values of a variable",
+        ),
         pytest.param("webhooks.exemptNamespaces={Mine}", "exemptNamespaces", id="no name of a namespace"),
         pytest.param("image.repository=registry:5000/muster:v1", "repository", id="a tag in the repository"),
         pytest.param("image.tag=v1 ", "tag", id="a blank in the tag"),
+        pytest.param(f"image.tag=v1@{DIGEST}", "image/tag", id="a digest in the tag"),
+        pytest.param("image.digest=sha256:123", "image/digest", id="half a digest"),
         pytest.param("certificate.secretName=my_secret", "secretName", id="no name of a Secret"),
         pytest.param("certificate.caBundle=aGVsbG8", "caBundle", id="half a base64"),
         pytest.param("certificate.source=helm", "source", id="a source"),
@@ -140,6 +182,7 @@ def test_the_defaults_of_the_values_satisfy_the_schema_and_all_of_them_are_in_it
         pytest.param("sidecar.schedulerName=Muster", "schedulerName", id="no name of a scheduler"),
         pytest.param("networkPolicy.reviewsFrom={10.0.0.1}", "reviewsFrom", id="an address without a length"),
         pytest.param("networkPolicy.reviewsFrom={10.0.0.0/99}", "reviewsFrom", id="a length of no address"),
+        pytest.param("networkPolicy.reviewsFrom={10.0.0.256/28}", "reviewsFrom", id="no address"),
         pytest.param("networkPolicy.metricsFrom={team_a}", "metricsFrom", id="no name of a namespace that reads metrics"),
     ],
 )
@@ -155,15 +198,20 @@ def test_a_bad_value_is_refused_with_its_name(value, field):
     "value",
     [
         "image.repository=registry.example:5000/team/muster",
-        f"image.tag=v1.2@sha256:{'0a' * 32}",
+        f"image.tag=v1.2,image.digest={DIGEST}",
         "webhooks.resources=null",
-        "webhooks.tolerations[0].tolerationSeconds=30",
+        "webhooks.resources.limits.memory=1.5e9",
+        "webhooks.tolerations[0].operator=Exists,webhooks.tolerations[0].effect=NoExecute,webhooks.tolerations[0].tolerationSeconds=30",
+        "webhooks.affinity=null,webhooks.topologySpreadConstraints=null,webhooks.serviceAccount=null,webhooks.extraEnv=null",
+        "webhooks.priorityClassName=",
         "networkPolicy.reviewsFrom={fd00::/8,10.0.0.0/32,::ffff:10.0.0.0/104}",
         "sidecar.schedulerName=batch.example",
         r"webhooks.env.MUSTER_ENFORCEMENT=audit\, gang-minimum=deny\,",
         "webhooks.env.MUSTER_KUBERNETES=1.36",
         r"webhooks.env.MUSTER_RULES=gang-minimum=off\,all-needs-gang=warning",
+        r"webhooks.env.MUSTER_RULES=\, gang-minimum = off\,\,all-needs-gang=warning \,",
         r"webhooks.env.MUSTER_GATES=GenericWorkload=true\,CompositePodGroup=false",
+        r"webhooks.env.MUSTER_CERTIFICATE_NAMES=localhost\, muster-webhook.muster-system.svc",
         "sidecar.env.MUSTER_LABELS=false",
         "sidecar.env.MUSTER_BUDGET=100000",
     ],
@@ -174,28 +222,117 @@ def test_an_unusual_value_is_accepted(value):
     assert 0 == done.returncode, done.stderr
 
 
+CONTRADICTIONS = [
+    pytest.param(("webhooks.enabled=false",), "/sidecar/enabled': value must be true", id="nothing is installed"),
+    pytest.param((*SIDECAR, "sidecar.modes={validate,preempt}"), "/sidecar/modes': no items match", id="preempt alone"),
+    pytest.param(
+        ("webhooks.env.MUSTER_REQUEST_SECONDS=5", "webhooks.timeoutSeconds=5"),
+        "/webhooks/env/MUSTER_REQUEST_SECONDS': exclusiveMaximum: got 5, want 5",
+        id="the API server does not wait for the answer",
+    ),
+    pytest.param(
+        ("networkPolicy.enabled=false", "networkPolicy.reviewsFrom={10.0.0.0/28}"),
+        "/networkPolicy/reviewsFrom'",
+        id="no policy to restrict",
+    ),
+    pytest.param(
+        ("networkPolicy.enabled=false", "networkPolicy.metricsFrom={monitoring}"), "/networkPolicy/metricsFrom'", id="no policy to open"
+    ),
+    pytest.param(
+        ("webhooks.hostNetwork=true", "networkPolicy.reviewsFrom={10.0.0.0/28}"), "/networkPolicy/reviewsFrom'", id="a policy for nodes"
+    ),
+    pytest.param(("certificate.source=secret",), "/certificate/caBundle': minLength", id="no CA"),
+    pytest.param(("certificate.source=secret", "certificate.caBundle=null"), "'caBundle'", id="no value of a CA"),
+    pytest.param(("certificate.source=cert-manager", "certificate.caBundle=QUE="), "/certificate/caBundle'", id="two CAs"),
+    pytest.param(("certificate.certManager.issuerRef.name=ours",), "/certificate/certManager/issuerRef'", id="no cert-manager"),
+    pytest.param(
+        ("certificate.source=cert-manager", "certificate.secretName=muster-ca"), "/certificate/secretName'", id="the Secret of the CA"
+    ),
+    pytest.param(("certificate.secretName=muster-explain",), "/certificate/secretName'", id="a Secret of the sidecar"),
+    pytest.param((*SIDECAR, "sidecar.schedulerName=default-scheduler"), "/sidecar/schedulerName'", id="two schedulers"),
+    pytest.param(("prometheus.monitors=true",), "/networkPolicy/metricsFrom': minItems", id="a monitor of nothing"),
+    pytest.param(("prometheus.alerts=true",), "/networkPolicy/metricsFrom': minItems", id="alerts about nothing"),
+    pytest.param(("webhooks.env.MUSTER_GATES=GenericWorkload=false",), "/webhooks/env/MUSTER_GATES'", id="a gate without one it needs"),
+    pytest.param(
+        ("webhooks.env.MUSTER_GATES=WorkloadWithJob=false", "sidecar.env.MUSTER_GATES=WorkloadWithJob=true"),
+        "/sidecar/env/MUSTER_GATES'",
+        id="one API server with two values of a gate",
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "path"), CONTRADICTIONS)
+def test_values_that_contradict_each_other_are_refused_by_the_schema(values, path):
+    done = helm_template(*values)
+
+    assert (1, True) == (done.returncode, path in done.stderr), done.stderr
+    assert "values don't meet the specifications of the schema" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("values", "want"),
     [
-        (("webhooks.enabled=false",), "webhooks.enabled and sidecar.enabled are false"),
-        ((*SIDECAR, "sidecar.modes={validate,preempt}"), "sidecar.modes: preempt needs place or ungate"),
-        (("webhooks.env.MUSTER_REQUEST_SECONDS=20",), "MUSTER_REQUEST_SECONDS=20 must be less than webhooks.timeoutSeconds=3"),
-        (("networkPolicy.enabled=false", "networkPolicy.reviewsFrom={10.0.0.0/28}"), "networkPolicy.reviewsFrom has no effect"),
-        (("networkPolicy.enabled=false", "networkPolicy.metricsFrom={monitoring}"), "networkPolicy.metricsFrom has no effect"),
-        (
-            ("certificate.certManager.issuerRef.name=ours",),
-            "certificate.certManager.issuerRef has no effect with certificate.source=managed",
+        pytest.param(
+            ("webhooks.env.MUSTER_BODY_BYTES=32000000",),
+            "MUSTER_BODY_BYTES=32000000 must be at most three quarters of MUSTER_TOTAL_BODY_BYTES=33554432",
+            id="one body exceeds the limit of all",
         ),
-        (
-            ("certificate.source=cert-manager", "certificate.caBundle=QUE="),
-            "certificate.caBundle is not for certificate.source=cert-manager",
+        pytest.param(
+            ("webhooks.env.MUSTER_CERTIFICATE_NAMES=webhook.example",),
+            "MUSTER_CERTIFICATE_NAMES=webhook.example must have muster-webhook.muster-system.svc",
+            id="a certificate of another name",
+        ),
+        pytest.param(
+            ("webhooks.extraEnv[0].name=A", "webhooks.extraEnv[0].value=a", "webhooks.extraEnv[1].name=A", "webhooks.extraEnv[1].value=b"),
+            "webhooks.extraEnv: A is in the list twice",
+            id="a variable twice",
         ),
     ],
 )
-def test_values_that_contradict_each_other_are_refused(values, want):
+def test_what_a_schema_cannot_compare_is_refused_by_the_templates(values, want):
     done = helm_template(*values)
 
     assert (1, True) == (done.returncode, want in done.stderr), done.stderr
+
+
+def test_the_sums_of_the_templates_have_the_defaults_of_the_server():
+    text = (rendered.CHART / "templates/_helpers.tpl").read_text(encoding="utf-8")
+    for name in ("body_bytes", "total_body_bytes"):
+        option = webhook_settings.OPTIONS[name]
+        assert f'"{option.variable}" | default {option.default} |' in text
+
+
+@pytest.mark.parametrize("section", ["webhooks", "sidecar"])
+def test_every_rule_and_gate_of_a_setting_is_known_to_the_schema_and_no_other(section):
+    schema = json.loads(rendered.SCHEMA.read_text(encoding="utf-8"))["properties"][section]["properties"]["env"]["properties"]
+    names = {
+        "MUSTER_GATES": (gates.NEEDS, "false"),
+        "MUSTER_RULES": (rules.discover(), "off"),
+        "MUSTER_ENFORCEMENT": (rules.discover(), "warn"),
+    }
+    for variable in schema.keys() & names.keys():
+        known, value = names[variable]
+        pattern = re.compile(schema[variable]["pattern"])
+        assert all(pattern.search(f"{each}={value}") for each in known)
+        assert pattern.search(",\n".join(f" {each}={value} " for each in known))
+        assert not any(pattern.search(f"{each}={value}") for name in known for each in (f"{name}s", f"x{name}", name[1:]))
+
+
+def test_the_schema_accepts_the_gates_with_which_the_server_starts():
+    """The gates of every version that it mirrors: the schema does not know the version."""
+    conditions = values_schema.variables()["webhooks"]["MUSTER_GATES"]["allOf"]
+    for values in itertools.product(("", "true", "false"), repeat=len(gates.NEEDS)):
+        text = ",".join(f"{name}={value}" for name, value in zip(gates.NEEDS, values, strict=True) if value)
+        applying = [each["then"] for each in conditions if all(re.search(part["pattern"], text) for part in each["if"]["allOf"])]
+        assert starts(text) == all(re.search(each["pattern"], text) for each in applying), text
+
+
+def starts(text):
+    try:
+        gates.Gates.from_switches(rule_options.gate_switches([text]))
+    except gates.GateError:
+        return False
+    return True
 
 
 def test_the_types_of_the_variables_are_those_of_the_settings():
@@ -252,7 +389,7 @@ def test_replicas_manage_the_certificate_unless_another_source_is_chosen():
     assert ["scratch"] == [each["name"] for each in spec["volumes"]] == [each["name"] for each in own["volumeMounts"]]
     assert [["mine"], ["muster-webhook"]] == [each["resourceNames"] for each in role["rules"] if "resourceNames" in each]
     for source in ("secret", "cert-manager"):
-        others = objects(f"certificate.source={source}")
+        others = objects(*(rendered.ISSUED if source == "secret" else (f"certificate.source={source}",)))
         assert ("Role", "muster-webhook-certificate") not in others
         assert ("ClusterRole", "muster-webhook-certificate") not in others
 
@@ -341,9 +478,12 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
         f"{section}.tolerations[0].operator=Exists",
         f"{section}.resources.limits.memory=2Gi",
         rf"{section}.podLabels.sidecar\.istio\.io/inject=no",
-        rf"{section}.podLabels.app\.kubernetes\.io/name=other",
         f"{section}.podAnnotations.team=infra",
-        rf"{section}.podAnnotations.prometheus\.io/port=none",
+        rf"{section}.serviceAccount.annotations.eks\.amazonaws\.com/role-arn=arn:aws:iam::1:role/muster",
+        f"{section}.extraEnv[0].name=HTTPS_PROXY",
+        f"{section}.extraEnv[0].value=http://proxy:3128",
+        f"{section}.extraEnv[1].name=GOMEMLIMIT",
+        f"{section}.extraEnv[1].valueFrom.resourceFieldRef.resource=limits.memory",
     )
     spec, own = container(name, *values)
     metadata = objects(*values)["Deployment", name]["spec"]["template"]["metadata"]
@@ -354,7 +494,73 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
     assert ({"pool": "infra"}, [{"operator": "Exists"}]) == (spec["nodeSelector"], spec["tolerations"])
     assert "2Gi" == own["resources"]["limits"]["memory"]
     assert {"app.kubernetes.io/name": name, "sidecar.istio.io/inject": "no"} == metadata["labels"]
-    assert ("infra", "8080") == (metadata["annotations"]["team"], metadata["annotations"]["prometheus.io/port"])
+    assert {"team": "infra"} == metadata["annotations"]
+    account = objects(*values)["ServiceAccount", name]["metadata"]
+    assert {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/muster"} == account["annotations"]
+    assert [
+        {"name": "HTTPS_PROXY", "value": "http://proxy:3128"},
+        {"name": "GOMEMLIMIT", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory"}}},
+    ] == own["env"][-2:]
+    assert spec["serviceAccountName"] == account["name"]
+
+
+@pytest.mark.parametrize(
+    ("values", "want"),
+    [
+        ((), "muster:0.1.0"),
+        (("image.tag=v2",), "muster:v2"),
+        ((f"image.digest={DIGEST}",), f"muster@{DIGEST}"),
+        ((f"image.digest={DIGEST}", "image.tag=v2", "image.repository=a.example:5000/b/muster"), f"a.example:5000/b/muster@{DIGEST}"),
+    ],
+)
+def test_a_digest_replaces_the_tag(values, want):
+    for name in ("muster-webhook", "muster-sidecar"):
+        assert want == container(name, *SIDECAR, *values)[1]["image"]
+
+
+@pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])
+def test_replicas_are_placed_as_the_values_say(name, section):
+    """Maps are merged with the defaults of the chart, lists replace them, and null removes them."""
+    own = {"matchLabels": {"app.kubernetes.io/name": name}}
+    zone = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
+    spec, _ = container(name, *SIDECAR)
+    (term,) = spec["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert ("kubernetes.io/hostname", own) == (term["podAffinityTerm"]["topologyKey"], term["podAffinityTerm"]["labelSelector"])
+    assert [{**zone, "labelSelector": own}] == spec["topologySpreadConstraints"]
+
+    node = f"{section}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]"
+    constraint = SPREAD.replace("webhooks", section)
+    spec, _ = container(
+        name,
+        *SIDECAR,
+        f"{node}.key=pool",
+        f"{node}.operator=In",
+        f"{node}.values={{infra}}",
+        f"{section}.tolerations[0].operator=Exists",
+        constraint,
+    )
+    assert {"podAntiAffinity", "nodeAffinity"} == spec["affinity"].keys()
+    assert [{**zone, "topologyKey": "rack", "labelSelector": own}] == spec["topologySpreadConstraints"]
+
+    selector = f"{section}.topologySpreadConstraints[0].labelSelector.matchLabels.team=infra"
+    spec, _ = container(name, *SIDECAR, f"{section}.affinity=null", constraint, selector)
+    assert "affinity" not in spec
+    assert {"matchLabels": {"team": "infra"}} == spec["topologySpreadConstraints"][0]["labelSelector"]
+    assert "topologySpreadConstraints" not in container(name, *SIDECAR, f"{section}.topologySpreadConstraints=null")[0]
+
+
+def test_a_value_adds_no_right():
+    """Whatever it places, annotates or starts: the roles are those of the chart."""
+    values = (
+        f"image.digest={DIGEST}",
+        *(f"{section}.{each}" for section in ("webhooks", "sidecar") for each in ("serviceAccount.annotations.a=b", "affinity=null")),
+        *(f"{section}.extraEnv[0].name=A" for section in ("webhooks", "sidecar")),
+    )
+
+    def rights(*values):
+        return {key: each for key, each in objects(*SIDECAR, *values).items() if "Role" in key[0]}
+
+    assert rights() == rights(*values)
 
 
 @pytest.mark.parametrize(("value", "want"), [("null", None), ("1000690000", 1000690000)])
@@ -429,9 +635,7 @@ def test_reviews_are_accepted_from_named_addresses_only():
     *addresses, replicas = rule["from"]
     assert ["10.0.0.0/28", "fd00::/64"] == [each["ipBlock"]["cidr"] for each in addresses]
     assert {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "muster-webhook"}}} == replicas
-    (others,) = objects("networkPolicy.reviewsFrom={10.0.0.0/28}", "certificate.source=secret")["NetworkPolicy", "muster-webhook"]["spec"][
-        "ingress"
-    ]
+    (others,) = objects("networkPolicy.reviewsFrom={10.0.0.0/28}", *rendered.ISSUED)["NetworkPolicy", "muster-webhook"]["spec"]["ingress"]
     assert [{"ipBlock": {"cidr": "10.0.0.0/28"}}] == others["from"]
     assert "networkPolicy/reviewsFrom/0" in helm_template("networkPolicy.reviewsFrom={api-server}").stderr.replace(".", "/")
 
@@ -491,20 +695,57 @@ def test_the_component_of_the_page_is_the_chart(tmp_path, name, component, resou
     assert {("PrometheusRule", name), ("PodMonitor", name)} <= found
 
 
-def test_monitors_that_could_read_nothing_are_an_error():
-    done = helm_template("prometheus.monitors=true")
+SCRAPED = {"prometheus.io/scrape": "true", "prometheus.io/port": "8080", "prometheus.io/path": "/metrics"}
 
-    assert 1 == done.returncode
-    assert "--set 'networkPolicy.metricsFrom={monitoring}'" in done.stderr
-    assert 0 == helm_template("prometheus.monitors=true", "networkPolicy.enabled=false").returncode
+
+@pytest.mark.parametrize(
+    ("values", "webhooks", "sidecar"),
+    [
+        pytest.param((), {}, {}, id="the policies let nobody read"),
+        pytest.param((rendered.MONITORING,), SCRAPED, SCRAPED, id="a namespace may read"),
+        pytest.param(("networkPolicy.enabled=false",), SCRAPED, SCRAPED, id="no policy"),
+        pytest.param(("webhooks.hostNetwork=true",), SCRAPED, {}, id="no policy protects a node"),
+        pytest.param((rendered.MONITORING, "prometheus.monitors=true"), {}, {}, id="monitors read"),
+        pytest.param((rendered.MONITORING, "prometheus.alerts=true"), SCRAPED, SCRAPED, id="alerts without monitors"),
+    ],
+)
+def test_a_pod_is_annotated_if_somebody_can_read_its_metrics(values, webhooks, sidecar):
+    for name, want in (("muster-webhook", webhooks), ("muster-sidecar", sidecar)):
+        pod = objects(*SIDECAR, *values)["Deployment", name]["spec"]["template"]
+        assert want == pod["metadata"].get("annotations", {})
+        ports = {each["containerPort"]: each["name"] for each in pod["spec"]["containers"][0]["ports"]}
+        assert "probes" == ports[int(SCRAPED["prometheus.io/port"])]
+
+
+@pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])
+def test_an_annotation_by_which_nothing_could_be_read_is_refused(name, section):
+    scrape = rf"{section}.podAnnotations.prometheus\.io/scrape"
+
+    def annotations(value, *values):
+        done = rendered.template("--set-string", f"{scrape}={value}", *(part for each in (*SIDECAR, *values) for part in ("--set", each)))
+        assert 0 == done.returncode, done.stderr
+        found = {each["metadata"]["name"]: each for each in yaml.safe_load_all(done.stdout) if each and each["kind"] == "Deployment"}
+        return found[name]["spec"]["template"]["metadata"]["annotations"]
+
+    refused = rendered.template("--set-string", f"{scrape}=true", *SIDECAR_FLAGS)
+    assert f"/{section}/podAnnotations/prometheus.io~1scrape': value must be 'false'" in refused.stderr
+    assert {"prometheus.io/scrape": "false"} == annotations("false")
+    assert SCRAPED == annotations("true", rendered.MONITORING)
+    assert SCRAPED | {"prometheus.io/scrape": "false"} == annotations("false", rendered.MONITORING)
+    assert SCRAPED == annotations("true", rendered.MONITORING, "prometheus.monitors=true")
+
+
+def test_monitors_can_read_where_there_is_no_policy():
+    assert 0 == helm_template("prometheus.monitors=true", "prometheus.alerts=true", "networkPolicy.enabled=false").returncode
 
 
 @pytest.mark.parametrize(
     ("values", "want"),
     [
-        (("certificate.source=secret",), "certificate.caBundle is empty"),
-        (("certificate.source=secret", "certificate.caBundle=QUE="), ""),
+        (rendered.ISSUED, "of the image muster:0.1.0"),
+        ((f"image.digest={DIGEST}", "image.tag=v2"), f"of the image muster@{DIGEST}"),
         (("webhooks.env.MUSTER_ENFORCEMENT=warn",), "An object with an error is allowed with a warning"),
+        (("webhooks.env.MUSTER_FINALIZERS=all", *SIDECAR, "sidecar.modes={place}"), "no sidecar in mode protect"),
         (("webhooks.replicas=1",), "webhooks.replicas is 1 and webhooks.failurePolicy is Fail"),
         ((), "The replicas create the certificate in the Secret muster-webhook-tls"),
     ],
@@ -516,7 +757,6 @@ def test_the_notes_say_what_is_missing(helm, values, want):
 
     assert 0 == done.returncode, done.stderr
     assert want in done.stdout
-    assert ("empty" in want) == ("caBundle is empty" in done.stdout)
 
 
 def test_the_chart_has_the_version_of_the_program():
@@ -530,6 +770,8 @@ def test_the_chart_has_the_version_of_the_program():
 @pytest.mark.parametrize(
     ("version", "values", "want"),
     [
+        pytest.param("1.35.0", [], ["1.35"], id="the oldest API server with a kind of group"),
+        pytest.param("1.36.2", [], ["1.36"], id="an older API server"),
         pytest.param("1.37.1", [], [], id="the version that is mirrored by default"),
         pytest.param("1.38.0-beta.0", [], ["1.38"], id="a newer API server"),
         pytest.param("v1.38.2-eks-1", [], ["1.38"], id="a managed cluster"),
@@ -546,3 +788,41 @@ def test_the_webhooks_mirror_the_version_of_the_api_server(version, values, want
     )
 
     assert want == [each["value"] for each in env if each["name"] == "MUSTER_KUBERNETES"]
+
+
+def test_the_newest_version_that_is_mirrored_is_the_newest_one_known():
+    text = (rendered.CHART / "templates/_helpers.tpl").read_text(encoding="utf-8")
+
+    assert f"min {kubernetes_releases.NEWEST} (semver" in text
+
+
+@pytest.mark.parametrize("minor", kubernetes_releases.names().values())
+def test_a_version_of_kubernetes_is_served_as_the_page_says(minor):
+    """The webhooks are called for every version of the API that this API server has, and after an upgrade for those of the next one."""
+    done = rendered.template("--kube-version", f"{kubernetes_releases.name(minor)}.0", "--set", "webhooks.pods=true")
+    assert 0 == done.returncode, done.stderr
+    configurations = [
+        each for each in yaml.safe_load_all(done.stdout) if each and each["kind"] in CONFIGURATIONS and each["metadata"]["name"] == "muster"
+    ]
+    called = {
+        version for each in configurations for entry in each["webhooks"] for rule in entry["rules"] for version in rule["apiVersions"]
+    }
+    having = {
+        each: {row.version for row in TABLE if row.group == SCHEDULING and any(serves(row, kind, each) for kind in GROUP_KINDS)}
+        for each in (minor, min(minor + 1, kubernetes_releases.NEWEST))
+    }
+
+    assert having[minor]
+    assert set().union(*having.values()) <= called
+
+    sidecar = rendered.template("--kube-version", f"{kubernetes_releases.name(minor)}.0", *SIDECAR_FLAGS)
+    assert (minor >= kubernetes_releases.TODAY) == (sidecar.returncode == 0)
+    assert sidecar.returncode == 0 or "the sidecar needs Kubernetes 1.37 or newer, and the API server is v1.3" in sidecar.stderr
+
+
+def serves(row, name, minor):
+    return any(each.kind == name and each.since <= minor <= each.until for each in row.kinds)
+
+
+def test_an_older_kubernetes_is_refused():
+    assert "requires kubeVersion: >=1.35.0-0" in rendered.template("--kube-version", "1.34.9").stderr

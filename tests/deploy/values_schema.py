@@ -43,14 +43,12 @@ def _switch(gate: str, value: str) -> Schema:
 def _gates() -> Schema:
     """Return the schema of switches of gates: a gate is off if one that it needs is off.
 
-    A gate that some versions do not have is left out: the schema does not know the version.
+    Of a gate that is off by itself then, or that some versions do not have, only a switch that is given is judged.
     """
-    conditions = [
-        {"if": _switch(need, OFF), "then": _switch(name, OFF)}
-        for name, needs in gates.NEEDS.items()
-        for need in needs
-        if name not in gates.LAST_VERSIONS and name != gates.DESIRED_COUNT
-    ]
+    conditions = []
+    for name, needs in gates.NEEDS.items():
+        judged = [_switch(name, ANY)] if name == gates.DESIRED_COUNT or name in gates.LAST_VERSIONS else []
+        conditions += [{"if": {"allOf": [_switch(need, OFF), *judged]}, "then": _switch(name, OFF)} for need in needs]
     return {**_listed(f"({'|'.join(gates.NEEDS)}){IS}({ON}|{OFF})"), "allOf": conditions}
 
 
