@@ -26,8 +26,8 @@ OF_COMPONENTS = (
         f"topologySpreadConstraints[0].{each}"
         for each in ("maxSkew=2", "topologyKey=rack", "whenUnsatisfiable=DoNotSchedule", "minDomains=2")
     ),
-    "extraEnv[0].name=HTTPS_PROXY",
-    "extraEnv[0].value=http://proxy:3128",
+    "extraEnv[0].name=TZ",
+    "extraEnv[0].value=Europe/Paris",
     "podLabels.team=infra",
     "podAnnotations.team=infra",
 )
@@ -99,7 +99,7 @@ def test_the_objects_on_the_server_have_the_values(api, name):
     assert {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/muster"}.items() <= account["annotations"].items()
     assert {"nodeAffinity", "podAntiAffinity"} == pod["spec"]["affinity"].keys()
     assert (selector, "DoNotSchedule", 2) == (constraint["labelSelector"], constraint["whenUnsatisfiable"], constraint["minDomains"])
-    assert {"HTTPS_PROXY": "http://proxy:3128"}.items() <= {each["name"]: each.get("value") for each in container["env"]}.items()
+    assert {"TZ": "Europe/Paris"}.items() <= {each["name"]: each.get("value") for each in container["env"]}.items()
     assert ("infra", "infra", "true") == (
         pod["metadata"]["labels"]["team"],
         pod["metadata"]["annotations"]["team"],

@@ -480,8 +480,8 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
         rf"{section}.podLabels.sidecar\.istio\.io/inject=no",
         f"{section}.podAnnotations.team=infra",
         rf"{section}.serviceAccount.annotations.eks\.amazonaws\.com/role-arn=arn:aws:iam::1:role/muster",
-        f"{section}.extraEnv[0].name=HTTPS_PROXY",
-        f"{section}.extraEnv[0].value=http://proxy:3128",
+        f"{section}.extraEnv[0].name=TZ",
+        f"{section}.extraEnv[0].value=Europe/Paris",
         f"{section}.extraEnv[1].name=GOMEMLIMIT",
         f"{section}.extraEnv[1].valueFrom.resourceFieldRef.resource=limits.memory",
     )
@@ -498,7 +498,7 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
     account = objects(*values)["ServiceAccount", name]["metadata"]
     assert {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/muster"} == account["annotations"]
     assert [
-        {"name": "HTTPS_PROXY", "value": "http://proxy:3128"},
+        {"name": "TZ", "value": "Europe/Paris"},
         {"name": "GOMEMLIMIT", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory"}}},
     ] == own["env"][-2:]
     assert spec["serviceAccountName"] == account["name"]
