@@ -669,6 +669,25 @@ def test_a_service_monitor_reads_every_replica_through_a_service_of_its_own():
 
 
 PAGE = (rendered.DEPLOY.parent / "docs/operate/prometheus.md").read_text(encoding="utf-8")
+MONITORED, ANNOTATED = re.findall(r"```yaml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_overlay_with_annotations_of_the_page_is_the_chart(tmp_path):
+    kubectl = available(lambda: programs.find().path("kubectl"))
+    shutil.copytree(rendered.DEPLOY, tmp_path / "deploy")
+    folder = tmp_path / "deploy/overlays/annotated"
+    folder.mkdir()
+    shutil.copy(rendered.DEPLOY / "components/prometheus/network-policy.yaml", folder)
+    (folder / "kustomization.yaml").write_text(ANNOTATED, encoding="utf-8")
+    built = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=True).stdout
+    found = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(built)}
+    want = objects(rendered.MONITORING)
+
+    assert want.keys() == found.keys() - {("Namespace", "muster-system")}
+    assert want["NetworkPolicy", "muster-webhook-metrics"] == found["NetworkPolicy", "muster-webhook-metrics"]
+    own, other = (each["Deployment", "muster-webhook"]["spec"]["template"]["metadata"] for each in (want, found))
+    assert own == other
+    assert SCRAPED == own["annotations"]
 
 
 @pytest.mark.parametrize(
@@ -681,10 +700,9 @@ PAGE = (rendered.DEPLOY.parent / "docs/operate/prometheus.md").read_text(encodin
 def test_the_component_of_the_page_is_the_chart(tmp_path, name, component, resource, values):
     kubectl = available(lambda: programs.find().path("kubectl"))
     shutil.copytree(rendered.DEPLOY, tmp_path / "deploy")
-    (block,) = re.findall(r"```yaml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
     folder = tmp_path / "deploy/overlays/ours"
     folder.mkdir()
-    text = block.replace("../managed", f"../../{resource}").replace("components/prometheus", f"components/{component}")
+    text = MONITORED.replace("../managed", f"../../{resource}").replace("components/prometheus", f"components/{component}")
     (folder / "kustomization.yaml").write_text(text, encoding="utf-8")
     built = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=True).stdout
     found = {(each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(built)}
