@@ -295,6 +295,19 @@ def test_what_a_schema_cannot_compare_is_refused_by_the_templates(values, want):
     assert (1, True) == (done.returncode, want in done.stderr), done.stderr
 
 
+@pytest.mark.parametrize("section", ["webhooks", "sidecar"])
+def test_a_gate_that_the_version_does_not_have_is_refused(section):
+    """Of the version that is given, else of the API server; the gates that some version lacks are those of the templates."""
+    (gate,) = gates.LAST_VERSIONS
+    flags = "--set", f"{section}.env.MUSTER_GATES={gate}=false", *SIDECAR_FLAGS
+    newer = kubernetes_releases.name(gates.LAST_VERSIONS[gate] + 1)
+
+    for refused in (("--kube-version", f"{newer}.0"), ("--set", f"{section}.env.MUSTER_KUBERNETES={newer}")):
+        done = rendered.template(*flags, *refused)
+        assert f"{section}.env.MUSTER_GATES: Kubernetes {newer} has no gate {gate}" in done.stderr
+    assert 0 == rendered.template(*flags, "--kube-version", "1.37.0").returncode
+
+
 def test_the_sums_of_the_templates_have_the_defaults_of_the_server():
     text = (rendered.CHART / "templates/_helpers.tpl").read_text(encoding="utf-8")
     for name in ("body_bytes", "total_body_bytes"):

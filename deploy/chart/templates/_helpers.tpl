@@ -197,6 +197,13 @@ Minor version of Kubernetes that the webhooks mirror: that of the API server, of
 {{- if and $names (not (has $service (splitList "," $names))) }}
 {{- fail (printf "webhooks.env.MUSTER_CERTIFICATE_NAMES=%s must have %s, the name by which the API server calls the webhooks" $names $service) }}
 {{- end }}
+{{- range $section := list "webhooks" "sidecar" }}
+{{- $env := (get $.Values $section).env | default dict }}
+{{- $kubernetes := get $env "MUSTER_KUBERNETES" | default (include "muster.kubernetes" $) }}
+{{- if and (contains "PodGroupPreemptionPolicy" (get $env "MUSTER_GATES" | toString)) (semverCompare ">=1.38" (toString $kubernetes)) }}
+{{- fail (printf "%s.env.MUSTER_GATES: Kubernetes %v has no gate PodGroupPreemptionPolicy, which is always on: leave it out" $section $kubernetes) }}
+{{- end }}
+{{- end }}
 {{- if and .Values.sidecar.enabled (semverCompare "<1.37.0-0" .Capabilities.KubeVersion.Version) }}
 {{- fail (printf "sidecar.enabled is true, but the sidecar needs Kubernetes 1.37 or newer, and the API server is %s: set it to false" .Capabilities.KubeVersion.Version) }}
 {{- end }}
