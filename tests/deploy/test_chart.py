@@ -107,6 +107,18 @@ def test_the_defaults_of_the_values_satisfy_the_schema_and_all_of_them_are_in_it
             assert part.keys() == schema["properties"][name]["properties"].keys()
 
 
+def test_every_value_is_on_the_page():
+    values = yaml.safe_load((rendered.CHART / "values.yaml").read_text(encoding="utf-8"))
+    page = (rendered.DEPLOY.parent / "docs/operate/helm.md").read_text(encoding="utf-8")
+    rows = [line for line in page.partition("## Values")[2].splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([\w.]+)`", row.split(" | ")[0])}
+
+    for section, part in values.items():
+        for name in part if isinstance(part, dict) else [""]:
+            path = f"{section}.{name}".removesuffix(".")
+            assert {path, name} & named or any(each.startswith(f"{end}.") for end in (path, name) for each in named), path
+
+
 @pytest.mark.parametrize(
     ("value", "field"),
     [
@@ -281,6 +293,17 @@ def test_values_that_contradict_each_other_are_refused_by_the_schema(values, pat
             ("webhooks.env.MUSTER_CERTIFICATE_NAMES=webhook.example",),
             "MUSTER_CERTIFICATE_NAMES=webhook.example must have muster-webhook.muster-system.svc",
             id="a certificate of another name",
+        ),
+        *(
+            pytest.param(
+                (*SIDECAR, f"{section}.env.{variable}=a"), f"{section}.env.{variable}: the chart sets this variable itself", id=variable
+            )
+            for section, variable in (
+                ("webhooks", "MUSTER_KUBECONFIG"),
+                ("sidecar", "MUSTER_CONTEXT"),
+                ("sidecar", "MUSTER_LEASE"),
+                ("webhooks", "MUSTER_CERTIFICATE_REPLICAS"),
+            )
         ),
         pytest.param(
             ("webhooks.extraEnv[0].name=A", "webhooks.extraEnv[0].value=a", "webhooks.extraEnv[1].name=A", "webhooks.extraEnv[1].value=b"),
