@@ -85,7 +85,7 @@ def test_the_webhooks_mirror_the_api_server_and_review_what_it_serves(webhooks):
 
 def test_an_object_that_only_muster_refuses_is_refused(webhooks):
     if webhooks.plane.programs.minor() < 36:
-        pytest.skip("the API server refuses every Workload of v1alpha1 that Muster refuses")
+        pytest.skip("no Workload of v1alpha1 is known that only Muster refuses")
 
     done = create(webhooks, "PodGroup", "bad", WITHOUT_GANG)
 
