@@ -8,11 +8,10 @@ import re
 import pytest
 import yaml
 
-from tests.cluster import go_tools
-from tests.cluster.conftest import available
 from tests.deploy import rendered
 from tests.sampling import every
 
+pytestmark = pytest.mark.usefixtures("helm")
 EXTRA = "extraEnv[0].name=A"
 VALUES = (
     "webhooks.enabled=false",
@@ -76,14 +75,9 @@ TOGETHER = (
 PAIRS = [*TOGETHER, *every(20, [pair for pair in itertools.combinations(VALUES, 2) if pair not in TOGETHER])]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def helm():
-    return available(lambda: go_tools.find("helm"))
-
-
 @pytest.mark.parametrize("values", PAIRS, ids=" ".join)
 def test_a_pair_of_values_is_refused_or_its_objects_fit_together(values):
-    done = rendered.template(*(part for each in values for part in ("--set", each)))
+    done = rendered.with_values(*values)
     if done.returncode:
         assert values not in TOGETHER, done.stderr
         assert re.search(r"at '/|must be at most three quarters of", done.stderr), done.stderr
