@@ -55,9 +55,12 @@ def check_with_nulls(name: str, content: Json) -> tuple[Json, list[FieldError]]:
     return content, check(name, content)
 
 
+@functools.cache
 def document(name: str) -> Json:
     """Return the schema *name*, which must not be changed."""
-    return _validator(name)[0]
+    file, _, kind = name.partition(":")
+    content = stored(file)
+    return {**content["kinds"][kind], "$defs": content["$defs"]} if kind else content
 
 
 def without_paths(content: Json, paths: Sequence[FieldPath]) -> Json:
@@ -90,10 +93,7 @@ def stored(name: str) -> Json:
 
 @functools.cache
 def _validator(name: str) -> tuple[Json, Any]:
-    file, _, kind = name.partition(":")
-    schema = stored(file)
-    if kind:
-        schema = {**schema["kinds"][kind], "$defs": schema["$defs"]}
+    schema = document(name)
     # The library calls repr(), which handles signals, and drops the KeyboardInterrupt.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

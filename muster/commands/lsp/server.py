@@ -16,7 +16,7 @@ from pygls import uris
 from pygls.exceptions import JsonRpcException, JsonRpcParseError, PyglsError
 from pygls.lsp.server import LanguageServer
 
-from muster.commands.lsp import field_help, positions, quick_fixes
+from muster.commands.lsp import completion, field_help, positions, quick_fixes
 from muster.commands.lsp.checked_messages import CheckedProtocol, log
 from muster.commands.lsp.session import Options, Session
 from muster.extras import DISTRIBUTION
@@ -195,6 +195,10 @@ def _answer_requests(server: MusterServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         return field_help.hover(server.session, path_of(params.text_document.uri), params.position, server.workspace.position_codec)
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[" ", '"']))
+    def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+        return completion.items(server.session, path_of(params.text_document.uri), params.position, server.workspace.position_codec)
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def definition(params: types.DefinitionParams) -> types.Location | None:

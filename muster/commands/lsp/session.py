@@ -122,6 +122,16 @@ class Session:
         """Return the findings of a file that the baseline does not hide."""
         return tuple(self._options.new(self.workspace.findings(name)))
 
+    @property
+    def minor(self) -> int:
+        """Minor version of Kubernetes that is mirrored."""
+        return self._options.settings.minor
+
+    def text(self, path: str) -> str | None:
+        """Return the text of a file that is open and linted; None of others."""
+        name = self.name_of(path)
+        return self._open[name].text if name in self._open and name in self.workspace.files else None
+
     def documents(self, path: str) -> tuple[Document, ...]:
         """Return the readable documents of a file."""
         manifest = self.workspace.files.get(self.name_of(path))

@@ -1,0 +1,124 @@
+"""Collections in flow style, ``{...}`` and ``[...]``, and JSON, in a text that need not end them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Sequence
+
+from kubeapi.field_path import Part
+
+ITEM: Part = 0
+"""Part of a path for any item of a list."""
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|(?<!\S)\#[^\r\n]*)
+    |(?P<mark>[{}\[\],]|(?<=["']):|:(?=[\s,\[\]{}]|$))
+    |(?P<scalar>"(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\r\n]|'')*'?|(?:[^\s,\[\]{}:]|:(?![\s,\[\]{}]|$))+)""",
+    re.VERBOSE,
+)
+
+
+def unquoted(text: str) -> str:
+    """Return the value of a scalar that may have quotes; a missing closing quote is added."""
+    if text[:1] == '"':
+        closed = text if len(text) > 1 and text.endswith('"') else f'{text}"'
+        try:
+            return str(json.loads(closed))
+        except ValueError:  # an escape of YAML
+            return closed[1:-1]
+    return text[1:].removesuffix("'").replace("''", "'") if text[:1] == "'" else text
+
+
+@dataclasses.dataclass(slots=True)
+class FlowCollection:
+    """Mapping or list, as far as it was read: the single values and collections of a mapping by key."""
+
+    is_list: bool
+    key: str | None = None
+    """Key whose value is read."""
+    word: str = ""
+    """Last scalar."""
+    entries: dict[str, str | FlowCollection] = dataclasses.field(default_factory=dict)
+
+    def keys(self) -> list[str]:
+        """Return the keys."""
+        return [*self.entries]
+
+    def text(self, *keys: str) -> str:
+        """Return a single value below some keys; empty if it is absent or a collection."""
+        value = self.entries.get(keys[0], "")
+        if isinstance(value, FlowCollection):
+            return value.text(*keys[1:]) if len(keys) > 1 else ""
+        return value if len(keys) == 1 else ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FlowPlace:
+    """Place inside a flow: the collections that are open there, and the extent of the scalar at it."""
+
+    open: Sequence[FlowCollection]
+    path: tuple[Part, ...]
+    is_key: bool
+    start: int
+    end: int
+
+
+def flow_at(text: str, start: int, at: int) -> FlowPlace | None:
+    """Return the place at an offset of the flow that begins at *start*; None if the flow ends before, or if a comment is there.
+
+    The collections have the keys up to the end of the innermost one, or of the line if that is not ended.
+    """
+    open_now: list[FlowCollection] = []
+    place: FlowPlace | None = None
+    last = len(text)
+    for token in _TOKEN.finditer(text, start):
+        if place is None and (token.end() > at or (token["scalar"] and token.end() == at)):
+            if not open_now or "#" in (token["space"] or "")[:1]:
+                return None
+            place = _place(open_now, *(token.span() if token["scalar"] else (at, at)))
+            last = min(each for each in (text.find("\n", at), len(text)) if each >= 0)
+        if place is not None and (token.start() >= last or len(open_now) < len(place.open)):
+            break
+        _read(open_now, token)
+        if not open_now:
+            break
+    if place is None and open_now:
+        place = _place(open_now, at, at)
+    return place
+
+
+def _place(open_now: Sequence[FlowCollection], start: int, end: int) -> FlowPlace:
+    inner = open_now[-1]
+    path = [ITEM if each.is_list else each.key or "" for each in open_now[:-1]]
+    if inner.is_list:
+        path.append(ITEM)
+    elif inner.key is not None:
+        path.append(inner.key)
+    return FlowPlace(tuple(open_now), tuple(path), inner.is_list or inner.key is None, start, end)
+
+
+def _read(open_now: list[FlowCollection], token: re.Match[str]) -> None:
+    """Change the open collections by the next token."""
+    text = token.group()
+    if token["space"]:
+        return
+    if text in {"{", "["}:
+        inner = FlowCollection(text == "[")
+        if open_now and open_now[-1].key is not None:
+            open_now[-1].entries[open_now[-1].key] = inner
+        open_now.append(inner)
+    elif not open_now:
+        return
+    elif text in {"}", "]"}:
+        open_now.pop()
+    elif text == ",":
+        open_now[-1].key, open_now[-1].word = None, ""
+    elif text == ":" and token["mark"]:
+        if not open_now[-1].is_list and open_now[-1].key is None:
+            open_now[-1].key = open_now[-1].word
+            open_now[-1].entries.setdefault(open_now[-1].word, "")
+    else:
+        open_now[-1].word = unquoted(text)
+        if open_now[-1].key is not None:
+            open_now[-1].entries[open_now[-1].key] = open_now[-1].word
