@@ -26,16 +26,19 @@ _NOT_QUOTED = re.compile(r"[^\"'|>!*\[\]{}\r\n][^\r\n]*")
 
 def text_fix(document: Document, error: FieldError) -> TextFix | None:
     """Return the edits for the fix of an error; None if it has none, or the text of a field is not known."""
-    if error.fix is None:
-        return None
-    chunk, parts = document.chunk, (error.fix, *error.fix.also)
-    changes = [_change(chunk, document.route, error.path.join(each.below), each) for each in parts]
+    return None if error.fix is None else edits_at(document, error.path, error.fix)
+
+
+def edits_at(document: Document, path: FieldPath, fix: Fix) -> TextFix | None:
+    """Return the edits for the change of a field; None if the text of a field is not known."""
+    chunk, parts = document.chunk, (fix, *fix.also)
+    changes = [_change(chunk, document.route, path.join(each.below), each) for each in parts]
     known = sorted(each for each in changes if each is not None)
     if len(known) < len(parts):
         return None
     edits = tuple(Edit(chunk.base + start, chunk.base + end, text) for start, end, text, _ in known)
     spans = tuple(Span(*chunk.lines.position(each.start), *chunk.lines.position(each.end)) for each in edits)
-    return TextFix(error.fix.title, edits, error.fix.is_safe and all(is_safe for *_, is_safe in known), spans)
+    return TextFix(fix.title, edits, fix.is_safe and all(is_safe for *_, is_safe in known), spans)
 
 
 def _change(chunk: Chunk, route: Sequence[Part], path: FieldPath, fix: Fix) -> tuple[int, int, str, bool] | None:

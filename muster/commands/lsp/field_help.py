@@ -60,7 +60,7 @@ def definition(session: Session, path: str, position: types.Position, codec: Pos
     if named is None:
         return None
     document = session.workspace.named(named.kind, named.namespace, named.name)
-    name = None if document is None else references.defines(document, named)
+    name = None if document is None else next(references.definitions(document, named), None)
     if at is None or document is None or name is None or (document is at.document and name == at.path):
         return None
     return DefinitionTarget(document.file, Positions(document.chunk.lines, codec).range_of(document.span(name)))

@@ -59,9 +59,9 @@ class FlowPlace:
 
     open: Sequence[FlowCollection]
     path: tuple[Part, ...]
-    is_key: bool
     start: int
     end: int
+    is_key: bool = dataclasses.field(kw_only=True)
 
 
 def flow_at(text: str, start: int, at: int) -> FlowPlace | None:
@@ -95,7 +95,7 @@ def _place(open_now: Sequence[FlowCollection], start: int, end: int) -> FlowPlac
         path.append(ITEM)
     elif inner.key is not None:
         path.append(inner.key)
-    return FlowPlace(tuple(open_now), tuple(path), inner.is_list or inner.key is None, start, end)
+    return FlowPlace(tuple(open_now), tuple(path), start, end, is_key=inner.is_list or inner.key is None)
 
 
 def _read(open_now: list[FlowCollection], token: re.Match[str]) -> None:

@@ -99,14 +99,15 @@ def name_at(document: Document, path: FieldPath) -> NamedObject | None:
     return reference_at(path.parts, value, subject.namespace or "default", sibling)
 
 
-def defines(document: Document, named: NamedObject) -> FieldPath | None:
-    """Return the path of the name of an object or template in the document that defines it; None if the document does not."""
+def definitions(document: Document, named: NamedObject) -> Iterator[FieldPath]:
+    """Yield the paths of the name of an object or template in a document that defines it; of a template, all that have the name."""
     subject = subject_of(document.content)
     if (subject.kind, subject.namespace, subject.name) != (named.kind, named.namespace, named.name):
-        return None
-    if not named.template:
-        return FieldPath("metadata", "name")
-    return next((each.path / "name" for each in templates(document.content) if each.name == named.template), None)
+        return
+    if named.template:
+        yield from (each.path / "name" for each in templates(document.content) if each.name == named.template)
+    else:
+        yield FieldPath("metadata", "name")
 
 
 def is_of_groups(document: Document) -> bool:

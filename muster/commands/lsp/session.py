@@ -13,7 +13,7 @@ from pathlib import Path
 
 from validators.lint import discovery, documents, files
 from validators.lint.discovery import Filters
-from validators.lint.documents import Document, Manifest
+from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import Finding
 from validators.lint.workspace import Workspace
 from validators.lint.yaml_values import ParsedTexts
@@ -131,6 +131,13 @@ class Session:
         """Return the text of a file that is open and linted; None of others."""
         name = self.name_of(path)
         return self._open[name].text if name in self._open and name in self.workspace.files else None
+
+    def unreadable_with(self, word: str) -> Iterator[Unreadable]:
+        """Yield the documents that cannot be read in files whose text has *word*."""
+        for name, manifest in sorted(self.workspace.files.items()):
+            parts = [each for each in manifest.parts if isinstance(each, Unreadable)]
+            if parts and word in (self._open[name].text if name in self._open else Path(name).read_text("utf-8", "replace")):
+                yield from parts
 
     def documents(self, path: str) -> tuple[Document, ...]:
         """Return the readable documents of a file."""

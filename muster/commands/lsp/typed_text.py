@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from kubeapi.field_path import Part
-from muster.commands.lsp.flow_text import ITEM, FlowCollection, FlowPlace, flow_at, unquoted
+from muster.commands.lsp.flow_text import ITEM, FlowPlace, flow_at, unquoted
 from validators.lint import yaml_stream
 
 _KEY = re.compile(
@@ -46,22 +46,22 @@ class TypedField:
     Attributes:
         path: the field whose value is typed; of a key, the mapping that it is in, or the item of a list.
         mappings: the mapping that has each part of *path*, and for a key the one in which it is; None for lists.
-        is_key: whether a key is typed, or an item of a list that has no key yet.
         start, end: offsets of what is written of it in the text.
-        column: the column at which the key begins, in block style; None in flow style.
         tail: the text after it on its line.
+        is_key: whether a key is typed, or an item of a list that has no key yet.
+        column: the column at which a key begins, in block style; None in flow style.
         is_directly_after_colon: whether a space must be written before the value.
 
     """
 
     path: tuple[Part, ...]
     mappings: tuple[Collection | None, ...]
-    is_key: bool
     start: int
     end: int
-    column: int | None
     tail: str
-    is_directly_after_colon: bool = False
+    is_key: bool = dataclasses.field(kw_only=True)
+    column: int | None = dataclasses.field(default=None, kw_only=True)
+    is_directly_after_colon: bool = dataclasses.field(default=False, kw_only=True)
 
     @property
     def route(self) -> tuple[Part, ...]:
@@ -88,16 +88,23 @@ class TypedField:
 def typed_at(text: str, offset: int, *, is_json: bool) -> TypedField | None:
     """Return the field that is typed at an offset of a text; None in a comment, a block scalar, or between other things."""
     base, document = 0, text
-    if not is_json:
-        for base, document in yaml_stream.split(text):  # noqa: B007 - the last one is used
-            if offset <= base + len(document):
-                break
-    within = offset - base
-    start = _JSON_START.match(document)
-    if start is not None and start.end() < within:
-        place = flow_at(document, start.end(), within)
-        return None if place is None else _in_flow(_Rows(document), base, place, (), ())
-    return _in_block(_Rows(document), base, within)
+    for start, part in () if is_json else yaml_stream.split(text):
+        base, document = start, part
+        if offset <= start + len(part):
+            break
+    rows, within = _Rows(document), offset - base
+    first = _JSON_START.match(document)
+    try:
+        if first is None or first.end() >= within:
+            return _in_block(rows, base, within)
+        place = flow_at(document, first.end(), within)
+        return None if place is None else _in_flow(rows, base, place, ())
+    except _NoFieldError:
+        return None
+
+
+class _NoFieldError(Exception):
+    """No field is typed at the place."""
 
 
 class _Row(NamedTuple):
@@ -201,77 +208,77 @@ Level = tuple[Part, Collection | None]
 """Part of a path, and the mapping that has it; None for a list."""
 
 
-def _in_block(rows: _Rows, base: int, within: int) -> TypedField | None:
-    """Return the field at an offset of a document in block style."""
+def _in_block(rows: _Rows, base: int, within: int) -> TypedField:
+    """Return the field at an offset of a document in block style.  Raises _NoFieldError."""
     line = bisect.bisect_right(rows.starts, within) - 1
-    text, at = rows.lines[line], within - rows.starts[line]
-    row, start = rows.row(line), base + rows.starts[line]
+    text, at, row = rows.lines[line], within - rows.starts[line], rows.row(line)
     if _COMMENT.search(_QUOTED.sub(lambda match: "_" * len(match.group()), text[:at])):
-        return None
-    blank = not text[row.column :].strip() and row.column >= (row.dashes[-1] if row.dashes else 0)
-    column = at if blank and at > (row.dashes[-1] if row.dashes else -1) else row.column
+        raise _NoFieldError
+    after_dashes = row.dashes[-1] + 1 if row.dashes else 0
+    is_blank = not text[row.column :].strip()
+    column = at if is_blank and at >= after_dashes else row.column
     if at < column:
-        return None
-    own: list[Level] = [(ITEM, None)] * len(row.dashes)
+        raise _NoFieldError
+    levels, flow = _levels_above(rows, line, within, column=row.dashes[0] if row.dashes else column, is_list=bool(row.dashes))
     mapping = _BlockMapping(rows, line, column)
-    if text[row.value_start : row.value_start + 1] in {"{", "["} and row.value_start < at:
-        inner: list[Level] = [] if row.key is None else [(row.key, mapping)]
-        levels, flow = _levels_above(rows, line, row.dashes[0] if row.dashes else column, bool(row.dashes), within)
-        place = flow or flow_at(rows.document, rows.starts[line] + row.value_start, within)
-        return None if place is None else _in_flow(rows, base, place, levels, () if flow else (*own, *inner))
-    is_value = row.key is not None and at > row.key_end
-    levels, flow = _levels_above(rows, line, row.dashes[0] if row.dashes else column, bool(row.dashes), within)
-    if levels is None:
-        return None
+    if flow is None:
+        levels += [(ITEM, None)] * len(row.dashes)
+        if row.key is not None and at > row.key_end:
+            levels.append((row.key, mapping))
+        if text[row.value_start : row.value_start + 1] in {"{", "["} and row.value_start < at:
+            flow = _flow(rows, line, row, within)
     if flow is not None:
-        return _in_flow(rows, base, flow, levels, ())
-    if is_value:
-        return _block_value(rows, line, at, start, (*levels, *own, (str(row.key), mapping)))
-    end = max(row.key_end, at) if row.key is not None else max(at, row.value_end)
-    if not blank and (at > end or _has_space(text[column:at])):
-        return None
-    path, mappings = _split((*levels, *own))
-    begin = at if blank else column
-    return TypedField(path, (*mappings, mapping), True, start + begin, start + (at if blank else end), column, text[at if blank else end :])
+        return _in_flow(rows, base, flow, levels)
+    start, path, mappings = base + rows.starts[line], *_split(levels)
+    if row.key is not None and at > row.key_end:
+        begin, end = _value_extent(text, row, at)
+        lacks_space = text[at - 1 : at] == ":" and begin == at
+        return TypedField(path, mappings, start + begin, start + end, text[end:], is_key=False, is_directly_after_colon=lacks_space)
+    begin, end = (at, at) if is_blank else _key_extent(text, row, at)
+    return TypedField(path, (*mappings, mapping), start + begin, start + end, text[end:], is_key=True, column=column)
 
 
-def _block_value(rows: _Rows, line: int, at: int, start: int, levels: Sequence[Level]) -> TypedField | None:
-    """Return the field whose value is typed on a line."""
-    row, text = rows.row(line), rows.lines[line]
-    is_empty = row.value_start == row.value_end
-    if text[row.value_start : row.value_start + 1] in {"|", ">", "*"} or (not is_empty and at > row.value_end):
-        return None
-    begin, end = (at, at) if is_empty else (min(row.value_start, at), row.value_end)
-    path, mappings = _split(levels)
-    return TypedField(path, mappings, False, start + begin, start + end, None, text[end:], text[at - 1 : at] == ":" and begin == at)
+def _key_extent(text: str, row: _Row, at: int) -> tuple[int, int]:
+    """Return the columns of the key that is typed at a column, or of the text that may become one.  Raises _NoFieldError."""
+    end = row.key_end if row.key is not None else max(at, row.value_end)
+    is_quoted = text[row.column] in {'"', "'"}
+    if at > end or (not is_quoted and any(each.isspace() for each in text[row.column : at])):
+        raise _NoFieldError
+    return row.column, end
 
 
-def _levels_above(
-    rows: _Rows, line: int, column: int, is_list: bool, within: int
-) -> tuple[list[Level], FlowPlace | None] | tuple[None, None]:
+def _value_extent(text: str, row: _Row, at: int) -> tuple[int, int]:
+    """Return the columns of the single value that is typed at a column.  Raises _NoFieldError."""
+    if row.value_start == row.value_end:
+        return at, at
+    if text[row.value_start] in {"|", ">", "*"} or at > row.value_end:
+        raise _NoFieldError
+    return min(row.value_start, at), row.value_end
+
+
+def _levels_above(rows: _Rows, line: int, within: int, *, column: int, is_list: bool) -> tuple[list[Level], FlowPlace | None]:
     """Return the levels above a collection that begins at a line and column, the outermost first, and the flow that holds the offset *within*.
 
-    None if the collection cannot be there.
+    Raises:
+        _NoFieldError: the collection cannot be there.
     """
     levels: list[Level] = []
     flow: FlowPlace | None = None
     for above in range(line - 1, -1, -1):
-        text = rows.lines[above]
-        if text[: column + 1].strip(" ") == "" or rows.is_blank(above):
+        if not rows.lines[above][: column + 1].strip(" ") or rows.is_blank(above):
             continue
         row = rows.row(above)
+        value = rows.lines[above][row.value_start : row.value_start + 1] if row.value_end > row.value_start else ""
         if row.column < column or (row.column == column and is_list and row.key is not None):
-            value = text[row.value_start : row.value_start + 1]
             if value in {"{", "["}:
-                flow = flow_at(rows.document, rows.starts[above] + row.value_start, within)
+                flow = _flow(rows, above, row, within)
                 levels.clear()
-            if value and (flow is None or value not in {"{", "["}):
-                return None, None
+            elif value:
+                raise _NoFieldError  # a single value has nothing below
             if row.key is not None:
                 levels.append((row.key, _BlockMapping(rows, above, row.column)))
-            elif not value and not row.dashes:
-                continue
-            column, is_list = row.column, False
+            if row.key is not None or value:
+                column, is_list = row.column, False
         for dash in reversed(row.dashes):
             if dash < column:
                 levels.append((ITEM, None))
@@ -279,25 +286,25 @@ def _levels_above(
     return levels[::-1], flow
 
 
-def _in_flow(rows: _Rows, base: int, place: FlowPlace, levels: Sequence[Level] | None, inner: Sequence[Level]) -> TypedField | None:
-    """Return the field at a place of a flow that is the value of the last of *levels* and *inner*."""
-    if levels is None:
-        return None
-    path, mappings = _split((*levels, *inner))
-    within = [None if each.is_list else each for each in place.open]
-    if place.open[-1].is_list:
-        within.append(None)
-    tail = rows.tail(place.end)
-    return TypedField((*path, *place.path), (*mappings, *within), place.is_key, base + place.start, base + place.end, None, tail)
+def _flow(rows: _Rows, line: int, row: _Row, within: int) -> FlowPlace:
+    """Return the place of an offset in the flow that is the value on a line.  Raises _NoFieldError: the flow ends before."""
+    place = flow_at(rows.document, rows.starts[line] + row.value_start, within)
+    if place is None:
+        raise _NoFieldError
+    return place
+
+
+def _in_flow(rows: _Rows, base: int, place: FlowPlace, levels: Sequence[Level]) -> TypedField:
+    """Return the field at a place of a flow that is the value of the last of *levels*."""
+    path, mappings = _split(levels)
+    inner = (*(None if each.is_list else each for each in place.open), *((None,) if place.open[-1].is_list else ()))
+    start, end, tail = base + place.start, base + place.end, rows.tail(place.end)
+    return TypedField((*path, *place.path), (*mappings, *inner), start, end, tail, is_key=place.is_key)
 
 
 def _split(levels: Iterable[Level]) -> tuple[tuple[Part, ...], tuple[Collection | None, ...]]:
     listed = [*levels]
     return tuple(part for part, _ in listed), tuple(mapping for _, mapping in listed)
-
-
-def _has_space(text: str) -> bool:
-    return text[:1] not in {'"', "'"} and any(each.isspace() for each in text)
 
 
 def _indent(text: str) -> int:
