@@ -132,7 +132,7 @@ class Editor:
     async def renamed(self, name: str, before: str, new: str) -> dict[str, list[types.TextEdit]]:
         """Rename what is after the text *before* of a file; return the edits by file."""
         document, position = self._at_end_of(name, before)
-        answer = await self.client.text_document_rename_async(types.RenameParams(new, document, position))
+        answer = await self.client.text_document_rename_async(types.RenameParams(text_document=document, position=position, new_name=new))
         assert answer is not None
         return {Path(uri).name: list(edits) for uri, edits in (answer.changes or {}).items()}
 

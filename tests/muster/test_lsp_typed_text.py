@@ -23,8 +23,12 @@ WRITTEN_IN_ANOTHER_STYLE = "? "
 
 def texts() -> dict[str, str]:
     """Return the texts of many manifests by name."""
-    found = {f"{rule.id}-{number}.yaml": each.yaml for rule in rules.discover().values() for number, each in enumerate((*rule.good, *rule.bad))}
-    files = (each for folder in ("examples", "tests/cases", "docs") for each in (TOP / folder).rglob("*") if each.suffix in {".yaml", ".json"})
+    found = {
+        f"{rule.id}-{number}.yaml": each.yaml for rule in rules.discover().values() for number, each in enumerate((*rule.good, *rule.bad))
+    }
+    files = (
+        each for folder in ("examples", "tests/cases", "docs") for each in (TOP / folder).rglob("*") if each.suffix in {".yaml", ".json"}
+    )
     for file in sorted(files):
         content = file.read_bytes()
         if len(content) < SHORT and content.isascii():
@@ -78,7 +82,11 @@ def test_a_large_file_is_read_at_once(style: str) -> None:
     item = "- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n  spec:\n    containers:\n    - name: main\n      image: b\n"
     text = "apiVersion: v1\nkind: List\nitems:\n" + item * 60_000 + "- apiVersion: v1\n  kind: Pod\n  spec:\n    host"
     if style == "json":
-        text = '{"kind": "List", "items": [' + '{"kind": "Pod", "spec": {"containers": [{"name": "main"}]}},\n' * 100_000 + '{"kind": "Pod", "spec": {"host'
+        text = (
+            '{"kind": "List", "items": ['
+            + '{"kind": "Pod", "spec": {"containers": [{"name": "main"}]}},\n' * 100_000
+            + '{"kind": "Pod", "spec": {"host'
+        )
     before = time.perf_counter()
 
     typed = typed_at(text, len(text), is_json=style == "json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ _TOKEN = re.compile(
     |(?P<scalar>"(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\r\n]|'')*'?|(?:[^\s,\[\]{}:]|:(?![\s,\[\]{}]|$))+)""",
     re.VERBOSE,
 )
+
+
+_BRACKET = re.compile(r"""(?<![^\s,\[\]{}:])(?:"(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\r\n]|'')*'?)|(?<!\S)\#[^\r\n]*|[{}\[\]]""")
 
 
 def unquoted(text: str) -> str:
@@ -67,25 +71,49 @@ class FlowPlace:
 def flow_at(text: str, start: int, at: int) -> FlowPlace | None:
     """Return the place at an offset of the flow that begins at *start*; None if the flow ends before, or if a comment is there.
 
-    The collections have the keys up to the end of the innermost one, or of the line if that is not ended.
+    The collections have the keys before the place, the innermost one also those after it: up to its end, or that of the line.
     """
+    begins = _open_brackets(text, start, at)
+    if not begins:
+        return None
     open_now: list[FlowCollection] = []
+    for begin, end in itertools.pairwise(begins):
+        if text[begin] == "[":
+            open_now.append(FlowCollection(is_list=True))  # a list has no keys, and can be long
+        else:
+            for token in _TOKEN.finditer(text, begin, end):
+                _read(open_now, token)
+    return _in_innermost(text, begins[-1], at, open_now)
+
+
+def _open_brackets(text: str, start: int, at: int) -> list[int]:
+    """Return the offsets of the brackets that are open at an offset; none if the first one, at *start*, is closed before."""
+    begins: list[int] = []
+    for match in _BRACKET.finditer(text, start, at):
+        mark = text[match.start()]
+        if mark in "{[":
+            begins.append(match.start())
+        elif mark in "}]":
+            begins.pop()
+            if not begins:
+                break
+    return begins
+
+
+def _in_innermost(text: str, begin: int, at: int, open_now: list[FlowCollection]) -> FlowPlace | None:
+    """Return the place in the collection that begins at *begin*, below those that are open."""
     place: FlowPlace | None = None
-    last = len(text)
-    for token in _TOKEN.finditer(text, start):
+    stop = len(text)
+    for token in _TOKEN.finditer(text, begin):
         if place is None and (token.end() > at or (token["scalar"] and token.end() == at)):
-            if not open_now or "#" in (token["space"] or "")[:1]:
+            if text.startswith("#", token.start()) and token["space"]:
                 return None
             place = _place(open_now, *(token.span() if token["scalar"] else (at, at)))
-            last = min(each for each in (text.find("\n", at), len(text)) if each >= 0)
-        if place is not None and (token.start() >= last or len(open_now) < len(place.open)):
+            stop = next(each for each in (text.find("\n", at), len(text)) if each >= 0)
+        if place is not None and (token.start() >= stop or len(open_now) < len(place.open)):
             break
         _read(open_now, token)
-        if not open_now:
-            break
-    if place is None and open_now:
-        place = _place(open_now, at, at)
-    return place
+    return place or _place(open_now, at, at)
 
 
 def _place(open_now: Sequence[FlowCollection], start: int, end: int) -> FlowPlace:

@@ -39,7 +39,7 @@ def prepare(session: Session, path: str, position: types.Position, codec: Positi
     """
     at, named = _named(session, path, position, codec)
     _definition(session, named)
-    change = _change(at.document, at.path, named, "new")
+    change = _change(session, at.document, at.path, named, "new")
     edit = change.edits[0]
     start, end = edit.start, edit.end
     if at.document.chunk.text[start - at.document.chunk.base] in {'"', "'"}:
@@ -63,11 +63,11 @@ def edits(session: Session, path: str, position: types.Position, new: str, codec
     _check_format(field, named, new)
     _check_free(session, definition, field, named, new)
     for each in session.unreadable_with(old):
-        raise RenameError(f"{each.file}:{each.line} cannot be read, and may name {old}: correct it first")
+        raise RenameError(f"{session.label(each.file)}:{each.line} cannot be read, and may name {old}: correct it first")
     changed: dict[str, list[types.TextEdit]] = {}
     for document, reference in _occurrences(session, named, old):
         positions = Positions(document.chunk.lines, codec)
-        found = _change(document, reference, named, new).edits
+        found = _change(session, document, reference, named, new).edits
         changed.setdefault(document.file, []).extend(
             types.TextEdit(positions.range_between(each.start, each.end), each.text) for each in found
         )
@@ -90,7 +90,7 @@ def _definition(session: Session, named: NamedObject) -> tuple[Document, FieldPa
     if not found:
         raise RenameError(f"{named} is not in the workspace: rename it where it is defined")
     if len(found) > 1:
-        places = " and ".join(_place(*each) for each in found[:2])
+        places = " and ".join(_place(session, *each) for each in found[:2])
         raise RenameError(f"{named} is defined more than once, at {places}: which one a reference means is not known")
     return found[0]
 
@@ -115,7 +115,7 @@ def _check_free(session: Session, definition: Document, field: FieldPath, named:
         return
     target = NamedObject(named.kind, named.namespace, new)
     for document, path in _definitions(session, target):
-        raise RenameError(f"{target} exists already, at {_place(document, path)}: choose another name")
+        raise RenameError(f"{target} exists already, at {_place(session, document, path)}: choose another name")
 
 
 def _occurrences(session: Session, named: NamedObject, old: str) -> Iterator[tuple[Document, FieldPath]]:
@@ -132,15 +132,15 @@ def _documents(session: Session, word: str) -> Iterator[Document]:
         yield from (each for each in manifest.documents if word in each.chunk.text)
 
 
-def _change(document: Document, path: FieldPath, named: NamedObject, new: str) -> TextFix:
+def _change(session: Session, document: Document, path: FieldPath, named: NamedObject, new: str) -> TextFix:
     """Return the edit of a name.  Raises RenameError: the text is not the name alone."""
     change = fixes.edits_at(document, path, Fix(Repair.REPLACE, new, is_safe=True))
     if change is None or not change.is_safe:
         raise RenameError(
-            f"{_place(document, path)}: an alias, an anchor or a tag writes {named.template or named.name}: write it as plain text first"
+            f"{_place(session, document, path)}: an alias, an anchor or a tag writes {named.template or named.name}: write it as plain text first"
         )
     return change
 
 
-def _place(document: Document, path: FieldPath) -> str:
-    return f"{document.file}:{document.span(path).line}"
+def _place(session: Session, document: Document, path: FieldPath) -> str:
+    return f"{session.label(document.file)}:{document.span(path).line}"

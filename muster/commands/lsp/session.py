@@ -148,6 +148,11 @@ class Session:
         """Return the name of the file at *path*."""
         return self._names.get(files.identity(path)) or files.display_name(path)
 
+    def label(self, name: str) -> str:
+        """Return the name of a file for people: below the folder of the workspace that has it."""
+        path = Path(name).absolute()
+        return next((str(path.relative_to(each)) for each in self._folders if path.is_relative_to(each)), name)
+
     def _is_linted(self, name: str) -> bool:
         """Return whether an open file is linted: it is new, among the files that are read, or in no folder."""
         if name in self._on_disk or not Path(name).exists():

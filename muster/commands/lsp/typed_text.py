@@ -265,8 +265,9 @@ def _levels_above(rows: _Rows, line: int, within: int, *, column: int, is_list: 
     levels: list[Level] = []
     flow: FlowPlace | None = None
     for above in range(line - 1, -1, -1):
-        if not rows.lines[above][: column + 1].strip(" ") or rows.is_blank(above):
-            continue
+        begin = rows.lines[above][: column + 1].lstrip(" ")
+        if not begin or (is_list and begin == "-") or rows.is_blank(above):
+            continue  # deeper, or another item
         row = rows.row(above)
         value = rows.lines[above][row.value_start : row.value_start + 1] if row.value_end > row.value_start else ""
         if row.column < column or (row.column == column and is_list and row.key is not None):
