@@ -126,7 +126,7 @@ def main(_: Sequence[str]) -> int:
         if not _package().is_file():
             install_package()
     except (MissingError, subprocess.SubprocessError, OSError) as error:
-        print(f"the extension is not tested in an editor: {error}", file=sys.stderr)
+        print(f"editor-assets: {error}", file=sys.stderr)
         return 1
     return 0
 
