@@ -208,6 +208,7 @@ def test_json(tmp_path: Path) -> None:
             assert await editor.completed("a.json", done.replace(": t}", ": |}"), "true") == done.replace(": t}", ": true}")
             done = await editor.completed("a.json", text.replace("|", "Never").replace('{"rest', '{|, "rest'), "hostPID")
             assert '"spec": {"hostPID": , "restartPolicy"' in done
+            assert await editor.completions("a.json", '{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [|]}}') == {}
             item = (await editor.completions("a.json", json.dumps({"kind": "Pod", "apiVersion": "|"})))["v1"]
             assert item.filter_text == '"v1'
 
@@ -274,6 +275,10 @@ def test_names_of_a_file_that_is_typed_remain_known(tmp_path: Path) -> None:
             assert [*await editor.completions("a.yaml", HEAD + "  workloadRef: {workloadName: |")] == ["trains", "wrong"]
 
     run(steps())
+
+
+def test_each_name_is_offered_once(tmp_path: Path) -> None:
+    assert labels_at(tmp_path, HEAD + "  workloadRef: {templateName: |", names=f"{NAMES}---\n{NAMES}") == [["workers", "other"]]
 
 
 def test_versions_are_those_of_the_mirrored_kubernetes(tmp_path: Path) -> None:

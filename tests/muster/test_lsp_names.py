@@ -260,6 +260,10 @@ def test_workspaces_in_which_a_rename_is_refused(tmp_path: Path) -> None:
             assert "groups.yaml:3: an alias, an anchor or a tag writes top" in await refusal(
                 editor, anchored[: anchored.index("top")], {"more.yaml": "", "groups.yaml": anchored}
             )
+            volcano = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: workers}\n"
+            await editor.change("more.yaml", volcano)
+            with pytest.raises(JsonRpcException, match="only the name of a template, a PodGroup"):
+                await editor.renamed("more.yaml", volcano[: volcano.index("workers")], "new")
             assert "Workload default/train is not in the workspace" in await refusal(
                 editor, GROUPS[: GROUPS.index("train")], {"groups.yaml": GROUPS, "workload.yaml": ""}
             )

@@ -28,10 +28,6 @@ from validators.reports import field_docs
 
 _NODE_LABELS = ("kubernetes.io/hostname", "topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 """Labels of nodes that Kubernetes and its cloud providers set, by which pods are spread."""
-_TOPOLOGY_KEYS = frozenset({"topologyKey"})
-"""Fields whose value is the key of a node label; another one is ``topology[].key`` of a group."""
-
-
 _HEAD = ("apiVersion", "kind", "metadata")
 """Fields of any object."""
 
@@ -65,7 +61,10 @@ def items(session: Session, path: str, position: types.Position, codec: Position
     if typed is None:
         return []
     quote = '"' if is_json else next((each for each in ('"', "'") if text.startswith(each, typed.start, typed.end)), "")
-    listed, lacks_dash = _choices(session, typed)
+    if is_json and typed.is_key and typed.mappings[-1] is None:
+        return []  # an item of a list, which has no key before its bracket
+    choices, lacks_dash = _choices(session, typed)
+    listed = {each.text: each for each in reversed(choices)}  # of two with one text, the first
     shown = positions.range_between(typed.start, typed.end)
     return [
         types.CompletionItem(
@@ -78,7 +77,7 @@ def items(session: Session, path: str, position: types.Position, codec: Position
             text_edit=types.TextEdit(shown, ("- " if lacks_dash else "") + _written(typed, choice, quote, 2 if lacks_dash else 0)),
             insert_text_mode=types.InsertTextMode.AsIs,
         )
-        for number, choice in enumerate(listed)
+        for number, choice in enumerate(reversed(listed.values()))
     ]
 
 
@@ -133,7 +132,7 @@ def _key(field: KnownField) -> _Choice:
 
 def _values(session: Session, typed: TypedField, path: Sequence[Part], field: KnownField | None) -> Iterator[_Choice]:
     """Yield the values of a field: names of objects first, then those of its schema."""
-    if list(path) == ["apiVersion"] or list(path) == ["kind"]:
+    if [*path] in (["apiVersion"], ["kind"]):
         yield from _head(session, typed, str(path[0]))
         return
     namespace = typed.in_object("metadata", "namespace") or "default"
@@ -141,7 +140,7 @@ def _values(session: Session, typed: TypedField, path: Sequence[Part], field: Kn
     if named is not None:
         yield from _templates(session, typed, named) if references.names_template(path) else _names(session, named)
         return
-    if path and (path[-1] in _TOPOLOGY_KEYS or [*path[-3:]] == ["topology", ITEM, "key"]):
+    if [*path[-1:]] == ["topologyKey"] or [*path[-3:]] == ["topology", ITEM, "key"]:
         yield from _topology_keys(session)
     if field is not None and not {"object", "array"}.intersection(field.types):
         for value in field.values or ((field.default,) if field.default else ()):

@@ -77,7 +77,9 @@ def edits(session: Session, path: str, position: types.Position, new: str, codec
 def _named(session: Session, path: str, position: types.Position, codec: PositionCodec) -> tuple[Cursor, NamedObject]:
     at = field_help.cursor(session, path, position, codec)
     named = None if at is None else references.name_at(at.document, at.path)
-    if at is None or named is None or named.kind not in _KINDS or not named.name:
+    # Other API groups have kinds of the same names.
+    is_other = at is not None and at.path.parts == ("metadata", "name") and not references.is_of_groups(at.document)
+    if at is None or named is None or is_other or named.kind not in _KINDS or not named.name:
         raise RenameError(
             "only the name of a template, a PodGroup, a CompositePodGroup or a Workload can be renamed, here or where it is used"
         )

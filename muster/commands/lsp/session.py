@@ -6,6 +6,7 @@ A file outside all folders is linted while it is open.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -136,8 +137,15 @@ class Session:
         """Yield the documents that cannot be read in files whose text has *word*."""
         for name, manifest in sorted(self.workspace.files.items()):
             parts = [each for each in manifest.parts if isinstance(each, Unreadable)]
-            if parts and word in (self._open[name].text if name in self._open else Path(name).read_text("utf-8", "replace")):
+            if parts and word in self._current_text(name):
                 yield from parts
+
+    def _current_text(self, name: str) -> str:
+        if name in self._open:
+            return self._open[name].text
+        with contextlib.suppress(OSError):  # its removal was not reported yet
+            return Path(name).read_text("utf-8", "replace")
+        return ""
 
     def documents(self, path: str) -> tuple[Document, ...]:
         """Return the readable documents of a file."""
