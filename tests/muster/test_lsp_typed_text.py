@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from kubeapi.field_path import Part
 from muster.commands.lsp.typed_text import typed_at
+from tests.sampling import sampled
 from validators import rules
 from validators.lint import documents
 from validators.lint.documents import is_json
@@ -94,3 +96,24 @@ def test_a_large_file_is_read_at_once(style: str) -> None:
     assert time.perf_counter() - before < 5
     assert typed is not None
     assert (typed.path, typed.route, typed.in_object("kind")) == (("items", 0, "spec"), ("items", 0), "Pod")
+
+
+def test_damaged_texts_are_read_too() -> None:
+    """With characters added and removed anywhere, the field is at the place, and all that completion asks of it can be answered."""
+    random = Random(1)
+    found = 0
+    for name, text in texts().items():
+        for _ in range(sampled(60)):
+            damaged = [*text]
+            for _ in range(random.randrange(4)):
+                at = random.randrange(len(damaged) + 1)
+                damaged[at : at + random.randrange(2)] = random.choice([*"{}[]:\"'\n -#|&*?,\t\rab"])
+            content = "".join(damaged)
+            place = random.randrange(len(content) + 1)
+            typed = typed_at(content, place, is_json=is_json(name))
+            if typed is not None:
+                found += 1
+                assert typed.start <= place <= typed.end
+                assert typed.path[: len(typed.route)] == typed.route
+                assert "\n" not in typed.in_object("kind") + typed.in_object("metadata", "namespace") + typed.sibling("workloadName")
+    assert found > 5_000
