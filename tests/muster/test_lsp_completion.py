@@ -115,6 +115,7 @@ def labels_at(top: Path, *marked: str, name: str = "a.yaml", names: str = "") ->
         pytest.param(
             HEAD + "  wrong\n  schedulingPolicy: {basic: {}, |}\n", ["gang"], id="keys that are written are left out; an error above"
         ),
+        pytest.param(HEAD + "  schedulingPolicy: {basic: {}, ga|ng: {}}\n", ["gang"], id="a key is offered at its own place"),
         pytest.param(HEAD + "  schedulingConstraints:\n    topology:\n    - |", ["key"], id="an item of a list"),
         pytest.param("kind: X\n---\n" + HEAD + "  disruptionMode:\n    |\n---\nkind: {", ["all", "single"], id="a document between others"),
         pytest.param(

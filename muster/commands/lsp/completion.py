@@ -13,7 +13,7 @@ from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions import served_versions
 from kubeapi.workloads import PodGroupTemplate, Workload
 from muster.commands.lsp import known_fields, references
-from muster.commands.lsp.flow_text import ITEM
+from muster.commands.lsp.flow_text import ITEM, unquoted
 from muster.commands.lsp.known_fields import KnownField
 from muster.commands.lsp.positions import Positions
 from muster.commands.lsp.references import NamedObject
@@ -63,7 +63,7 @@ def items(session: Session, path: str, position: types.Position, codec: Position
     quote = '"' if is_json else next((each for each in ('"', "'") if text.startswith(each, typed.start, typed.end)), "")
     if is_json and typed.is_key and typed.mappings[-1] is None:
         return []  # an item of a list, which has no key before its bracket
-    choices, lacks_dash = _choices(session, typed)
+    choices, lacks_dash = _choices(session, typed, unquoted(text[typed.start : typed.end]))
     listed = {each.text: each for each in reversed(choices)}  # of two with one text, the first
     shown = positions.range_between(typed.start, typed.end)
     return [
@@ -94,8 +94,8 @@ def _written(typed: TypedField, choice: _Choice, quote: str, deeper: int) -> str
     return f"{key}:\n{' ' * (typed.column + deeper + 2)}{'- ' if choice.opens == 'array' else ''}"
 
 
-def _choices(session: Session, typed: TypedField) -> tuple[list[_Choice], bool]:
-    """Return what can be typed, and whether it is an item of a list whose dash is missing."""
+def _choices(session: Session, typed: TypedField, word: str) -> tuple[list[_Choice], bool]:
+    """Return what can be typed in place of *word*, and whether it is an item of a list whose dash is missing."""
     kind = typed.in_object("kind")
     version = _version(typed.in_object("apiVersion"), kind)
     path = typed.path[len(typed.route) :]
@@ -111,7 +111,7 @@ def _choices(session: Session, typed: TypedField) -> tuple[list[_Choice], bool]:
         known = [KnownField(kind, (name,), ()) for name in _HEAD]
     holder = typed.mappings[-1]
     written = holder.keys() if holder is not None else []
-    keys = [_key(each) for each in known if each.path[-1] not in written]
+    keys = [_key(each) for each in known if each.path[-1] == word or each.path[-1] not in written]
     return keys or ([*_values(session, typed, path, field)] if not known else []), lacks_dash
 
 
