@@ -36,7 +36,9 @@ def read(workload: Json, kubernetes: int, *, stored: bool = False) -> Blueprint:
         raise BuildError(errors)
     if not workload["metadata"].get("name"):
         raise BuildError([field.required(FieldPath("metadata", "name"), "groups refer to their Workload by name")])
-    owners = workload["metadata"].get("ownerReferences") or ()
+    owners = workload["metadata"].get("ownerReferences") or []
+    if not (isinstance(owners, list) and all(isinstance(each, Mapping) for each in owners)):
+        raise BuildError([field.type_invalid(FieldPath("metadata", "ownerReferences"), "", "must be a list of mappings")])
     references = [each for each in owners if each.get("controller") and each.get("uid")][:1]
     return Blueprint(workload, references=references, kubernetes=kubernetes)
 
@@ -49,8 +51,8 @@ def _errors(workload: Mapping[str, Json], kubernetes: int) -> list[FieldError]:
     settings = Settings(profile=Profile.UPSTREAM, minor=kubernetes, linting=True)
     try:
         judged = pipeline.validate("Workload", workload, None, Operation.CREATE, api_version=workload["apiVersion"], settings=settings)
-    except ValueError as error:
-        raise BuildError([field.invalid_struct(FieldPath(), f"must be JSON: {error}")]) from error
+    except (TypeError, ValueError) as error:
+        raise BuildError([field.invalid_struct(FieldPath(), "must be JSON: objects with text as keys, lists, texts, numbers")]) from error
     except RecursionError as error:
         raise BuildError([field.invalid_struct(FieldPath(), "must be nested less deeply: a Workload has four levels")]) from error
     return [each.error for each in judged if each.severity is Severity.ERROR]

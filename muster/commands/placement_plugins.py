@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from importlib import metadata
 
+from kubeapi.base_structs import replaced
 from muster.commands.options import near
 from scheduler_core.placement.extension_points import Plugins
 
@@ -35,7 +35,7 @@ def load(names: Iterable[str]) -> Plugins:
             known = {point.name for group in GROUPS.values() for point in metadata.entry_points(group=group)}
             raise PluginError(f"there is no placement plugin {name!r} installed{near(name, known)}")
         for kind, point in matches:
-            plugins = dataclasses.replace(plugins, **{kind: (*getattr(plugins, kind), _loaded(name, point))})
+            plugins = replaced(plugins, **{kind: (*getattr(plugins, kind), _loaded(name, point))})
     return plugins
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from kubeapi.base_structs import replaced
 from muster.html.free_capacity import Attempt
 from muster.render.phrases import natural
 from scheduler_core.causes.groups import ChildrenInDomain, PodsDoNotFit, PodsLeftOver, failing_groups
@@ -99,7 +100,7 @@ def figures(attempt: Attempt, topology: Topology, profile: Profile) -> list[Figu
     alike: dict[tuple[object, ...], list[Demand]] = {}
     for demand in demands(attempt.entity, attempt.decision.causes):
         if together or demand.stated is not None:
-            stated = demand.stated and dataclasses.replace(demand.stated, needed=None)
+            stated = demand.stated and replaced(demand.stated, needed=None)
             alike.setdefault((demand.chain, tuple(shape.serial for shape in demand.shapes), stated), []).append(demand)
     drawn = [figure for same in list(alike.values())[:FIGURES] if (figure := _figure(same, attempt, topology, profile)) is not None]
     if isinstance(decides, PodsDoNotFit | PodsLeftOver) and not any(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from collections.abc import Sequence
 
@@ -58,7 +57,7 @@ def _comparison(node: Node) -> DeviceComparison | None:
             operand, *arguments = children(node)
             return _compared(operand, _METHODS_OF_TEXT[function], arguments)
         case Select(test=True):
-            return _compared(dataclasses.replace(node, test=False), Comparison.PRESENT)
+            return _compared(replaced(node, test=False), Comparison.PRESENT)
     if (order := _order(node)) is not None:
         left, sign, right = order
         return _compared(left, sign, (right,)) or _compared(right, _REVERSED[sign], (left,))

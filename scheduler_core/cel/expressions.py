@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kubeapi.base_structs import Record
 from scheduler_core.cel.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Record, frozen=True):
     """Constant."""
 
     id: int
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Ident:
+class Ident(Record, frozen=True):
     """Variable or type."""
 
     id: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
+class Select(Record, frozen=True):
     """``operand.field``, or ``has(operand.field)`` if *test*."""
 
     id: int
@@ -34,8 +32,7 @@ class Select:
     test: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Record, frozen=True):
     """Function, method or operator."""
 
     id: int
@@ -44,8 +41,7 @@ class Call:
     args: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ListLiteral:
+class ListLiteral(Record, frozen=True):
     """``[a, ?b]``; *optional* has the indices of the elements with a question mark."""
 
     id: int
@@ -53,8 +49,7 @@ class ListLiteral:
     optional: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record, frozen=True):
     """``key: value`` or ``?key: value``."""
 
     key: Node
@@ -62,16 +57,14 @@ class Entry:
     optional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MapLiteral:
+class MapLiteral(Record, frozen=True):
     """``{a: b}``."""
 
     id: int
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Record, frozen=True):
     """``name{...}``: a protobuf message, which selectors of devices never need."""
 
     id: int
@@ -119,8 +112,7 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(each)
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Record, frozen=True):
     """A parsed expression."""
 
     root: Node

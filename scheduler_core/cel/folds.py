@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from kubeapi.base_structs import Record
 from scheduler_core.cel.attributes import Run
 from scheduler_core.cel.scope import LoopScope, Scope, frozen
 from scheduler_core.cel.values import Err, Map, Value, type_name
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Record, frozen=True):
     """Parts of a comprehension, planned."""
 
     accumulator: str

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kubeapi.base_structs import Record, record_field
 from scheduler_core.cel import quantities, versions
 from scheduler_core.cel.attributes import Run
 from scheduler_core.cel.checker import Checked, check
@@ -56,8 +57,7 @@ class Version(str):
 AttributeValue = Scalar | Version | tuple[Scalar, ...] | tuple[Version, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Record, frozen=True):
     """Parts of a device that a selector can read.
 
     Names of attributes and capacities are as in the API: ``domain/name``, or ``name`` in the driver's domain.  A capacity is a quantity
@@ -65,8 +65,8 @@ class Device:
     """
 
     driver: str
-    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
-    capacity: Mapping[str, str | int | float] = field(default_factory=dict)
+    attributes: Mapping[str, AttributeValue] = record_field(default_factory=dict)
+    capacity: Mapping[str, str | int | float] = record_field(default_factory=dict)
     allow_multiple_allocations: bool = False
 
 

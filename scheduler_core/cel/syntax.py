@@ -5,13 +5,13 @@ The library expands the macros.  Its result is read from the serialized ``cel.ex
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import re
 import struct
 from typing import TYPE_CHECKING
 
+from kubeapi.base_structs import replaced
 from scheduler_core.cel import expressions
 from scheduler_core.cel.values import UInt, Value
 
@@ -45,7 +45,7 @@ def parse(expression: str) -> expressions.Parsed:
     """
     result = _parsed(expression)
     if renamed := _with_known_macros(result):
-        result = dataclasses.replace(_parsed(renamed), source=expression)
+        result = replaced(_parsed(renamed), source=expression)
     _restore_variables(result)
     return result
 

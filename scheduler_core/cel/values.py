@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from kubeapi.base_structs import Record
 
 Value = Any
 """A value of an expression, or an Err."""
@@ -27,8 +28,7 @@ class PanicError(Exception):
     """The evaluation ends, as Go panics; nothing discards this error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Err:
+class Err(Record, frozen=True):
     """The error that a step results in."""
 
     message: str
@@ -40,29 +40,25 @@ class UInt(int):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TypeValue:
+class TypeValue(Record, frozen=True):
     """A type as a value."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Timestamp:
+class Timestamp(Record, frozen=True):
     """Nanoseconds since the epoch."""
 
     nanoseconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(Record, frozen=True):
     """Nanoseconds."""
 
     nanoseconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class OptionalValue:
+class OptionalValue(Record, frozen=True):
     """``optional.of(value)``, or ``optional.none()`` if not *present*."""
 
     present: bool

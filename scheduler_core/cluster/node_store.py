@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.base_structs import Record
 from kubeapi.gather import Name
 from kubeapi.problem import Problem
 from scheduler_core.cluster.store import Store
@@ -13,8 +13,7 @@ from scheduler_core.loading.read_nodes import NodeRead, read_node
 from scheduler_core.model.names import Name as ObjectName
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeChange:
+class NodeChange(Record, frozen=True):
     """Effect of a changed node.
 
     Attributes:

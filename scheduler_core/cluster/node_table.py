@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Container, Iterable, Mapping
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from kubeapi.resource_names import BUILT_IN
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.loading.read_nodes import NodeRead, images_among
@@ -15,8 +15,7 @@ from scheduler_core.model.nodes import CPU, CPU_AND_MEMORY_ROWS, MEMORY, OTHERS,
 from scheduler_core.plugins import registry
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TableInputs:
+class TableInputs(Record, frozen=True):
     """Input of a node table.
 
     Attributes:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from kubeapi.base_structs import Record, replaced
 from kubeapi.gather import DEVICE_KINDS, left_out
 from kubeapi.gathered import Objects
 from kubeapi.groups import Group
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from scheduler_core.cluster.device_store import DeviceStore
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Stores:
+class Stores(Record, frozen=True):
     """Stores of a cluster; that of devices is None if there are none."""
 
     nodes: NodeStore
@@ -91,7 +91,7 @@ def assembled(
     problems: list[Problem],
 ) -> ClusterSnapshot:
     """Return the snapshot of everything: *generated* are the groups of v1alpha1 pods, and *problems* those of single objects."""
-    stores = dataclasses.replace(stores, groups=stores.groups.with_groups(generated.groups))
+    stores = replaced(stores, groups=stores.groups.with_groups(generated.groups))
     groups = stores.groups.all_completed()
     snapshot = stores.snapshot(table, devices, with_nodes(stores.groups, table), pods, groups)
     problems += (*stores.groups.problems(), *label_case.problems(table, groups, pods), *label_suggestions.problems(table, groups, pods))

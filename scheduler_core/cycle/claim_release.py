@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from kubeapi.base_structs import Record, record_field
 from kubeapi.meta import replaced
 from scheduler_core.causes.attempts import VictimsFound
 from scheduler_core.cycle.device_holders import named_claims
@@ -32,8 +33,7 @@ _FIRST_SERIAL = 2**42
 """Above the serials of all other shapes."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Attempted:
+class Attempted(Record, frozen=True):
     """Result of placing a root in a changed cluster.
 
     Attributes:
@@ -45,9 +45,9 @@ class Attempted:
     """
 
     status: Status
-    nominations: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    nominations: Mapping[str, int] = record_field(default_factory=dict)
     victims: tuple[PodRecord, ...] = ()
-    devices: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
+    devices: Mapping[str, Allocation] = record_field(default_factory=dict)
 
 
 Attempt = Callable[[ClusterSnapshot, Entity], Attempted]

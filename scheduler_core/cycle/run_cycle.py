@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
+from kubeapi.base_structs import Record
 from kubeapi.problem import Problem
 from scheduler_core.causes.cause import Cause
 from scheduler_core.cycle.decider import Decider
@@ -85,8 +86,7 @@ class CycleOptions:
         return dataclasses.replace(self.placing, four_statuses=True, sparing=True, rank_order=self.rank_order)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Result:
+class Result(Record, frozen=True):
     """Result of a cycle.
 
     Attributes:

@@ -6,8 +6,7 @@ tried.  Of kube-scheduler's versions, some give them the reason of that parent t
 
 from __future__ import annotations
 
-import dataclasses
-
+from kubeapi.base_structs import Record
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.attempts import AncestorFailed, AttemptReason
 from scheduler_core.causes.searches import NoPlacementExists, SearchStopped, SearchVerdict
@@ -20,8 +19,7 @@ from scheduler_core.plugins import dynamic_resources
 from scheduler_core.plugins.profile import Profile
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupVerdict:
+class GroupVerdict(Record, frozen=True):
     """Status of one group, and why, and its domain if it is placed."""
 
     request: PlacementRequest

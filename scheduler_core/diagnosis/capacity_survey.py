@@ -6,12 +6,12 @@ cpu, memory or pod slots are used up.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from kubeapi.nodes import Taint
 from scheduler_core.causes.node_states import UnusableCapacity
 from scheduler_core.model.names import Name
@@ -27,8 +27,7 @@ WITHOUT_GROUP = Name("", "", "")
 """Key of the pods without a group."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SurveyedAmount:
+class SurveyedAmount(Record, frozen=True):
     """Amounts of one resource: in millicores, bytes or units.  Used, free and unusable are the capacity, unless more is used."""
 
     resource: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+from kubeapi.base_structs import replaced
 from kubeapi.selectors import NodeSelector, Requirement
 from scheduler_core.causes.device_refusals import (
     AllocatedClaim,
@@ -44,7 +45,7 @@ def with_domain(state: PlacementState, request: PlacementRequest, refusals: Node
         short = cause.lack.short[0]
         free = free_devices(state, refusals.pod, short, nodes)
         if 0 <= free < short.needed * goal:
-            together = dataclasses.replace(short, together=DevicesTogether(free, short.needed * goal, len(nodes)))
+            together = replaced(short, together=DevicesTogether(free, short.needed * goal, len(nodes)))
             # The sum over all nodes is the whole reason.
             others = [each for each in causes if each is not cause] if len(nodes) < len(refusals.nodes) else []
             found = (DeviceCause(DeviceLack((together,)), cause.nodes), *others)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.domains import DomainCause
 from scheduler_core.causes.groups import FailingGroup, PodsDoNotFit, PodsLeftOver, failing_groups
@@ -32,8 +33,7 @@ from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 _OF_ONE_RESOURCE = (FragmentedResource, InsufficientResource, NoneFree, RequestTooLarge)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Link:
+class Link(Record, frozen=True):
     """A topology constraint of a group: the key, and the nodes of running members, which determine the domain."""
 
     key: str
@@ -44,8 +44,7 @@ Chain = tuple[Link, ...]
 """The levels around a group, the outermost first."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StatedDomain:
+class StatedDomain(Record, frozen=True):
     """Domain as a cause describes it: pods that it holds, and what is free there with those pods; None if that is not stated."""
 
     path: tuple[Domain, ...]
@@ -53,8 +52,7 @@ class StatedDomain:
     free: int | None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CauseAmounts:
+class CauseAmounts(Record, frozen=True):
     """Amounts and domains that the cause of a group states.
 
     Attributes:
@@ -132,8 +130,7 @@ class Demand:
         return sum(dict(shape.requests).get(row, 0) for shape in self.required)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeAmounts:
+class NodeAmounts(Record, frozen=True):
     """Free capacity of a node (or several): usable by whole pods, remainder too small for one, not usable by the pods."""
 
     fit: int

@@ -6,12 +6,12 @@ Requests, taints, selectors, host ports and capacity held for nominated pods are
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.diagnosis import node_refusals
 from scheduler_core.model.nodes import PODS, Ints, NodeTable
@@ -26,8 +26,7 @@ _LEVELS = frozenset({"zone", "rack"})
 _DEPRECATED = "failure-domain.beta.kubernetes.io"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Record, frozen=True):
     """One pod shape on one topology level.
 
     Attributes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
+from kubeapi.base_structs import Record, replaced
 from scheduler_core.causes.groups import DeletionsAwaited, LeavingPod, LeavingPodsLeftOut
 from scheduler_core.diagnosis.bisection import necessary
 from scheduler_core.diagnosis.root_diagnosis import Diagnosis, explain
@@ -19,8 +19,7 @@ MOST_ONE_BY_ONE = 8
 """Maximum number of pods each of which is left out for a try."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LaterDiagnosis:
+class LaterDiagnosis(Record, frozen=True):
     """Diagnosis of a root when other pods are gone, and the note about these pods; None if they make no difference."""
 
     why: Diagnosis
@@ -44,7 +43,7 @@ def explain_later(greedy: Greedy, request: PlacementRequest, why: Diagnosis, lea
             left = explain(greedy, later, outcome)
             if left.cause == why.cause:
                 return LaterDiagnosis(why)
-            return LaterDiagnosis(dataclasses.replace(left, pods=why.pods), LeavingPodsLeftOut(_named(others, greedy)))
+            return LaterDiagnosis(replaced(left, pods=why.pods), LeavingPodsLeftOut(_named(others, greedy)))
         used = {node for _, node in assigned(later, outcome)}
     # Pods on the nodes that the root gets are enough in most cases.
     there = [pod for pod in others if pod.node in used]
@@ -52,7 +51,7 @@ def explain_later(greedy: Greedy, request: PlacementRequest, why: Diagnosis, lea
     if len(awaited) <= MOST_ONE_BY_ONE:
         awaited = necessary(sorted(awaited, key=lambda pod: pod.key), lambda fewer: _places_without(greedy, request, fewer))
     cause = DeletionsAwaited((request.entity.name,), _named(awaited, greedy))
-    return LaterDiagnosis(dataclasses.replace(why, cause=cause, groups={**why.groups, request.entity.name: cause}))
+    return LaterDiagnosis(replaced(why, cause=cause, groups={**why.groups, request.entity.name: cause}))
 
 
 def _places_without(greedy: Greedy, request: PlacementRequest, leaving: Iterable[PodRecord]) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.other_pods import (
     AffinityConflict,
@@ -44,8 +44,7 @@ RULES = (_PORTS, *_CONFLICTS, _LACKS_LABEL, _SPREAD)
 """Refusals by host ports and by rules between pods."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodRuleReasons:
+class PodRuleReasons(Record, frozen=True):
     """Causes about other pods, by the refusal.
 
     Attributes:

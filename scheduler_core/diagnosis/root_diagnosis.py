@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 
-from kubeapi.base_structs import replaced
+from kubeapi.base_structs import Record, record_field, replaced
 from scheduler_core.causes.attempts import NOTHING_NEW, AttemptResult
 from scheduler_core.causes.groups import (
     AttemptError,
@@ -28,8 +27,7 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Record, frozen=True):
     """Reasons why a root, or a part of it, is not placed.
 
     Attributes:
@@ -43,8 +41,8 @@ class Diagnosis:
     """
 
     cause: GroupCause | None = None
-    groups: Mapping[Name, GroupCause] = dataclasses.field(default_factory=dict)
-    pods: Mapping[str, PodCause] = dataclasses.field(default_factory=dict)
+    groups: Mapping[Name, GroupCause] = record_field(default_factory=dict)
+    pods: Mapping[str, PodCause] = record_field(default_factory=dict)
     limits: tuple[GreedyLimit, ...] = ()
 
 
@@ -58,7 +56,7 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
         return _error(request, outcome, path)
     if outcome.reason is AttemptResult.STORAGE_EXCEEDED:
         same = _same_for_all(request, StorageExceeded(path, storage_exceeded(greedy.state, request)))
-        return dataclasses.replace(same, limits=limits_of_greedy(greedy, request))
+        return replaced(same, limits=limits_of_greedy(greedy, request))
     tree = TreeCause(greedy)
     limits: tuple[GreedyLimit, ...] = ()
     if outcome.success or outcome.reason in NOTHING_NEW:
@@ -124,7 +122,7 @@ def _error(request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> 
     if outcome.reason is None:
         raise RuntimeError("internal error: an error has no reason")
     error = AttemptError(path, outcome.reason)
-    return dataclasses.replace(_same_for_all(whole, error), groups={request.entity.name: error})
+    return replaced(_same_for_all(whole, error), groups={request.entity.name: error})
 
 
 def _same_for_all(request: PlacementRequest, cause: StorageExceeded | AttemptError) -> Diagnosis:

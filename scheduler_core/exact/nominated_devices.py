@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kubeapi.base_structs import replaced
 from scheduler_core.exact.devices.device_constraints import DeviceConstraints, claims_of
 from scheduler_core.exact.packing.device_search import choose_devices
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
@@ -69,9 +69,7 @@ def devices_of_nominated(
 
 def _held(allocation: Allocation) -> Allocation:
     """Return *allocation*, where shares with admin access count too: they take nothing from others, but others must leave capacity for them."""
-    return dataclasses.replace(
-        allocation, devices=tuple(dataclasses.replace(each, admin=each.admin and not each.shared) for each in allocation.devices)
-    )
+    return replaced(allocation, devices=tuple(replaced(each, admin=each.admin and not each.shared) for each in allocation.devices))
 
 
 def _assumed(claims: AssumedClaims, pods: _Nominated, planned: Mapping[str, Allocation]) -> tuple[dict[str, Allocation], bool]:

@@ -38,7 +38,7 @@ def without_group_claims(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     for pod in snapshot.pods:
         if any(_OF_GROUP in claim.key for claim in pod.device_claims):
             needs = (
-                dataclasses.replace(need, shared="") if _OF_GROUP in claim.key else need
+                replaced(need, shared="") if _OF_GROUP in claim.key else need
                 for claim, need in zip(pod.device_claims, pod.shape.devices, strict=True)
             )
             claims = tuple(_of_pod(pod, claim) if _OF_GROUP in claim.key else claim for claim in pod.device_claims)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from kubeapi import quantity
+from kubeapi.base_structs import Record
 from kubeapi.pod_requests import counted
 from kubeapi.pods import Container, PodSpec
 from kubeapi.resource_names import BUILT_IN
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ContainerRequests:
+class ContainerRequests(Record, frozen=True):
     """Extended resources of one container.
 
     Attributes:

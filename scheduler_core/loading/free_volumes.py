@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
+from kubeapi.base_structs import replaced
 from kubeapi.selectors import LabelSelector, NodeSelector
 from scheduler_core.model import selectors
 from scheduler_core.model.delayed_claims import ClaimRequest, FreeVolume, VolumeOffer
@@ -261,7 +262,7 @@ def _add(figures: GroupFigures, node: int, size: int) -> None:
 
 def _of_one_pod(request: ClaimRequest) -> ClaimRequest:
     """Return *request* of one pod: several pods get the same volumes."""
-    return dataclasses.replace(request, shared="") if request.shared else request
+    return replaced(request, shared="") if request.shared else request
 
 
 def _is_free(volume: Volume) -> bool:
@@ -271,7 +272,7 @@ def _is_free(volume: Volume) -> bool:
 def _offered(volume: Volume) -> VolumeOffer:
     """Return what a volume offers while it is free."""
     offer = volume.offer
-    return offer if offer.available and not offer.deleting else dataclasses.replace(offer, available=True, deleting=False)
+    return offer if offer.available and not offer.deleting else replaced(offer, available=True, deleting=False)
 
 
 def _matches(offer: VolumeOffer, request: ClaimRequest) -> bool:

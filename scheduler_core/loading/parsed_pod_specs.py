@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 
 from kubeapi import decode, pod_requests
 from kubeapi.affinity import Affinity
-from kubeapi.base_structs import replaced
+from kubeapi.base_structs import Record, replaced
 from kubeapi.device_shares import share_fields
 from kubeapi.pods import Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume, has_tag
 from scheduler_core.loading import object_errors
@@ -65,8 +65,7 @@ class ParsedPodSpec:
         return [each.request for each in self.volumes if each.request is not None]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FormVolumes:
+class FormVolumes(Record, frozen=True):
     """Additions of a pod's claims to its form.
 
     Attributes:

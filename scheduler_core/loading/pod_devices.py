@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
+from kubeapi.base_structs import Record
 from kubeapi.gather import Name
 from scheduler_core.loading.extended_resources import ExtendedSpecs
 from scheduler_core.loading.parsed_pod_specs import ParsedPodSpec, ParsedPodSpecs
@@ -20,8 +20,7 @@ class _HeldError(Exception):
     """A claim that keeps the pod out of the scheduling queue; the message is kube-scheduler's."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Claim:
+class _Claim(Record, frozen=True):
     """Claim of a pod: the index of its entry, its identity, and the object if it exists."""
 
     index: int

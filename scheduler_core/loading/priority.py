@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
+from kubeapi.base_structs import Record
 from kubeapi.priority import SYSTEM_CLASSES, PriorityClass
 
 NEVER = "Never"
 """The preemption policy that forbids preemption."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rank:
+class Rank(Record, frozen=True):
     """A priority, whether preemption is allowed, and whether the priority class exists."""
 
     value: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from kubeapi.base_structs import Record
 from kubeapi.gather import Name
 from kubeapi.gathered import GatheredObjects
 from kubeapi.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
@@ -23,16 +23,14 @@ _DELIMITER = "__"
 V = TypeVar("V", PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeClass:
+class VolumeClass(Record, frozen=True):
     """A storage class: its volume binding mode, and how it provisions volumes."""
 
     mode: str
     provisioner: Provisioner
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeDriver:
+class VolumeDriver(Record, frozen=True):
     """A CSI driver: whether a node without it excludes pods with its volumes, and whether its storage capacity is compared."""
 
     required: bool

@@ -6,10 +6,10 @@ PodGroups: the policy of a group applies to each replica by itself).
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubeapi.base_structs import Record
 from kubeapi.groups import Group, PodGroup, PodGroupSpec, WorkloadRef
 from kubeapi.meta import ObjectMeta
 from kubeapi.workloads import PodGroupTemplate, Workload
@@ -20,8 +20,7 @@ Reference = tuple[str, str, str, str]
 """Namespace, Workload, group, replica key."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GeneratedGroups:
+class GeneratedGroups(Record, frozen=True):
     """Generated groups, and the desiredCount of basic ones by (namespace, name)."""
 
     groups: tuple[PodGroup, ...]

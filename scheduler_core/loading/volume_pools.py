@@ -7,13 +7,13 @@ most as many.  So each set is a row, and a claim requests one in the row of ever
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.loading.free_volumes import FreeVolumes
 from scheduler_core.model.counted_sets import are_nested, pools
 from scheduler_core.model.delayed_claims import ClaimRequest
@@ -25,8 +25,7 @@ _Set = frozenset[int]
 """Volumes, as the keys of their groups."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimDemand:
+class ClaimDemand(Record, frozen=True):
     """Claims of pods that wait for their first consumer.
 
     Attributes:

@@ -8,11 +8,11 @@ that used its volume was removed; the row of its node is smaller by it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.volume_users import VolumeKey, VolumeUsers
 
 T = TypeVar("T")
@@ -39,8 +39,7 @@ def limit_rows(names: Sequence[str]) -> dict[int, str]:
     return {row: driver for row, name in enumerate(names) if (driver := driver_of(name))}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodAttachments:
+class PodAttachments(Record, frozen=True):
     """Volumes of a pod that count against limits.
 
     Attributes:

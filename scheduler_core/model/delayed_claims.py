@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from decimal import Decimal
 
+from kubeapi.base_structs import Record
 from kubeapi.selectors import NodeSelector, Requirement
 from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS, driver_of_provisioner
 
@@ -18,8 +18,7 @@ Expressions = tuple[Requirement, ...]
 """Expressions of a label selector that must all match."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimRequest:
+class ClaimRequest(Record, frozen=True):
     """Specification of a claim that is not bound; equal claims have equal requests.
 
     Attributes:
@@ -48,8 +47,7 @@ class ClaimRequest:
     rounding: Decimal = _WHOLE
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeOffer:
+class VolumeOffer(Record, frozen=True):
     """Specification of a PersistentVolume that claims are compared with; equal volumes have equal offers.
 
     Attributes:
@@ -83,8 +81,7 @@ class VolumeOffer:
         return self.available and self.suits(request) and set(request.access_modes) <= set(self.access_modes)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Provisioner:
+class Provisioner(Record, frozen=True):
     """Provisioning of volumes by a storage class.
 
     Attributes:
@@ -112,8 +109,7 @@ class Provisioner:
         return driver_of_provisioner(self.name)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StorageCapacity:
+class StorageCapacity(Record, frozen=True):
     """A CSIStorageCapacity.
 
     Attributes:
@@ -143,8 +139,7 @@ class StorageCapacity:
         return size - request.rounding <= limit - self.rounding if exact and limit >= 0 else size <= limit
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FreeVolume:
+class FreeVolume(Record, frozen=True):
     """A PersistentVolume that is bound to no claim; *affinity* is its required node affinity."""
 
     name: str

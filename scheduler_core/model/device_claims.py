@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from kubeapi.base_structs import Record
+from kubeapi.base_structs import Record, replaced
 from kubeapi.nodes import Taint
 from kubeapi.resource_names import Quantity
 from kubeapi.selectors import NodeSelector
@@ -22,8 +22,7 @@ EXTENDED = "<extended-resources>"
 """Entry of the claim for the extended resources of a pod."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeviceNeed:
+class DeviceNeed(Record, frozen=True):
     """Requirement of one claim of a pod.
 
     Attributes:
@@ -90,8 +89,7 @@ class DeviceClaim:
         return ("podgroups", group) if self.of_group else ("pods", pod)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodEntry:
+class PodEntry(Record, frozen=True):
     """Entry of ``spec.resourceClaims`` of a pod or PodGroup.
 
     Attributes:
@@ -151,8 +149,7 @@ class DevicesTogether(Record, frozen=True):
     nodes: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeviceShortage:
+class DeviceShortage(Record, frozen=True):
     """Request for which some nodes have too few free devices.
 
     Attributes:
@@ -187,11 +184,10 @@ class DeviceShortage:
         """Return the shortage of the same request on the nodes of both."""
         taints = sorted_taints((*self.taints, *other.taints))
         free, needed = max(self.free, other.free), max(self.needed, other.needed)
-        return dataclasses.replace(self, free=free, needed=needed, taints=taints, counters=self.counters or other.counters)
+        return replaced(self, free=free, needed=needed, taints=taints, counters=self.counters or other.counters)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeviceLack:
+class DeviceLack(Record, frozen=True):
     """Reason why a node has no devices for a pod.
 
     Attributes:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceId, ExtendedSpec
 
@@ -22,8 +23,7 @@ class CountedDevices(Protocol):
         """Yield each counted device with its node and rows, in no particular order."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CountedRequest:
+class CountedRequest(Record, frozen=True):
     """Request for *count* devices of a class with *selectors* of its own, which *row* counts; *name* as in an allocation."""
 
     name: str

@@ -10,6 +10,7 @@ import decimal
 from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from kubeapi.base_structs import Record
 from kubeapi.selectors import NodeSelector
 
 if TYPE_CHECKING:
@@ -122,8 +123,7 @@ class Request:
         return f"{self.name}/{alternative.name}" if alternative.name else self.name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttributeConstraint:
+class AttributeConstraint(Record, frozen=True):
     """Devices must have the same value of an attribute, or (*distinct*) all different values.
 
     Attributes:
@@ -156,8 +156,7 @@ class ExtendedSpec:
         return ClaimSpec(tuple(sorted(requests, key=lambda each: each.name)), ()) if requests else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GivenDevice:
+class GivenDevice(Record, frozen=True):
     """Device of an allocation.
 
     Attributes:
@@ -185,8 +184,7 @@ class GivenDevice:
         return f"{self.request}={self.id[1]}/{self.id[2]}"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(Record, frozen=True):
     """Devices of a claim, and the nodes that can use them; None for all nodes."""
 
     devices: tuple[GivenDevice, ...]

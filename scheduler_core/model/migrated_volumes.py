@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from kubeapi.base_structs import Record
 from kubeapi.selectors import NodeSelector
 
 MIGRATED_DRIVERS = {
@@ -18,8 +17,7 @@ _NOT_COUNTED = ("kubernetes.io/azure-file", "kubernetes.io/vsphere-volume")
 """Plugins that can migrate, but whose volumes kube-scheduler does not count."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MigratedVolume:
+class MigratedVolume(Record, frozen=True):
     """A volume of an in-tree plugin that a CSI driver serves on nodes where the plugin is migrated.
 
     Attributes:

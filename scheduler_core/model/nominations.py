@@ -6,11 +6,11 @@ These include pods of its own root until it is placed, unless the nominations ar
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Hold, Ledger, PodLoad
@@ -18,8 +18,7 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodRecord
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Nomination:
+class _Nomination(Record, frozen=True):
     pod: PodRecord
     node: int
     hold: Hold

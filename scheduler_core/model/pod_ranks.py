@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.pods import PodRecord
 
 _DIGITS = 18
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Numbering:
+class _Numbering(Record, frozen=True):
     """Labels of one kind of controller: *series* name the pods that are numbered together, *indexes* are numbers, the slowest first."""
 
     series: tuple[str, ...]

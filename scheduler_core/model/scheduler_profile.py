@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from kubeapi.affinity import NodeAffinity
+from kubeapi.base_structs import Record
 from kubeapi.pods import TopologySpreadConstraint
 from kubeapi.resource_names import is_extended
 
@@ -20,8 +20,7 @@ _DEFAULT_WEIGHTS = 200
 """Upper limit of the sum of all default weights."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ScoringStrategy:
+class ScoringStrategy(Record, frozen=True):
     """Scoring strategy of NodeResourcesFit.
 
     Attributes:
@@ -36,8 +35,7 @@ class ScoringStrategy:
     points: tuple[tuple[int, int], ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SchedulerProfile:
+class SchedulerProfile(Record, frozen=True):
     """Profile of a scheduler.
 
     Attributes:
@@ -119,8 +117,7 @@ class SchedulerProfile:
 DEFAULT_PROFILE = SchedulerProfile()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SchedulerProfiles:
+class SchedulerProfiles(Record, frozen=True):
     """Profiles by ``spec.schedulerName``.
 
     Attributes:

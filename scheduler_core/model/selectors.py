@@ -8,13 +8,13 @@ matches nothing.
 from __future__ import annotations
 
 import bisect
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from kubeapi import content
 from kubeapi.affinity import PreferredSchedulingTerm
+from kubeapi.base_structs import Record
 from kubeapi.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.model.nodes import Bools, Ints, NodeTable
 from scheduler_core.model.selector_clause import SelectorClause, parse_integer
@@ -87,8 +87,7 @@ def preferred_scores(terms: Iterable[PreferredSchedulingTerm], nodes: NodeTable)
     return scores
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Term:
+class _Term(Record, frozen=True):
     labels: Clauses
     names: tuple[tuple[str, bool], ...]
     """Names that the node's name must equal (True) or differ from (False)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from kubeapi.base_structs import Record
 from kubeapi.groups import Group
 from kubeapi.problem import Problem
 from kubeapi.selectors import LabelSelector
@@ -18,8 +19,7 @@ from scheduler_core.model.workload_selectors import WorkloadSelectors
 from validators.object_lookup import Lookup
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DisruptionBudget:
+class DisruptionBudget(Record, frozen=True):
     """A PodDisruptionBudget."""
 
     namespace: str

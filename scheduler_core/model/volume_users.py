@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Hashable, Iterable
+
+from kubeapi.base_structs import Record
 
 VolumeKey = tuple[str, str]
 """CSI driver and volume handle; for a claim without a volume, its provisioner and a name of its own."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(Record, frozen=True):
     """Disk of an inline volume: ``gcePersistentDisk``, ``awsElasticBlockStore``, ``iscsi`` or ``rbd``."""
 
     kind: str
@@ -45,8 +45,7 @@ def claim_use(namespace: str, name: str) -> Hashable:
     return "claim", namespace, name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NamedVolumes:
+class NamedVolumes(Record, frozen=True):
     """Volumes of a pod whose names matter, because another pod uses them too.
 
     Attributes:

@@ -10,6 +10,7 @@ import dataclasses
 import enum
 from collections.abc import Container, Iterable, Mapping
 
+from kubeapi.base_structs import Record, record_field, replaced
 from kubeapi.selectors import NodeSelector
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import ClaimRequest, Provisioner, StorageCapacity, VolumeOffer
@@ -56,8 +57,7 @@ class ClaimState(enum.Enum):
     """Not bound, and its class waits for a pod."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeNeed:
+class VolumeNeed(Record, frozen=True):
     """Requirement of one claim on nodes.
 
     Attributes:
@@ -93,8 +93,7 @@ class VolumeNeed:
         return self.state is not ClaimState.BOUND or any((self.affinity, self.zones, self.driver, self.migrated))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class BoundClaim:
+class BoundClaim(Record, frozen=True):
     """Claim of a pod with its volume, whose requirement is *need*."""
 
     claim: str
@@ -102,8 +101,7 @@ class BoundClaim:
     need: VolumeNeed
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Record, frozen=True):
     """A PersistentVolumeClaim.
 
     Attributes:
@@ -122,11 +120,10 @@ class Claim:
     storage_class: str
     single_pod: bool
     owners: tuple[tuple[str, str], ...] = ()
-    request: ClaimRequest = dataclasses.field(default_factory=lambda: ClaimRequest(""))
+    request: ClaimRequest = record_field(default_factory=lambda: ClaimRequest(""))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodClaim:
+class PodClaim(Record, frozen=True):
     """Claim of a pod.
 
     Attributes:
@@ -146,8 +143,7 @@ class PodClaim:
         return f"spec.volumes[{self.index}].{'persistentVolumeClaim' if self.template is None else 'ephemeral'}"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(Record, frozen=True):
     """A PersistentVolume.
 
     Attributes:
@@ -166,7 +162,7 @@ class Volume:
     claim: ClaimName | None
     claim_uid: str
     key: VolumeKey | None = None
-    offer: VolumeOffer = dataclasses.field(default_factory=VolumeOffer)
+    offer: VolumeOffer = record_field(default_factory=VolumeOffer)
     migrated: MigratedVolume | None = None
 
     @property
@@ -175,8 +171,7 @@ class Volume:
         return self.key[0] if self.key else self.migrated.driver if self.migrated else ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodVolumes:
+class PodVolumes(Record, frozen=True):
     """Requirements of a pod's claims.
 
     Attributes:
@@ -258,7 +253,7 @@ class VolumeObjects:
             return None
         need = _bound(claim, volume, field, self._required(driver))
         # VolumeZone does not read ephemeral volumes.
-        return need if need is None or of_pod.template is None else dataclasses.replace(need, zones=())
+        return need if need is None or of_pod.template is None else replaced(need, zones=())
 
     def _unbound(self, claim: Claim, field: str) -> VolumeNeed:
         """Return the requirement of a claim that the PersistentVolume controller must bind first."""
@@ -273,7 +268,7 @@ class VolumeObjects:
         if self.attach is None or (provisioner.migrates and provisioner.driver in self.attach.required):
             return None
         used = "/".join(name) if name in shared else ""
-        request = dataclasses.replace(claim.request, reserved=self._volume_reserved_for(name, claim), shared=used)
+        request = replaced(claim.request, reserved=self._volume_reserved_for(name, claim), shared=used)
         return VolumeNeed(field, ClaimState.DELAYED, request=request, driver=self._required(provisioner.name))
 
     def _required(self, driver: str) -> str:

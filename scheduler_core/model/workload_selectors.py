@@ -6,31 +6,29 @@ controller: a ReplicationController, ReplicaSet or StatefulSet.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
+from kubeapi.base_structs import Record, record_field
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.selector_clause import SelectorClause
 from scheduler_core.model.selectors import Clauses
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WorkloadSelectors:
+class WorkloadSelectors(Record, frozen=True):
     """Selectors in use."""
 
-    services: Mapping[str, Mapping[str, Mapping[str, str]]] = dataclasses.field(default_factory=dict)
+    services: Mapping[str, Mapping[str, Mapping[str, str]]] = record_field(default_factory=dict)
     """Selectors, not empty, of Services by namespace and name."""
-    controllers: Mapping[tuple[str, str, str], Clauses] = dataclasses.field(default_factory=dict)
+    controllers: Mapping[tuple[str, str, str], Clauses] = record_field(default_factory=dict)
     """Selectors, not empty, of controllers by kind, namespace and name."""
 
     def __bool__(self) -> bool:
         return bool(self.services or self.controllers)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Services:
+class _Services(Record, frozen=True):
     """Services of one namespace."""
 
     keys: tuple[str, ...]

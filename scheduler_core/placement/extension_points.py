@@ -6,13 +6,13 @@ Interfaces; KEP-6012, PlacementFeasible).  They must be pure functions of their 
 
 from __future__ import annotations
 
-import dataclasses
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.plugin_failures import PlacementMethod, PlacementPluginRaised, PluginFailure, WrongResult
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Nodes, NodeTable
@@ -56,8 +56,7 @@ class FeasibilityCheck(Protocol):
         """Return the reason to reject the placement; empty to accept it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Plugins:
+class Plugins(Record, frozen=True):
     """Enabled placement plugins, in addition to the built-in ones."""
 
     generators: tuple[PlacementGenerator, ...] = ()

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from kubeapi.affinity import PodAffinity, PodAffinityTerm, terms_between_pods
+from kubeapi.base_structs import Record
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.model.namespace_selectors import NAMESPACE_NAME, by_name
 from scheduler_core.model.pods import PodShape
@@ -20,8 +21,7 @@ Namespaces = Mapping[str, Mapping[str, str]]
 NO_NAMESPACES: Namespaces = {}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Term:
+class Term(Record, frozen=True):
     """Affinity or anti-affinity term.  Nodes with the same value of the label *key* are one domain."""
 
     key: str

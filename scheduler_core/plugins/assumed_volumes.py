@@ -6,10 +6,10 @@ never gives back a volume for another claim.  Claims without a volume must be pr
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
@@ -21,8 +21,7 @@ PROVISIONED = -1
 _MAX_SCORE = 100
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(Record, frozen=True):
     """Volume of a claim: its index in ``Storage.volumes``, or PROVISIONED."""
 
     claim: str

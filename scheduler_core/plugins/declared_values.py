@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
+from kubeapi.base_structs import Record
 from kubeapi.nodes import Node
 from kubeapi.pods import Pod
 from scheduler_core.model.nodes import NodeTable
@@ -61,8 +62,7 @@ class PodValue(Generic[H]):
         return typing.cast("H", found)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeclaredValues:
+class DeclaredValues(Record, frozen=True):
     """Values that plugins declare."""
 
     of_nodes: tuple[NodeValue[Any], ...]

@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
+from kubeapi.base_structs import replaced
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -378,7 +379,7 @@ class PodCounts:
 
     def _claims_of(self, pod_terms: PodTerms) -> tuple[TermClaim, ...]:
         """Return the claims of a pod with these terms, one for each term: a repeated term counts twice."""
-        near = [(dataclasses.replace(term, weight=REQUIRED_AFFINITY_WEIGHT), False) for term in pod_terms.affinity]
+        near = [(replaced(term, weight=REQUIRED_AFFINITY_WEIGHT), False) for term in pod_terms.affinity]
         far = [(term, True) for term in pod_terms.anti_affinity]
         return tuple(self._claim(term, forbids) for term, forbids in (*near, *far, *((term, False) for term in pod_terms.preferred)))
 

@@ -7,9 +7,9 @@ rejects because of the pods (``validatePodGroup``); from 1.38 on it rejects most
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
+from kubeapi.base_structs import Record, record_field
 from scheduler_core.causes.attempts import TreeRefused
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.pre_enqueue import (
@@ -35,13 +35,12 @@ from scheduler_core.queueing.trees import Tree, Trees, allows_preemption, name_o
 from validators.gates import PREEMPTION_POLICY, Gates
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PreEnqueueRefusal:
+class PreEnqueueRefusal(Record, frozen=True):
     """Reason why a root is not tried."""
 
     status: Status
     causes: tuple[Cause, ...]
-    own: Mapping[Name, tuple[Cause, ...]] = dataclasses.field(default_factory=dict)
+    own: Mapping[Name, tuple[Cause, ...]] = record_field(default_factory=dict)
     """Causes of some of its groups; for the other groups the common causes apply."""
     reason: TreeRefused | None = None
     """What kube-scheduler reports on all groups; None if it reports nothing."""

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
+from kubeapi.base_structs import Record, record_field, replaced
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.pre_enqueue import GroupBeingDeleted, NotARoot
 from scheduler_core.model.conditions import Conditions
@@ -28,8 +29,7 @@ from validators.gates import Gates
 __all__ = ["Forest", "OrderError", "QueueOptions", "build"]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QueueOptions:
+class QueueOptions(Record, frozen=True):
     """Options of the queue.
 
     Attributes:
@@ -43,7 +43,7 @@ class QueueOptions:
 
     scheduler_name: str | None = None
     order: tuple[str, ...] = ()
-    gates: Gates = dataclasses.field(default_factory=Gates)
+    gates: Gates = record_field(default_factory=Gates)
     profiles: SchedulerProfiles = DEFAULT_PROFILES
 
     def wants(self, pod: PodRecord) -> bool:
@@ -89,7 +89,7 @@ def build(snapshot: ClusterSnapshot, options: QueueOptions) -> Forest:
 
     """
     trees, conditions = Trees(snapshot), Conditions(snapshot.groups)
-    options = dataclasses.replace(options, profiles=snapshot.profiles)
+    options = replaced(options, profiles=snapshot.profiles)
     order = Order(options.order, _roots(trees), lambda name: _non_root(name, trees)) if options.order else Order()
     entries = [*_groups(trees, order, options, conditions), *_pods(trees, order, options)]
     entries.sort(key=lambda placed: placed[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
 from typing import Any, TypeVar, cast
@@ -112,7 +111,7 @@ def _reasons(cause: DomainCause, noun: str) -> list[Clause]:
         together.append(taints_clause(taints))
         others = [each for each in others if not isinstance(each, UntoleratedTaint)]
     reasons = [*(_reason(each, noun) for each in cause.decisive), *together, *(_reason(each, noun) for each in others)]
-    return [*reasons[:_REASONS], *(dataclasses.replace(each, is_further=True) for each in reasons[_REASONS:])]
+    return [*reasons[:_REASONS], *(replaced(each, is_further=True) for each in reasons[_REASONS:])]
 
 
 def taints_clause(taints: Sequence[UntoleratedTaint]) -> Clause:

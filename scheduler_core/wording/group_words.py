@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from kubeapi.base_structs import replaced
 from scheduler_core.causes.groups import (
     AttemptError,
     ChildFails,
@@ -73,7 +73,7 @@ def sentences(cause: GroupCause) -> list[Sentence]:
                 reasons[SHOWN:] = [Sentence(f"{counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node")]
             return reasons
         case ChildrenDoNotFit():
-            return [*_first_domain(cause), dataclasses.replace(_by_domain(cause), cause=cause)]
+            return [*_first_domain(cause), replaced(_by_domain(cause), cause=cause)]
         case PluginFailed():
             ended = [] if cause.ended is None else [Sentence(attempt_ended_words(cause.ended))]
             return [Sentence(failure_words(cause.failure)), *ended]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.device_refusals import InsufficientDevices
 from scheduler_core.causes.domains import DomainCause
@@ -66,8 +66,7 @@ def _failing(cause: FailedGroup | PodsLeftOver | ChildrenInDomain | None) -> _Gr
     return group if group.best.pods < group.best.wanted else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(Record, frozen=True):
     """Group, or single pod, that fails.
 
     Attributes:

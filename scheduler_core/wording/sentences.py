@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from kubeapi.base_structs import Record
 from scheduler_core.causes.domains import AttemptFailed, NodeCause, PodRule
 from scheduler_core.causes.groups import GroupCause
 from scheduler_core.causes.node_count import NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClauseDomains:
+class ClauseDomains(Record, frozen=True):
     """Number of the domains of *key* that a clause is about, and the most pods that one of them holds; None if it does not say."""
 
     number: int
@@ -18,8 +16,7 @@ class ClauseDomains:
     most: int | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Record, frozen=True):
     """Clause of a sentence.
 
     Attributes:
@@ -47,8 +44,7 @@ class Clause:
         return self.nodes.count / self.nodes.total if self.nodes is not None else 1.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Record, frozen=True):
     """Sentence without the point at its end: *lead*, and after a colon the clauses if there are any; clauses only if *lead* is empty.
 
     *cause* is the cause of a group that it states last: with the sentences before it, all of it is stated.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Sequence
+
+from kubeapi.base_structs import Record
 
 LONGEST = 1024
 """Maximum number of characters of a message.  The API allows 32768 (metav1.Condition): too many to read in ``kubectl describe``."""
@@ -12,8 +13,7 @@ LONGEST_CAUSE = 1000
 _LEAST_TAIL = 40
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Enumeration:
+class Enumeration(Record, frozen=True):
     """Message that lists values, each with its text: as many as fit whole into *longest* characters after *lead*."""
 
     lead: str

@@ -113,7 +113,9 @@ def test_version_of_the_workload_is_that_of_its_pod_groups():
             id="no template name",
         ),
         pytest.param({**WORKLOAD, "spec": {"podGroupTemplates": [{"name": "a"}]}}, "podGroupTemplates[0].schedulingPolicy", id="no policy"),
-        pytest.param({**WORKLOAD, "metadata": {"name": "train", "labels": {"a": object()}}}, "must be JSON", id="no JSON"),
+        pytest.param({**WORKLOAD, "metadata": {"name": "train", "labels": {"a": object()}}}, "metadata.labels[a]", id="no JSON"),
+        pytest.param({**WORKLOAD, "spec": {1: 2}}, "must be JSON", id="a number as key"),
+        pytest.param({**WORKLOAD, "metadata": {"name": "train", "ownerReferences": 5}}, "must be a list of mappings", id="owners"),
     ],
 )
 def test_what_is_no_sound_workload_is_refused(workload, want):

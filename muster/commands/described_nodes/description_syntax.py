@@ -15,13 +15,13 @@ Words are separated by spaces; a space may follow a comma.  Each clause can be g
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from kubeapi import content, quantity
+from kubeapi.base_structs import Record, replaced
 from kubeapi.resource_names import is_extended
 from muster.commands.described_nodes.machine_types import ARCHITECTURE, MACHINE_TYPES, SYSTEM
 from scheduler_core.model.names import HOSTNAME
@@ -54,8 +54,7 @@ class DescriptionError(ValueError):
     """A text that is no description; the message has the wrong part, its position, and what is allowed."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TopologyLevel:
+class TopologyLevel(Record, frozen=True):
     """A level of the topology: the label, the noun of its values, and their number, those in all wider domains together."""
 
     key: str
@@ -63,8 +62,7 @@ class TopologyLevel:
     count: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Taint:
+class Taint(Record, frozen=True):
     """A taint of a node."""
 
     key: str
@@ -72,8 +70,7 @@ class Taint:
     effect: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeDescription:
+class NodeDescription(Record, frozen=True):
     """Equal nodes, and the domains in which they are.
 
     Attributes:
@@ -98,8 +95,7 @@ class NodeDescription:
     machine: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(Record, frozen=True):
     text: str
     start: int
 
@@ -164,11 +160,11 @@ def parse_description(text: str) -> NodeDescription:
         given.add(word)
         reader.accepts(word)
         if word == "in":
-            description = dataclasses.replace(description, levels=_levels(reader, count))
+            description = replaced(description, levels=_levels(reader, count))
         elif word == "with":
-            description = dataclasses.replace(description, labels=_distinct(reader.items("KEY=VALUE", _label)))
+            description = replaced(description, labels=_distinct(reader.items("KEY=VALUE", _label)))
         else:
-            description = dataclasses.replace(description, taints=tuple(reader.items("KEY[=VALUE]:EFFECT", _taint)))
+            description = replaced(description, taints=tuple(reader.items("KEY[=VALUE]:EFFECT", _taint)))
     keys = {each.key for each in description.levels}
     for key, _ in description.labels:
         if key in keys:
@@ -220,7 +216,7 @@ def _with_amounts(description: NodeDescription, amounts: Sequence[tuple[_Word, s
     labels = {ARCHITECTURE: "amd64", SYSTEM: "linux", **({} if machine is None else machine.labels), **dict(description.labels)}
     order = sorted(resources, key=lambda name: (name not in {"cpu", "memory"}, name == "pods"))
     allocatable = tuple((name, resources[name]) for name in order)
-    return dataclasses.replace(description, allocatable=allocatable, devices=tuple(devices.items()), labels=tuple(labels.items()))
+    return replaced(description, allocatable=allocatable, devices=tuple(devices.items()), labels=tuple(labels.items()))
 
 
 def _amount(word: _Word) -> tuple[_Word, str, str]:

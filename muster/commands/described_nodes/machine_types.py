@@ -5,14 +5,14 @@ Only machines whose amounts are in public documentation are listed.  To add one,
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
+
+from kubeapi.base_structs import Record
 
 INSTANCE_TYPE, ARCHITECTURE, SYSTEM = "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MachineType:
+class MachineType(Record, frozen=True):
     """A machine as a node of a managed cluster.
 
     Attributes:

@@ -146,11 +146,11 @@ def fit(  # noqa: PLR0913 - one parameter an option
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if any(each == "html" for each, _ in files) else None
         judged = _with_later(_judged(inputs, request, progress, live=cluster), inputs, request, progress)
-        judged = dataclasses.replace(judged, is_gang_requested=gang)
+        judged = replaced(judged, is_gang_requested=gang)
         if scale:
             judged = _with_scales(judged, inputs, request, progress, live=cluster)
         style = Style(verbose, everything)
-        shown = dataclasses.replace(style, colour=not no_color and standard_output.is_colourful(), columns=standard_output.columns())
+        shown = replaced(style, colour=not no_color and standard_output.is_colourful(), columns=standard_output.columns())
         for name, file in files:
             to_file(file, rendered(judged, name, origin, shown if file == options.STDOUT else style), name)
     finally:
@@ -210,7 +210,6 @@ def _own_part(answer: Answer, snapshot: ClusterSnapshot, mine: Own, inputs: Clus
 
 
 def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, live: bool) -> Judged:
-    import dataclasses
 
     from muster.commands.fit.scale_trial import ScaleTrials
 
@@ -218,7 +217,7 @@ def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationReques
     trials = ScaleTrials(inputs, judged.snapshot, request, judged.kinship)
     scales = tuple(trials.scales(lambda other: _judged(other, request, progress, live=live)))
     progress.end()
-    return dataclasses.replace(judged, scales=scales)
+    return replaced(judged, scales=scales)
 
 
 def _rollouts(
@@ -246,8 +245,6 @@ def _rollouts(
 
 def _with_later(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress) -> Judged:
     """Return the result with a note for each new object at PATH that fits, and whose next update would hang."""
-    import dataclasses
-
     from kubeapi.problem import Problem
     from muster.commands.fit.rollout_trial import RolloutTrials
     from muster.render.object_results import Kind
@@ -264,7 +261,7 @@ def _with_later(judged: Judged, inputs: ClusterInput, request: SimulationRequest
     progress.end()
     answer = replaced(judged.answer, notes=(*judged.answer.notes, *later))
     own = replaced(judged.own, notes=(*judged.own.notes, *later))
-    return dataclasses.replace(judged, answer=answer, own=own)
+    return replaced(judged, answer=answer, own=own)
 
 
 def _inputs(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from expansion.rollouts.play import Outcome
+from kubeapi.base_structs import Record, record_field
 from muster.commands.fit.change_for_all import of_person
 from muster.commands.fit.verdict import Verdict
 from muster.render.answer import Answer
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from scheduler_core.whatif.remedies.smallest_change import SmallestChange
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Record, frozen=True):
     """Verdict about PATH, with the whole answer, the part about PATH, and the cluster.
 
     Attributes:
@@ -52,8 +51,8 @@ class Judged:
     kinship: Kinship
     options: CycleOptions
     change: SmallestChange | None = None
-    origins: Mapping[Name, Name] = dataclasses.field(default_factory=dict)
-    minimums: Mapping[Name, str | None] = dataclasses.field(default_factory=dict)
+    origins: Mapping[Name, Name] = record_field(default_factory=dict)
+    minimums: Mapping[Name, str | None] = record_field(default_factory=dict)
     rollouts: tuple[JudgedRollout, ...] = ()
     scales: tuple[Scale, ...] = ()
     is_gang_requested: bool = False
@@ -95,8 +94,7 @@ def _with_update(kind: Kind, update: JudgedRollout, *, kept: bool) -> Kind:
     return {Outcome.HANGS: Kind.DOES_NOT_FIT, Outcome.TOO_LONG: Kind.UNDECIDED}.get(update.played.outcome, during)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Record, frozen=True):
     """Limit up to which a field can be raised.
 
     Attributes:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 from expansion.rollouts.group_strategies import RollingGroups
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy
-from kubeapi.base_structs import replaced
+from kubeapi.base_structs import Record, replaced
 
 _ALL = "100%"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class Change(Record, frozen=True):
     """Change of the object, or of the cluster.
 
     Attributes:

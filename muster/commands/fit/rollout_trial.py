@@ -11,7 +11,7 @@ from expansion.rollouts.play import Outcome, Played, PodName, Update
 from expansion.rollouts.running import Rollout
 from expansion.rollouts.strategies import Strategy
 from expansion.rollouts.units import Situation, node_of
-from kubeapi.base_structs import replaced
+from kubeapi.base_structs import Record, replaced
 from kubeapi.decode import section
 from kubeapi.gathered import Given
 from muster.commands.fit.rollout_changes import Change, alternatives
@@ -35,8 +35,7 @@ _MOST_NODES = 8
 """Limit of the nodes that are added as a trial; no more than run old pods."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class JudgedRollout:
+class JudgedRollout(Record, frozen=True):
     """Update of the object *origin*, with the pods that it evicts, why pods wait at its end, and what helps.
 
     *strategy* says how many more, or fewer, pods there can be on the way; *changes* are the least disruptive first.
@@ -98,7 +97,7 @@ class RolloutTrials:
         strategy = rollout.strategy()
         judged = self._played(rollout, strategy, self._before(rollout, self._objects, self._snapshot))
         if judged.played.outcome is Outcome.HANGS and search:
-            return dataclasses.replace(judged, changes=tuple(self._changes(rollout, strategy)))
+            return replaced(judged, changes=tuple(self._changes(rollout, strategy)))
         return judged
 
     @property

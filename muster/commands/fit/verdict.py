@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
 from expansion.notes import SharesAhead, SharesUncounted
 from expansion.rollouts.play import Outcome
+from kubeapi.base_structs import Record, replaced
 from kubeapi.problem import Problem, ProblemKind
 from muster.commands.fit.rollout_report import hanging_words
 from muster.commands.fit.rollout_trial import JudgedRollout
@@ -32,8 +32,7 @@ COLOURS = {Kind.FITS: Status.SUCCESS, Kind.DOES_NOT_FIT: Status.ERROR}
 _CAPACITY = {Kind.FITS: "; the nodes have capacity", Kind.AFTER_EVICTION: "; the nodes have capacity after evictions"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record, frozen=True):
     """Verdict; its text without the sign is *head*, a colon, and *details*."""
 
     kind: Kind
@@ -133,24 +132,22 @@ def with_rollouts(judged: Verdict, rollouts: Sequence[JudgedRollout], kept: Sequ
         more = f" (and {counted(len(kept) - 1, 'more update')})" if len(kept) > 1 else ""
         old = counted(kept[0].played.last.old, "old pod")
         details = f"{titled(kept[0].origin)}{more}: the update is finished, and keeps {old}; not all would fit as new ones"
-        judged = dataclasses.replace(judged, kind=Kind.FITS, head="fits", details=details)
+        judged = replaced(judged, kind=Kind.FITS, head="fits", details=details)
     if judged.kind not in PLACED:
         return judged
     if hanging := [each for each in rollouts if each.played.outcome is Outcome.HANGS]:
         more = f" (and {counted(len(hanging) - 1, 'more update')})" if len(hanging) > 1 else ""
         details = f"{titled(hanging[0].origin)}{more}: {hanging_words(hanging[0])}"
-        return dataclasses.replace(judged, kind=Kind.DOES_NOT_FIT, head="does not fit", details=details)
+        return replaced(judged, kind=Kind.DOES_NOT_FIT, head="does not fit", details=details)
     if unsettled := [each for each in rollouts if each.played.outcome is Outcome.TOO_LONG]:
         details = f"{judged.details}; but the update of {titled(unsettled[0].origin)} was not played to its end"
-        return dataclasses.replace(judged, kind=Kind.UNDECIDED, head="undecided", details=details)
+        return replaced(judged, kind=Kind.UNDECIDED, head="undecided", details=details)
     victims = sorted({pod for each in rollouts for pod in each.victims})
     if victims and judged.kind is Kind.FITS:
         details = f"during the update, {listed(victims, NAMED)}"
-        return dataclasses.replace(
-            judged, kind=Kind.AFTER_EVICTION, head=f"fits after evicting {counted(len(victims), 'pod')}", details=details
-        )
+        return replaced(judged, kind=Kind.AFTER_EVICTION, head=f"fits after evicting {counted(len(victims), 'pod')}", details=details)
     waits = any(each.played.outcome is Outcome.DURING for each in rollouts)
-    return dataclasses.replace(judged, details=f"{judged.details}; new pods wait for old ones to end") if waits else judged
+    return replaced(judged, details=f"{judged.details}; new pods wait for old ones to end") if waits else judged
 
 
 def without_nodes(answer: Answer) -> Verdict:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import TYPE_CHECKING
 
 from expansion.rollouts.play import Outcome
-from kubeapi.base_structs import replaced
+from kubeapi.base_structs import Record, replaced
 from muster.commands.fit import rollout_report
 from muster.commands.fit.judged import Judged
 from muster.commands.fit.scale_report import scale_json, scale_text
@@ -28,8 +27,7 @@ VERSION = 1
 _WORST = (Outcome.HANGS, Outcome.TOO_LONG, Outcome.DURING, Outcome.AT_ONCE)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Style:
+class Style(Record, frozen=True):
     """Style of text.
 
     Attributes:

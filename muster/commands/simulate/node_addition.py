@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from kubeapi.base_structs import Record
 from muster.commands.described_nodes.description_syntax import MOST_NODES
 
 _LIKE = r"([^\s,=]+)\s*((?:,[^,=]+=[^,=]*)*)\s*"
@@ -15,8 +16,7 @@ _NODE = re.compile(rf"\s*{_LIKE}")
 _NUMBER = re.compile(r"\s*-?\d{1,9}\s*")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CopiedNode:
+class CopiedNode(Record, frozen=True):
     """The node that new ones copy, with other labels if given."""
 
     like: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from expansion import device_shares
 from expansion.notes import ObjectNote, ShareNotJudged, SharesAhead
-from kubeapi.base_structs import as_tuple, replaced
+from kubeapi.base_structs import Record, as_tuple, record_field, replaced
 from kubeapi.device_shares import first_share
 from kubeapi.gather import ADMISSION_KINDS, CONFIGURATION, KINDS, is_left_out
 from kubeapi.gathered import Given
@@ -29,15 +29,14 @@ _AMBIGUOUS = frozenset({"Node", *_WAITING})
 _USED = frozenset({*KINDS, *ADMISSION_KINDS, CONFIGURATION})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Own:
+class Own(Record, frozen=True):
     """The pods and groups at PATH, and the problems of reading it."""
 
     names: frozenset[Name]
     objects: frozenset[Name]
     """All objects at PATH."""
     problems: tuple[Problem, ...] = ()
-    origins: Mapping[Name, Name] = dataclasses.field(default_factory=dict)
+    origins: Mapping[Name, Name] = record_field(default_factory=dict)
     """The controller's object at PATH of each object that was created for it."""
 
     @classmethod

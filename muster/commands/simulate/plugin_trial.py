@@ -9,6 +9,7 @@ from expansion.admission.admission_plugins import requested_resources, tolerate_
 from expansion.admission.quota_charges import is_stored
 from expansion.notes import FitsWithPlugin
 from expansion.pod_creation import EXTENDED_RESOURCE_TOLERATION
+from kubeapi.base_structs import Record, record_field
 from kubeapi.gathered import Given
 from kubeapi.problem import Problem
 from kubeapi.resource_names import is_extended
@@ -26,12 +27,11 @@ Decide = Callable[[ClusterSnapshot], Sequence[Decision]]
 """Decisions in a changed cluster."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PluginTrial:
+class PluginTrial(Record, frozen=True):
     """Result of the trial: a note about the objects that fit, and a remedy for each of their roots; none for a plugin that does not help."""
 
     notes: tuple[Problem, ...] = ()
-    remedies: Mapping[Name, Remedy] = dataclasses.field(default_factory=dict)
+    remedies: Mapping[Name, Remedy] = record_field(default_factory=dict)
 
     def advised(self, decisions: Sequence[Decision], most: int) -> tuple[Decision, ...]:
         """Return *decisions* with the remedies, behind those that they have, for *most* roots."""

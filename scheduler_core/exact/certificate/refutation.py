@@ -6,11 +6,11 @@ groups that it needs.  If the proof of one case does not use its decision, it re
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kubeapi.base_structs import Record, replaced
 from scheduler_core.exact.certificate.facts import Facts, largest_sum
 from scheduler_core.exact.step_budget import StepBudget
 
@@ -39,8 +39,7 @@ class UnprovenError(Exception):
     """No proof in the terms of a certificate exists."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Claim:
+class _Claim(Record, frozen=True):
     """Claim that some groups need more than is free.
 
     Attributes:
@@ -144,7 +143,7 @@ class Refutation:
             if self._holds(claim, state, fewer):
                 inside = fewer
         part = {group: state[group] for group in inside}
-        exact = dataclasses.replace(claim, node_set=facts.node_sets.union(part.values()))
+        exact = replaced(claim, node_set=facts.node_sets.union(part.values()))
         needed, free = self._compared(exact, part, part)
         rule = {"rule": "room", "key": claim.key, "size": claim.size, "measure": facts.written(facts.measures[claim.number])}
         return {**self._only(part), **rule, "needed": needed, "free": free}, part

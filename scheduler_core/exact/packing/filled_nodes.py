@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.exact.packing.packing import EqualPods
 from scheduler_core.exact.volumes.constraints import VolumeConstraints, VolumeDemand
 from scheduler_core.exact.volumes.storage_sums import StorageDemand
@@ -19,8 +19,7 @@ Counts = tuple[int, ...]
 """Number of pods of each demand."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CoupledPods:
+class CoupledPods(Record, frozen=True):
     """Equal pods whose volumes or devices depend on those of other pods.
 
     Attributes:
@@ -36,8 +35,7 @@ class CoupledPods:
     records: Sequence[PodRecord] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PackingInput:
+class PackingInput(Record, frozen=True):
     """Nodes, and the pods that are placed on them one by one.
 
     Attributes:
@@ -56,8 +54,7 @@ class PackingInput:
     limit_rows: Mapping[int, int]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FilledNode:
+class FilledNode(Record, frozen=True):
     """Node with some pods.
 
     Attributes:

@@ -8,12 +8,12 @@ placement gives no guarantee (KEP-4671).
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.model.nodes import Ints
 
@@ -23,8 +23,7 @@ _FITTING, _EACH, _CELLS = 8, 12, 64
 """Steps for one best fit and for each of its demands; number of amounts that cost one more step."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EqualPods:
+class EqualPods(Record, frozen=True):
     """A number of equal pods with their eligible nodes.
 
     Attributes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import replaced
 from scheduler_core.exact.packing.attach_orders import AttachOrders
 from scheduler_core.exact.packing.filled_nodes import Counts, CoupledPods, FilledNodes, PackingInput
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
@@ -124,6 +124,6 @@ class PlacedPods:
         for each in others:
             needed = each.amounts > 0
             slots = np.minimum(each.slots, (np.maximum(free[needed], 0) // each.amounts[needed][:, None]).min(axis=0))
-            rest.append(dataclasses.replace(each, slots=slots))
+            rest.append(replaced(each, slots=slots))
         found = pack(free, rest, budget)
         return None if found is None else [*packed, *found]

@@ -7,11 +7,11 @@ tried, and no assignment is tried twice up to such exchanges.  Pods without volu
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.exact.packing.filled_nodes import Counts, CoupledPods, PackingInput
 from scheduler_core.exact.packing.packing import EqualPods, Packed
 from scheduler_core.exact.packing.placed_pods import PlacedPods
@@ -25,8 +25,7 @@ _STATE_STEPS, _HOSTS = 10, 4
 """Steps for an assignment; nodes that are compared in one more step."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Host:
+class _Host(Record, frozen=True):
     """One of *count* equal nodes: *node* is the first of them."""
 
     node: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
+from kubeapi.base_structs import Record
 from scheduler_core.exact.devices.device_constraints import device_constraints
 from scheduler_core.exact.needs import satisfied
 from scheduler_core.exact.packing.capacity import Capacity
@@ -28,8 +28,7 @@ _ADDING_SHARE = 4
 """Divisor of the share: a quarter of it may be spent to add pods to a plan."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Record, frozen=True):
     """A plan, or None as the answer that there is no plan."""
 
     plan: list[PlannedGroup] | None

@@ -7,11 +7,11 @@ the limit of a node.  Two pods on a node must not have conflicting inline disks.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.exact.volumes.claim_volumes import ClaimVolumes, claim_volumes
 from scheduler_core.exact.volumes.matching import Item, Matching, volumes_in
 from scheduler_core.exact.volumes.storage_sums import StorageSums
@@ -29,8 +29,7 @@ from scheduler_core.plugins.volume_binding import VolumeMatching
 from scheduler_core.plugins.volume_counts import VolumeCounts
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeDemand:
+class VolumeDemand(Record, frozen=True):
     """Demand of one pod.
 
     Attributes:

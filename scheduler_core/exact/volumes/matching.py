@@ -5,14 +5,13 @@ Volumes are the bits of an integer.  Volumes that are in the same sets are inter
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubeapi.base_structs import Record
 from scheduler_core.exact.step_budget import StepBudget
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Item:
+class Item(Record, frozen=True):
     """A number of claims, and sets of volumes, each with the number of these claims that can take one of the set."""
 
     count: int

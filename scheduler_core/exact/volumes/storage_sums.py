@@ -9,12 +9,12 @@ Counted are claims for which a volume must be provisioned, on nodes that match o
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -22,8 +22,7 @@ from scheduler_core.model.storage import Segments
 from scheduler_core.placement.state import PlacementState
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StorageDemand:
+class StorageDemand(Record, frozen=True):
     """Storage to be provisioned for one pod.
 
     Attributes:

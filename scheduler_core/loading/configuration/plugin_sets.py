@@ -6,10 +6,10 @@ replaces what multiPoint enables there, a plugin that is disabled at a point is 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath
 from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.causes.input_problems import ArgumentsNotModelled, PluginNotModelled, PluginStaysEnabled, SettingNotModelled
@@ -75,8 +75,7 @@ def plugins_of(behavior: SchedulerBehavior) -> Mapping[str, tuple[str, ...]]:
     }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EnabledPlugins:
+class EnabledPlugins(Record, frozen=True):
     """Plugins of one profile, by extension point, in order; and the weights of scores, 0 of a disabled score."""
 
     at: Mapping[str, tuple[str, ...]]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeapi import content
+from kubeapi.base_structs import Record
 from kubeapi.field_path import FieldPath
 from kubeapi.pods import DEFAULT_SCHEDULER
 from kubeapi.problem import ObjectLeftOut, Problem
@@ -28,8 +28,7 @@ _ROOT = FieldPath()
 _PERCENTAGE, _OF_PLACEMENTS = "percentageOfNodesToScore", "percentageOfPlacementsToScore"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SchedulerConfiguration:
+class SchedulerConfiguration(Record, frozen=True):
     """Configuration that was read.
 
     Attributes:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from kubeapi import quantity
+from kubeapi.base_structs import Record
 from kubeapi.devices import DeviceCapacity
 from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.causes.filter_reasons import DeviceAdvice
@@ -44,16 +45,14 @@ class Choice:
         return self.device.content.allow_multiple_allocations
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NamedSpec:
+class NamedSpec(Record, frozen=True):
     """Specification of a claim to allocate; messages name the claim."""
 
     name: str
     spec: ClaimSpec
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Record, frozen=True):
     """Alternative of a request of a claim."""
 
     claim: int

@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+from kubeapi.base_structs import replaced
 from kubeapi.nodes import Taint
 from scheduler_core.model.device_claims import DeviceLack, DeviceShortage, sorted_taints
 from scheduler_core.model.device_pools import PoolDevice
@@ -78,7 +79,7 @@ class MissingDevices:
         specs = node.claims.specs
         if short := tuple(self._short(specs, node.node)):
             shared = {pod.device_claims[position].label for position in node.claims.positions if pod.shape.devices[position].shared}
-            return DeviceLack(tuple(dataclasses.replace(each, shared=each.claim in shared) for each in short))
+            return DeviceLack(tuple(replaced(each, shared=each.claim in shared) for each in short))
         for position, allocation in node.elsewhere:
             if allocation.nodes is not None:
                 return DeviceLack(taken=(pod.device_claims[position].label, allocation.nodes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from kubeapi.base_structs import replaced
+from kubeapi.base_structs import Record, replaced
 from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.claims import SelectorNotEvaluated
 from scheduler_core.causes.filter_reasons import DeviceAdvice, SearchUnfinished
@@ -25,8 +25,7 @@ from scheduler_core.plugins.devices.node_state import KeptObjects, NodeStates, P
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Record, frozen=True):
     """Error that ends the attempt to place a pod, or excludes the node; fields as in ``AllocationError``."""
 
     error: str | SearchUnfinished
@@ -207,7 +206,7 @@ class NodeAllocations:
         failed = Failed.from_error(error)
         if self._kinds is None or not isinstance(failed.error, str):
             return failed
-        return dataclasses.replace(failed, error=failed.error.partition("\n")[0])
+        return replaced(failed, error=failed.error.partition("\n")[0])
 
     def allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
         """Return the allocation of *chosen* devices on *node*."""
@@ -231,7 +230,7 @@ class NodeAllocations:
 def _named(result: Result, claims: FreshClaims) -> Result:
     """Return *result*; an error with the name of its claim, as pods of one shape have claims of different names."""
     if isinstance(result, Failed) and result.claim is not None:
-        return dataclasses.replace(result, error=f"claim {claims.specs[result.claim].name}{result.error}", claim=None)
+        return replaced(result, error=f"claim {claims.specs[result.claim].name}{result.error}", claim=None)
     return result
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable, Mapping
 
+from kubeapi.base_structs import Record
 from kubeapi.nodes import Taint
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
@@ -20,8 +20,7 @@ MOST_IN_SLICE = 64
 _ADDED = "added"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimSource:
+class ClaimSource(Record, frozen=True):
     """Objects from which pods get one of their claims: a template, or ResourceClaims of equal pods.
 
     Attributes:
@@ -91,8 +90,7 @@ class ClaimSource:
         return self.edit(changes.DroppedDeviceConstraint(attribute, self.claim), rewrite)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LikeDevice:
+class LikeDevice(Record, frozen=True):
     """Published device that more devices are like: its slice, and its name there."""
 
     published: str

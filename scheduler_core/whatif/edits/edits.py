@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
 from scheduler_core.model.decision import Step
@@ -41,8 +42,7 @@ class Edit(Protocol):
         """Return the objects to replace or delete; none if the raw objects do not allow the change."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeletionsAwaitedFirst:
+class DeletionsAwaitedFirst(Record, frozen=True):
     """Pods that are being deleted are gone."""
 
     pods: tuple[str, ...]
@@ -62,8 +62,7 @@ class DeletionsAwaitedFirst:
         return (*map(deletion, self.pods), *released_claims(book, self.pods))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Lowered:
+class Lowered(Record, frozen=True):
     """A group needs fewer pods, or fewer groups; groups of the same template are changed too."""
 
     group: Name
@@ -99,8 +98,7 @@ class Lowered:
         return respecified(book, self.group, lower)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Widened:
+class Widened(Record, frozen=True):
     """Groups that are confined by the keys *before* are confined to a domain of another key, or (empty) to none."""
 
     groups: tuple[Name, ...]
@@ -137,8 +135,7 @@ class Widened:
         return successive(book, (functools.partial(respecified, name=group, change=widen) for group in self.groups))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Record, frozen=True):
     """Running pods are moved to other nodes."""
 
     nodes: Mapping[str, tuple[str, str]]
@@ -170,8 +167,7 @@ class Moved:
         return tuple(result)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Evicted:
+class Evicted(Record, frozen=True):
     """Running pods are evicted."""
 
     units: tuple[Name, ...]
@@ -202,8 +198,7 @@ class Evicted:
         return (*result, *released_claims(book, self.pods))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Quorum:
+class Quorum(Record, frozen=True):
     """The minimums of several groups are lowered."""
 
     lowered: tuple[Lowered, ...]
@@ -223,8 +218,7 @@ class Quorum:
         return successive(book, (each.steps for each in self.lowered))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Both:
+class Both(Record, frozen=True):
     """Two changes, one after the other."""
 
     first: Edit

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubeapi.base_structs import Record, record_field
 from kubeapi.resource_names import at_least
 from scheduler_core.causes.changes import AddedNodes, AddedNodesByDomain, UncordonedNodes
 from scheduler_core.causes.node_count import Amount
@@ -32,8 +32,7 @@ def uncordoning(names: Sequence[str]) -> Rewritten:
     return Rewritten(UncordonedNodes(tuple(sorted(names))), rewrite, (UNCORDONED, len(names)))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MoreNodes:
+class MoreNodes(Record, frozen=True):
     """New nodes like an existing one, in the same domains.
 
     Attributes:
@@ -49,8 +48,8 @@ class MoreNodes:
     count: int
     like: str
     domains: tuple[Domain, ...] = ()
-    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    larger: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    labels: Mapping[str, str] = record_field(default_factory=dict)
+    larger: Mapping[str, int] = record_field(default_factory=dict)
     companions: tuple[Content, ...] = ()
 
     @property
@@ -81,8 +80,7 @@ class MoreNodes:
         yield from (Step(apply=companion(pod, name)) for pod in self.companions)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodesInDomains:
+class NodesInDomains(Record, frozen=True):
     """New nodes in several domains."""
 
     parts: tuple[MoreNodes, ...]

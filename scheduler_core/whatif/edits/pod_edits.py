@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Container, Sequence
 
 from kubeapi.affinity import Affinity
+from kubeapi.base_structs import Record, replaced
 from kubeapi.nodes import Taint
 from scheduler_core.causes.changes import DroppedPodRules, DroppedSelectors, Relaxation, RemovedGates, ToleratedTaint
 from scheduler_core.causes.domains import PodRule
@@ -21,8 +21,7 @@ _RULES = (PodRule.AFFINITY, PodRule.ANTI_AFFINITY, PodRule.SPREAD)
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Respecified:
+class Respecified(Record, frozen=True):
     """Pending pods with another spec: a taint tolerated, a selector dropped, a gate removed."""
 
     pods: tuple[str, ...]
@@ -55,7 +54,7 @@ def restricted(edit: Edit, pods: Container[str]) -> Edit | None:
             return first if second is None else combine(first, second)
         case Respecified():
             kept = tuple(pod for pod in edit.pods if pod in pods)
-            return dataclasses.replace(edit, pods=kept) if kept else None
+            return replaced(edit, pods=kept) if kept else None
     return edit
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
 from scheduler_core.causes.node_count import NodeLabel
@@ -78,8 +78,7 @@ def _local_volume(name: str, hostname: str, request: ClaimRequest) -> Content:
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AddedCapacity:
+class AddedCapacity(Record, frozen=True):
     """A storage capacity to raise or to add.
 
     Attributes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Sequence
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.constraints import (
     Constraint,
@@ -68,8 +69,7 @@ class DroppableConstraint:
         return isinstance(self.value, TakesCapacity)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Record, frozen=True):
     """Conflicting constraints; empty if no such set is known."""
 
     constraints: tuple[DroppableConstraint, ...] = ()

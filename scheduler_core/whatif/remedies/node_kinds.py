@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.loading.label_suggestions import misspelt_resources
 from scheduler_core.model.names import HOSTNAME, Domain
 from scheduler_core.model.pods import PodShape
@@ -24,8 +24,7 @@ _EXAMINED = 8
 """Maximum number of nodes of different kinds examined for their DaemonSet and static pods."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeKind:
+class NodeKind(Record, frozen=True):
     """Nodes that can be added.
 
     Attributes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodShape
 from scheduler_core.whatif.edits.node_edits import MoreNodes, NodesInDomains
@@ -16,8 +16,7 @@ MOST_NODES = 256
 """Maximum number of nodes added for a root."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Need:
+class _Need(Record, frozen=True):
     pods: int
     shape: PodShape
 

@@ -8,6 +8,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from kubeapi.base_structs import replaced
 from scheduler_core.causes.changes import AddedVolumes, RaisedAttachLimits
 from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.diagnosis.bisection import least, necessary
@@ -112,7 +113,7 @@ class ProvidingStorage:
         if decision is None:
             return [enough] if capacities else []
         used = self._used(decision, capacities, segments)
-        figures = [dataclasses.replace(capacities[key], total=max(total, capacities[key].largest)) for key, total in used.items()]
+        figures = [replaced(capacities[key], total=max(total, capacities[key].largest)) for key, total in used.items()]
         needed = self._lowered([each for each in figures if each.raised])
         if needed and not self._finding.keep_if_verified(storage_edits.more_capacity(needed)):
             self._finding.keep_if_verified(enough)
@@ -143,7 +144,7 @@ class ProvidingStorage:
             def lower(
                 count: int, at: int = number, known: Sequence[AddedCapacity] = capacities, to: Sequence[int] = totals
             ) -> list[AddedCapacity]:
-                return [*known[:at], dataclasses.replace(known[at], total=to[count - 1]), *known[at + 1 :]]
+                return [*known[:at], replaced(known[at], total=to[count - 1]), *known[at + 1 :]]
 
             def works(count: int, lower: Callable[[int], list[AddedCapacity]] = lower) -> bool:
                 return self._finding.placed(storage_edits.more_capacity(lower(count))) is not None

@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record, replaced
 from kubeapi.gathered import Given
 from scheduler_core.causes.changes import SearchLimit, UncordonedNodes
 from scheduler_core.causes.constraints import Constraint
@@ -47,8 +48,7 @@ _ENOUGH = 3
 """With this many remedies, undecided changes are not searched further."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Record, frozen=True):
     """Remedies, the limit of the search for them if it was not complete, and conflicting constraints as in ``Decision``."""
 
     remedies: tuple[Remedy, ...]
@@ -91,7 +91,7 @@ def advise(
             return Advice((remedy,))
         if deletions.decision is not None:
             later = advise(deletions.book, deletions.snapshot, deletions.decision, options, tries=tries, fixed=fixed)
-            return dataclasses.replace(later, remedies=tuple(map(deletions.of_present, later.remedies)))
+            return replaced(later, remedies=tuple(map(deletions.of_present, later.remedies)))
     trial = Trial(snapshot, options, subject, book, tries=tries, before=before)
     conflicting = conflict.find_conflict(trial, subject, decision.causes) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()

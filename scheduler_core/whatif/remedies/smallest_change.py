@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.changes import MoreThanSums
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.diagnosis.bisection import least, necessary
@@ -55,8 +56,7 @@ Missing = Callable[[ClusterSnapshot], int]
 """Number of pods without a node in a changed cluster; 0 if the change works."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SmallestChange:
+class SmallestChange(Record, frozen=True):
     """A change that works.
 
     Attributes:
@@ -69,8 +69,7 @@ class SmallestChange:
     proven: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnplacedRoots:
+class UnplacedRoots(Record, frozen=True):
     """Roots that are to be placed together.
 
     Attributes:
@@ -204,8 +203,7 @@ def _are_alike(capacity: PresentCapacity) -> bool:
     return len({pod.shape.serial for pod in capacity.subject.waiting}) == 1
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Nodes:
+class _Nodes(Record, frozen=True):
     """The fewest nodes that work.
 
     Attributes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.names import HOSTNAME
 from scheduler_core.model.nodes import Ints
 from scheduler_core.plugins.pod_topology_spread import SpreadRule
@@ -56,8 +56,7 @@ class _Levels:
             levels[domain] += slots
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SpreadNodes:
+class SpreadNodes(Record, frozen=True):
     """New nodes in several domains.
 
     Attributes:

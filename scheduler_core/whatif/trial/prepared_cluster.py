@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from kubeapi.base_structs import Record
 from kubeapi.meta import replaced
 from scheduler_core.cluster.cluster import Cluster, renumbered
 from scheduler_core.cycle.claim_consumers import ClaimConsumers
@@ -40,8 +41,7 @@ Placed = list[tuple[str, str]]
 """Pods with their nodes, by name."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Record, frozen=True):
     """Result for a root.
 
     Attributes:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.changes import Change
 from scheduler_core.cluster.cluster import INCREMENTAL
 from scheduler_core.cycle.decider import Decider
@@ -49,8 +50,7 @@ class TrialsSpentError(Exception):
     """The limit of tries, effort or search steps is reached."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(Record, frozen=True):
     """An earlier root in the queue, with its pods that were placed."""
 
     root: Name

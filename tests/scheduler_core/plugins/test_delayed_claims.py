@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
 import pytest
 
+from kubeapi.base_structs import replaced
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from muster.render.answer import Answer
@@ -413,6 +413,6 @@ def test_claim_whose_reserved_volume_is_gone_has_the_options_of_any_other_claim(
     nodes = load([*NODES, LOCAL, using("c"), claim(), volume("a", "n1")]).nodes
     assert nodes.storage is not None
     request = ClaimRequest("local", 5 * 2**30, access_modes=("ReadWriteOnce",))
-    options = nodes.storage.options(dataclasses.replace(request, reserved="gone"))
+    options = nodes.storage.options(replaced(request, reserved="gone"))
     assert {0: (0,)} == options.on_node
     assert options.on_node == nodes.storage.options(request).on_node

@@ -100,7 +100,7 @@ def budget(
 ) -> DisruptionBudget:
     selector = None if labels is None else LabelSelector(match_labels=dict(labels))
     plain = DisruptionBudget("default", name, selector, allowed, frozenset(disrupted))
-    return dataclasses.replace(plain, **fields)
+    return replaced(plain, **fields)
 
 
 def node_table(cpus: Sequence[int], pods: int = 110, memory: int = 0) -> NodeTable:

@@ -157,7 +157,7 @@ def _pod(pod: Any, table: NodeTable) -> Json:
     fields = msgspec.structs.asdict(pod)
     shape = {field.name: getattr(pod.shape, field.name) for field in dataclasses.fields(pod.shape) if field.name != "serial"}
     # Specifications of claims are compared by identity; in a live cluster, pods that wait for other claims share a claim too.
-    shape["devices"] = ENCODER.encode([dataclasses.replace(each, shared="") for each in pod.shape.devices])
+    shape["devices"] = ENCODER.encode([replaced(each, shared="") for each in pod.shape.devices])
     # For the same reason the rows of devices can differ; the tests of live devices compare them.
     del shape["picks_devices"], shape["counts_devices"]
     shape["requests"] = sorted((table.resources[row], amount) for row, amount in pod.shape.requests if row not in table.counted)
