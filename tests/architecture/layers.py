@@ -252,11 +252,11 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "muster.doctor": (
         frozenset({"manifests", "latencies"}),
-        frozenset({"world"}),
+        frozenset({"requests", "world"}),
         frozenset({"finding", "components"}),
         frozenset({"budgets", "entries"}),
-        frozenset({"control_plane", "leaves", "rights"}),
-        frozenset({"upgrade"}),
+        frozenset({"control_plane", "leaves", "refusals", "rights"}),
+        frozenset({"foreign", "upgrade"}),
         frozenset({"checks"}),
     ),
     "certs": (

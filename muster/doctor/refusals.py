@@ -1,0 +1,69 @@
+"""Requests that a webhook refuses while its server is down."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from muster.doctor.components import SIDECAR, components, template_labels
+from muster.doctor.entries import Entry, entries, servers_of
+from muster.doctor.manifests import labels_at, mapping_at, mappings_at
+from muster.doctor.requests import NAMESPACE_NAME, Matched, Place, Request
+from muster.doctor.world import World
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Caught:
+    """Requests that a webhook matches in one namespace, and how sure that is.
+
+    Attributes:
+        certain: requests that it matches.
+        possible: requests that it matches unless its matchConditions, or labels of objects that are not known, exempt them.
+        unread: True if that depends on labels of the namespace, which could not be read.
+
+    """
+
+    certain: tuple[Request, ...] = ()
+    possible: tuple[Request, ...] = ()
+    unread: bool = False
+
+
+def caught(world: World, entry: Entry, place: Place, requests: Iterable[Request]) -> Caught:
+    """Return which of *requests* the webhook matches.
+
+    Objects have no labels, but for pods in the namespace of its server, which are pods of the server.
+    """
+    backends, all_labels = _backends(world, entry, place)
+    found: dict[Matched, list[Request]] = {each: [] for each in Matched}
+    for request in requests:
+        labels = backends if request.has_pod and backends else [{}]
+        results = {entry.matched(request, place, each, all_labels=all_labels or not request.has_pod) for each in labels}
+        found[max(results, key=_SURENESS.index)].append(request)
+    return Caught(tuple(found[Matched.YES]), tuple(found[Matched.CONDITIONS]), bool(found[Matched.LABELS_UNREAD]))
+
+
+_SURENESS = (Matched.NO, Matched.LABELS_UNREAD, Matched.CONDITIONS, Matched.YES)
+
+
+def muster_namespaces(world: World) -> list[str]:
+    """Return the namespaces of webhook servers and sidecars."""
+    called = [entry.service[0] for entry in entries(world) if entry.service]
+    return list(dict.fromkeys([*called, *(each.item.namespace for each in components(world, SIDECAR))]))
+
+
+def exempting_selector(entry: Entry, namespaces: list[str]) -> dict[str, object]:
+    """Return the namespaceSelector of a webhook after *namespaces* are exempt."""
+    selector = dict(mapping_at(entry.content, "namespaceSelector"))
+    expression = {"key": NAMESPACE_NAME, "operator": "NotIn", "values": namespaces}
+    return {**selector, "matchExpressions": [*mappings_at(selector, "matchExpressions"), expression]}
+
+
+def _backends(world: World, entry: Entry, place: Place) -> tuple[list[Mapping[str, str]], bool]:
+    """Return the labels of the pods of the server in a namespace, and whether these are all of their labels."""
+    if entry.service is None or entry.service[0] != place.namespace:
+        return [], True
+    if servers := servers_of(world, entry):
+        return [template_labels(each) for each in servers], True
+    service = world.named("Service", *entry.service)
+    selector = labels_at(service.content, "spec", "selector") if service else {}
+    return ([selector], False) if selector else ([], True)
