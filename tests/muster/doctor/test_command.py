@@ -209,7 +209,6 @@ def serve(server, objects: worlds.Objects) -> None:
         "/apis/apps/v1/statefulsets": "StatefulSet",
         f"/apis/apps/v1/{own}/deployments": "Deployment",
         f"/apis/apps/v1/{own}/statefulsets": "StatefulSet",
-        f"/api/v1/{own}/services": "Service",
         f"/apis/policy/v1/{own}/poddisruptionbudgets": "PodDisruptionBudget",
         f"/apis/networking.k8s.io/v1/{own}/networkpolicies": "NetworkPolicy",
         f"/apis/discovery.k8s.io/v1/{own}/endpointslices": "EndpointSlice",
@@ -221,6 +220,7 @@ def serve(server, objects: worlds.Objects) -> None:
     server.answers = {
         "/version": {"major": "1", "minor": "37"},
         "/api/v1/namespaces/muster-system": objects["Namespace", worlds.NAMESPACE],
+        f"/api/v1/{own}/services/muster-webhook": objects["Service", worlds.SERVER],
         "/api/v1/namespaces/kube-system": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}},
         f"/api/v1/{own}/secrets/muster-webhook-tls": objects["Secret", "muster-webhook-tls"],
     }
