@@ -96,6 +96,7 @@ class RefusedRequest(enum.StrEnum):
     READ = "read"
     DISCOVERY = "discovery"
     REVIEW_PERMISSIONS = "review-permissions"
+    DRY_RUN = "dry-run"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -251,12 +251,12 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"__main__"}),
     ),
     "muster.doctor": (
-        frozenset({"manifests", "latencies"}),
+        frozenset({"call_failures", "manifests", "latencies"}),
         frozenset({"requests", "world"}),
         frozenset({"finding", "components"}),
         frozenset({"budgets", "entries"}),
         frozenset({"control_plane", "leaves", "refusals", "rights"}),
-        frozenset({"foreign", "upgrade"}),
+        frozenset({"foreign", "probes", "upgrade"}),
         frozenset({"checks"}),
     ),
     "certs": (

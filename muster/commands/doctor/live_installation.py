@@ -1,4 +1,4 @@
-"""The installation on a live cluster.  Nothing is written to it: the only POST requests are reviews of permissions."""
+"""The installation on a live cluster.  Nothing is written to it: POST requests are reviews of permissions and, if requested, dry runs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from certs.store import CA, CERTIFICATE
 from certs.webhook_configurations import Cluster, Place
 from kubeapi.problem import Problem
 from kubeapi.versions import served_versions as versions
+from muster.commands.doctor.dry_runs import dry_runs
 from muster.commands.doctor.live_objects import LiveObjects
 from muster.commands.doctor.manifest_files import binding_of, has_ended
 from muster.commands.doctor.observations import given_latencies, observed
@@ -30,7 +31,7 @@ from muster.doctor.leaves import secret_names
 from muster.doctor.manifests import labels_at, mapping_at, text_at
 from muster.doctor.requests import NODE_LEASES, SYSTEM
 from muster.doctor.rights import needed
-from muster.doctor.world import Account, ApiServer, Item, World
+from muster.doctor.world import Account, ApiServer, Item, Probe, World
 from muster.render.file_notes import RefusedRequest, RequestRefused
 from muster.render.problem_words import object_words, problem_words
 
@@ -45,13 +46,22 @@ OK, FORBIDDEN = 200, 403
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of an examination: kubeconfig and context, addresses and metrics that the user named, and the version to upgrade to, or 0."""
+    """Sources of an examination: kubeconfig and context, and what the user named.
+
+    Attributes:
+        replicas: addresses of replicas.
+        metrics: files or URLs of metrics.
+        upgrade_to: minor version to upgrade to; 0 if there is none.
+        probe: namespace of the dry runs; empty if none are requested.
+
+    """
 
     kubeconfig: str | None
     context: str | None
     replicas: tuple[str, ...]
     metrics: tuple[str, ...]
     upgrade_to: int = 0
+    probe: str = ""
 
 
 def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[Problem]]:
@@ -72,6 +82,8 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
         world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects))
         _keep_foreign(objects, world)
         world = dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread))
+        if sources.probe:
+            world = _probed(objects, world, sources.probe)
         measured = [*given_latencies(sources.metrics)] if sources.metrics else [*_scraped(objects.api, world)]
         return dataclasses.replace(
             world,
@@ -83,6 +95,14 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
         ), objects.problems
     except (ValueError, *TRANSPORT) as error:
         raise ClusterError(f"{objects.api.host} cannot be read: {' '.join(str(error).split())[:300]}") from None
+
+
+def _probed(objects: LiveObjects, world: World, namespace: str) -> World:
+    """Return the installation with the answers to dry runs, if there is one."""
+    objects.keep_one(f"/api/v1/namespaces/{namespace}")
+    found = any(True for _ in entries(world))
+    answers = tuple(dry_runs(objects, world.api_server or ApiServer(), namespace)) if found else ()
+    return dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread), probe=Probe(namespace, answers))
 
 
 def _keep_objects(objects: LiveObjects) -> None:

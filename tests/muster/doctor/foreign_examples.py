@@ -340,7 +340,11 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
     "foreign-ca": [
         (lambda: world(others(webhook(PODS, **bundle(OLD)))), Severity.ERROR, "its certificates are expired, the last one at 2026-05-27"),
         (lambda: world(others(webhook(PODS, **bundle(SOON)))), Severity.WARNING, "its certificates expire, the last one at 2026-07-11"),
-        (lambda: world(others(webhook(PODS, **bundle(worlds.authority(at=NOW + DAY))))), Severity.ERROR, "are not valid before 2026-07-01 23:55 UTC"),
+        (
+            lambda: world(others(webhook(PODS, **bundle(worlds.authority(at=NOW + DAY))))),
+            Severity.ERROR,
+            "are not valid before 2026-07-01 23:55 UTC",
+        ),
         (lambda: world(others(webhook(PODS, **bundle(extra=BROKEN)))), Severity.ERROR, "has no PEM certificate that can be read"),
         (lambda: world(others(webhook(PODS, **bundle(extra=b"nonsense")))), Severity.ERROR, "has no PEM certificate that can be read"),
         (

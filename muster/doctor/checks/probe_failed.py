@@ -1,0 +1,101 @@
+"""Dry runs through the API server reach the webhooks of Muster: a group that it refuses is refused, and one that it admits is admitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muster.doctor.call_failures import Called, Failure
+from muster.doctor.entries import Entry, entries, others, servers_of
+from muster.doctor.finding import Check, Diagnosis, Result, Unseen, error, warning
+from muster.doctor.leaves import trust_command
+from muster.doctor.manifests import kubectl, labels_at
+from muster.doctor.probes import Outcome, Shown, reviewing, shown, why_silent
+from muster.doctor.world import DryRun, World
+
+_SERVER_ERROR = 500
+_CERTIFICATE = frozenset({Failure.TRUST, Failure.EXPIRED, Failure.NAME, Failure.BUNDLE, Failure.CERTIFICATE})
+
+
+def check(world: World) -> Iterator[Result]:
+    """Yield a result for each dry run with another answer."""
+    if world.probe is None:
+        return
+    if not any(True for _ in entries(world)):
+        yield Unseen("there is no webhook configuration of Muster, so no dry run was made")
+    elif not world.probe.dry_runs:
+        yield Unseen("no dry run was made: the API server serves no group that it admits and Muster refuses, or its answer is a problem")
+    for answer in world.probe.dry_runs:
+        yield from _results(world, answer, shown(world, answer))
+
+
+def _results(world: World, answer: DryRun, found: Shown) -> Iterator[Result]:
+    match found:
+        case Shown(Outcome.UNREACHABLE, Called() as webhook):
+            yield _unreachable(world, webhook)
+        case Shown(Outcome.NO_DRY_RUN, Called() as webhook):
+            entry = _entry(world, webhook)
+            message = f"{webhook.webhook} allows no dry run, so the API server refuses that of {answer.subject}"
+            yield warning(entry.item, entry.field("sideEffects"), message, _show(entry))
+        case Shown(Outcome.REFUSED_BY_SERVER) if answer.code >= _SERVER_ERROR:
+            entry = next(entries(world))
+            message = (
+                f"the API server ends the dry run of {answer.subject} without the answers of all webhooks, and names none: {answer.message}"
+            )
+            yield error(entry.item, "", message, _pods(world, entry))
+        case Shown(Outcome.REFUSED_BY_SERVER):
+            yield Unseen(f"the API server itself refuses {answer.subject}: {answer.message}")
+        case Shown(Outcome.REFUSED_BY_OTHER, Called() as webhook) if answer.rule:
+            yield Unseen(f"{webhook.webhook}, which is not Muster's, refuses {answer.subject} first: {webhook.reason}")
+        case Shown(Outcome.REFUSED | Outcome.REFUSED_BY_OTHER, Called() as webhook) if not answer.rule:
+            entry = _entry(world, webhook)
+            yield warning(entry.item, "", f"{webhook.webhook} refuses {answer.subject}, which is valid: {webhook.reason}", _show(entry))
+        case Shown(Outcome.ADMITTED) if answer.rule:
+            yield _admitted(world, answer)
+
+
+def _unreachable(world: World, webhook: Called) -> Diagnosis:
+    entry = _entry(world, webhook)
+    failure = webhook.failure or Failure.OTHER
+    message = f"the API server cannot call {webhook.webhook}: {failure.value} ({webhook.reason})"
+    if entry.item.label not in {each.item.label for each in entries(world)}:
+        command = entry.set_command({"failurePolicy": "Ignore"}) if entry.content else _show(entry)
+    elif failure in _CERTIFICATE:
+        command = trust_command(world, entry)
+    else:
+        command = _pods(world, entry)
+    return error(entry.item, entry.field("clientConfig"), message, command)
+
+
+def _admitted(world: World, answer: DryRun) -> Result:
+    if reason := why_silent(world, answer):
+        return Unseen(f"the admission of {answer.subject} shows nothing: {reason}")
+    called = reviewing(world, answer)
+    message = f"{answer.subject} is admitted, although Muster refuses it (rule {answer.rule}): its webhooks were not called"
+    if not any(each.fails for each in called):
+        message += ", or could not be called, which failurePolicy Ignore hides"
+    return error(called[0].item, "", message, _pods(world, called[0]))
+
+
+def _entry(world: World, webhook: Called) -> Entry:
+    """Return the webhook with a name; the first of Muster's if it is gone since."""
+    every = [*entries(world), *others(world)]
+    return next((each for each in every if each.name == webhook.webhook), every[0])
+
+
+def _pods(world: World, entry: Entry) -> str:
+    for server in servers_of(world, entry):
+        labels = labels_at(server.content, "spec", "selector", "matchLabels")
+        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        return kubectl(server.namespace, "describe", "replicasets,pods", f"--selector={selector}")
+    return _show(entry)
+
+
+def _show(entry: Entry) -> str:
+    return kubectl("", "get", entry.item.kind.lower(), entry.item.name, "--output=yaml")
+
+
+CHECK = Check(
+    id="probe-failed",
+    why="Groups are refused (Fail), or are not checked (Ignore).",
+    examine=check,
+)
