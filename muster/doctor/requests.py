@@ -190,7 +190,9 @@ def _condition_holds(expression: str, request: Request, place: Place) -> bool | 
 
     name, _, sub = request.resource.partition("/")
     user, groups = request.requester
+    # Fields that are empty are missing, as in the API server: reading them without has() is an error.
     namespace = {"namespace": place.namespace} if request.namespaced else {}
+    subresource = {"subResource": sub, "requestSubResource": sub} if sub else {}
     unknown = dict.fromkeys(("name", "generateName", "labels", "annotations", "ownerReferences", "finalizers", "uid"), UNKNOWN)
     version = request.versions[0] if len(request.versions) == 1 else UNKNOWN
     partial = {**dict.fromkeys(("spec", "status", "target", "data"), UNKNOWN), "metadata": {**unknown, **namespace}}
@@ -198,11 +200,10 @@ def _condition_holds(expression: str, request: Request, place: Place) -> bool | 
     return holds(
         expression,
         request={
-            **dict.fromkeys(("uid", "kind", "requestKind", "requestResource", "name", "object", "oldObject", "options"), UNKNOWN),
+            **dict.fromkeys(("uid", "kind", "requestKind", "requestResource", "name", "options"), UNKNOWN),
             **namespace,
+            **subresource,
             "resource": resource,
-            "subResource": sub,
-            "requestSubResource": sub,
             "operation": request.operation,
             "userInfo": {"username": user, "groups": groups, "uid": UNKNOWN, "extra": UNKNOWN} if user else UNKNOWN,
             "dryRun": False,
