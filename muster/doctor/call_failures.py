@@ -88,7 +88,7 @@ def called(message: str) -> Called | None:
     if match := _NO_DRY_RUN.search(message):
         return Called(match[1], message)
     if match := _DENIED.search(message):
-        return Called(match[1], match[2].removeprefix(": "), is_denial=True)
+        return Called(match[1], match[2].removeprefix(": ").strip(), is_denial=True)
     return None
 
 

@@ -18,7 +18,7 @@ from muster.doctor.latencies import Latency, read_latencies
 from muster.doctor.leaves import trusts
 from muster.doctor.rights import needed
 from muster.doctor.world import ApiServer, Item, Replica, World
-from tests.muster.doctor import foreign_examples, worlds
+from tests.muster.doctor import foreign_examples, probe_examples, worlds
 from tests.muster.doctor.worlds import (
     CA,
     GATES,
@@ -179,6 +179,7 @@ ROLES = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 
 VALID: dict[str, list[Callable[[], World]]] = {
     **foreign_examples.VALID,
+    **probe_examples.VALID,
     "self-lock": [
         lambda: world(catching(PODS, namespaceSelector=NOT_IN_SYSTEM)),
         lambda: world(catching(PODS, failurePolicy="Ignore")),
@@ -303,6 +304,7 @@ VALID: dict[str, list[Callable[[], World]]] = {
 }
 INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
     **foreign_examples.INVALID,
+    **probe_examples.INVALID,
     "self-lock": [
         (lambda: world(catching(PODS)), Severity.ERROR, "refuses create pods in muster-system, its own namespace"),
         (lambda: world(catching(PODS)), Severity.ERROR, "refuses create pods in kube-system, where network"),
