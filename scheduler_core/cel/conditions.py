@@ -55,6 +55,8 @@ def holds(expression: str, **variables: Mapping[str, Any] | None) -> bool | None
 @functools.lru_cache(maxsize=1024)
 def _compiled(expression: str) -> Run | None:
     try:
+        # The parser reads UTF-8.
+        expression.encode()
         parsed = parse(expression)
         checked = check(parsed, variables=dict.fromkeys(_VARIABLES, DYN))
         return None if checked.errors else plan(parsed.root, checked)

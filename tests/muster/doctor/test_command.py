@@ -18,7 +18,7 @@ from muster.doctor.control_plane import flag_command
 from muster.doctor.finding import Check, error
 from muster.doctor.world import Item
 from tests.apiserver.fake import serving
-from tests.muster.doctor import worlds
+from tests.muster.doctor import foreign_examples, worlds
 from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
 
 BASE = [worlds.DEPLOY / "base" / f"{name}.yaml" for name in ("namespace", "rbac", "deployment", "service")]
@@ -169,6 +169,8 @@ MISTAKES = {
     ("--metrics", "nowhere", "all.yaml"): "--metrics nowhere: cannot be read: No such file",
     ("--metrics", "all.yaml", "all.yaml"): "--metrics all.yaml: has no muster_review_duration_seconds",
     ("--metrics", "http://127.0.0.1:1/", "all.yaml"): "--metrics http://127.0.0.1:1/: cannot be read",
+    ("--probe", "all.yaml"): "--probe needs --cluster",
+    ("--cluster", "--probe-namespace=x"): "--probe-namespace needs --probe",
     ("other.yaml",): "there is no webhook configuration, webhook server or sidecar of Muster in other.yaml",
     ("--cluster", "--kubeconfig", "nowhere"): "nowhere",
 }
@@ -287,6 +289,32 @@ def test_a_list_that_is_forbidden_is_status_2(server) -> None:
     assert answer.exit_code == 2
     assert answer.stderr.endswith("poddisruptionbudgets: cannot be listed: HTTP 403: no\n")
     assert json.loads(answer.stdout)["summary"]["problems"] == 1
+
+
+def test_the_first_refusal_of_a_kind_is_the_only_one(server) -> None:
+    """Each webhook of another program has a server of its own."""
+    names = [f"s{number}" for number in range(3)]
+    webhooks = [
+        foreign_examples.webhook(foreign_examples.PODS, name=f"{each}.example", clientConfig={"service": {"namespace": "x", "name": each}})
+        for each in names
+    ]
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "x"}}
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    version, kind, items = server.lists[path]
+    server.lists[path] = version, kind, [*items, {**head, "webhooks": webhooks}]
+    for resource in ("deployments", "statefulsets"):
+        server.lists[f"/apis/apps/v1/namespaces/x/{resource}"] = listed("Deployment")
+    refused = {
+        **{f"/api/v1/namespaces/x/services/{each}": "services" for each in names},
+        "/apis/discovery.k8s.io/v1/namespaces/x/endpointslices": "endpointslices",
+    }
+    for each, resource in refused.items():
+        server.broken[each] = 403, {"message": f"no {resource}"}
+    answer = live("--format=json")
+    assert answer.exit_code == 2
+    assert [each.partition("no ")[2] for each in answer.stderr.splitlines()] == ["services", "endpointslices"]
+    reasons = [each["reason"] for each in json.loads(answer.stdout)["unchecked"] if each["id"] == "foreign-unreachable"]
+    assert reasons == [f"the Service x/{each} of {each}.example of ValidatingWebhookConfiguration x cannot be read" for each in names]
 
 
 def test_configurations_are_needed(server) -> None:
