@@ -12,6 +12,7 @@ entries        webhooks of the configurations, of Muster and of others: their se
 control_plane  version, feature gates and served APIs of kube-apiserver and kube-scheduler
 refusals       requests that a webhook refuses while its server is down
 foreign        webhooks of other programs that such requests depend on
+policies       ValidatingAdmissionPolicies that match such requests
 call_failures  reasons why the API server cannot call a webhook
 probes         objects of dry runs, and what their answers show
 latencies      99th percentile of the duration of reviews, from metrics

@@ -5,23 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
-from muster.doctor.control_plane import observed_api_server
 from muster.doctor.entries import Entry, others, place_of
 from muster.doctor.manifests import kubectl
-from muster.doctor.refusals import Caught, caught, muster_namespaces
-from muster.doctor.requests import (
-    ANYWHERE,
-    BACKEND_START,
-    NODE_LEASE,
-    NODE_LEASES,
-    PODS,
-    START,
-    SYSTEM,
-    SYSTEM_START,
-    Request,
-    cluster_requests,
-    group_requests,
-)
+from muster.doctor.refusals import Caught, caught, dependencies
+from muster.doctor.requests import BACKEND_START, Request
 from muster.doctor.world import World
 
 
@@ -63,19 +50,16 @@ class Concern:
 
 def concerns(world: World) -> Iterator[Concern]:
     """Yield the webhooks of others that are called, or possibly called, for such requests."""
-    server = observed_api_server(world)
-    groups = group_requests(server.resources if server else None)
-    of_cluster = cluster_requests(server.minor if server else 0)
-    system = {SYSTEM: SYSTEM_START, NODE_LEASES: NODE_LEASE, **dict.fromkeys(muster_namespaces(world), START)}
+    anywhere, *system, cluster = dependencies(world)
     for entry in others(world):
         backend = Caught()
         if entry.service:
             backend = caught(world, entry, place_of(world, entry.service[0]), BACKEND_START)
         concern = Concern(
             entry,
-            anywhere=caught(world, entry, ANYWHERE, (*groups, *PODS)),
-            system={name: caught(world, entry, place_of(world, name), requests) for name, requests in system.items()},
-            cluster=caught(world, entry, ANYWHERE, of_cluster),
+            anywhere=caught(world, entry, *anywhere),
+            system={place.namespace: caught(world, entry, place, requests) for place, requests in system},
+            cluster=caught(world, entry, *cluster),
             backend=backend,
         )
         if any(each.certain or each.possible or each.unread for each in concern.every):

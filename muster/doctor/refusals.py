@@ -6,9 +6,25 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from muster.doctor.components import SIDECAR, components, template_labels
-from muster.doctor.entries import Entry, entries, servers_of
+from muster.doctor.control_plane import observed_api_server
+from muster.doctor.entries import Entry, entries, place_of, servers_of
 from muster.doctor.manifests import labels_at, mapping_at, mappings_at
-from muster.doctor.requests import NAMESPACE_NAME, Matched, Place, Request
+from muster.doctor.requests import (
+    ANYWHERE,
+    CLUSTER,
+    NAMESPACE_NAME,
+    NODE_LEASE,
+    NODE_LEASES,
+    PODS,
+    START,
+    SYSTEM,
+    SYSTEM_START,
+    Matched,
+    Place,
+    Request,
+    cluster_requests,
+    group_requests,
+)
 from muster.doctor.world import World
 
 
@@ -43,6 +59,18 @@ def caught(world: World, entry: Entry, place: Place, requests: Iterable[Request]
 
 
 _SURENESS = (Matched.NO, Matched.LABELS_UNREAD, Matched.CONDITIONS, Matched.YES)
+
+
+def dependencies(world: World) -> list[tuple[Place, tuple[Request, ...]]]:
+    """Return the requests on which pods and groups in any namespace, the system, Muster, and nodes depend, each with its place."""
+    server = observed_api_server(world)
+    groups = group_requests(server.resources if server else None)
+    system = {SYSTEM: SYSTEM_START, NODE_LEASES: NODE_LEASE, **dict.fromkeys(muster_namespaces(world), START)}
+    return [
+        (ANYWHERE, (*groups, *PODS)),
+        *((place_of(world, name), requests) for name, requests in system.items()),
+        (CLUSTER, cluster_requests(server.minor if server else 0)),
+    ]
 
 
 def muster_namespaces(world: World) -> list[str]:

@@ -58,11 +58,13 @@ class Place:
     """Namespace with its labels; None if they could not be read."""
 
     namespace: str
-    labels: Mapping[str, str] | None
+    labels: Mapping[str, str] | None = dataclasses.field(hash=False)
 
 
 ANYWHERE = Place("a-namespace", {NAMESPACE_NAME: "a-namespace"})
 """Namespace that no selector names, without labels of its own."""
+CLUSTER = Place("", {})
+"""No namespace."""
 
 
 class Matched(enum.Enum):
@@ -146,7 +148,7 @@ def matched(webhook: Manifest, request: Request, place: Place, labels: Mapping[s
     known = all_labels or _keys(selector) <= labels.keys()
     if known and not selects(selector, labels):
         return Matched.NO
-    conditions = [_condition_holds(text_at(each, "expression"), request, place) for each in mappings_at(webhook, "matchConditions")]
+    conditions = [condition_holds(text_at(each, "expression"), request, place) for each in mappings_at(webhook, "matchConditions")]
     if False in conditions:
         return Matched.NO
     return Matched.YES if known and None not in conditions else Matched.CONDITIONS
@@ -184,7 +186,8 @@ def _keys(selector: Manifest) -> set[str]:
     return {*mapping_at(selector, "matchLabels"), *(text_at(each, "key") for each in mappings_at(selector, "matchExpressions"))}
 
 
-def _condition_holds(expression: str, request: Request, place: Place) -> bool | None:
+def condition_holds(expression: str, request: Request, place: Place) -> bool | None:
+    """Return whether a CEL expression is true of a request, whatever its object; None if that depends on fields that are not known."""
     # Imported here because the parser takes a tenth of a second.
     from scheduler_core.cel.conditions import UNKNOWN, holds
 

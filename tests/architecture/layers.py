@@ -255,8 +255,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"requests", "world"}),
         frozenset({"finding", "components"}),
         frozenset({"budgets", "entries"}),
-        frozenset({"control_plane", "leaves", "refusals", "rights"}),
-        frozenset({"foreign", "probes", "upgrade"}),
+        frozenset({"control_plane", "leaves", "rights"}),
+        frozenset({"refusals", "upgrade"}),
+        frozenset({"foreign", "policies", "probes"}),
         frozenset({"checks"}),
     ),
     "certs": (

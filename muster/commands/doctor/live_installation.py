@@ -110,6 +110,8 @@ def _keep_objects(objects: LiveObjects) -> None:
         objects.keep(f"{ADMISSION}/{resource}")
     if objects.problems:
         raise ClusterError(f"{objects.api.host}: {object_words(objects.problems[0])} {problem_words(objects.problems[0])}")
+    for resource in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
+        objects.keep(f"{ADMISSION}/{resource}")
     ours = (("labelSelector", f"{PART_OF}={MUSTER}"),)
     for resource in ("deployments", "statefulsets"):
         objects.keep(f"/apis/apps/v1/{resource}", ours)

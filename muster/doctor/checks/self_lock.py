@@ -8,7 +8,7 @@ from muster.doctor.control_plane import observed_api_server
 from muster.doctor.entries import Entry, entries, place_of
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.refusals import Caught, caught, exempting_selector
-from muster.doctor.requests import ANYWHERE, START, SYSTEM, SYSTEM_START, cluster_requests, group_requests, listed
+from muster.doctor.requests import CLUSTER, START, SYSTEM, SYSTEM_START, cluster_requests, group_requests, listed
 from muster.doctor.world import World
 
 
@@ -31,7 +31,7 @@ def check(world: World) -> Iterator[Result]:
                 yield warning(entry.item, entry.field("namespaceSelector"), message, _exempt(entry, own))
             elif found.unread:
                 yield Unseen(f"the labels of namespace {namespace}, which {entry.name} selects by, cannot be read")
-        if refused := caught(world, entry, ANYWHERE, of_cluster).certain:
+        if refused := caught(world, entry, CLUSTER, of_cluster).certain:
             message = f"{entry.name} refuses {listed(refused)} of the whole cluster while the server is down"
             yield error(entry.item, entry.field("failurePolicy"), message, entry.set_command({"failurePolicy": "Ignore"}))
 

@@ -119,6 +119,45 @@ def several(seconds: int, number: int, **fields: Any) -> list[worlds.Content]:
     return [webhook(PODS, name=f"w{each}.policy.example", timeoutSeconds=seconds, **fields) for each in range(number)]
 
 
+def policy(
+    *validations: str,
+    rules: tuple[worlds.Content, ...] = (EVERYTHING,),
+    actions: tuple[str, ...] = ("Deny",),
+    bound: Any = None,
+    **spec: Any,
+) -> worlds.Change:
+    """Add a ValidatingAdmissionPolicy and its binding, to *bound* resources."""
+
+    def change(objects: worlds.Objects) -> None:
+        for each in policy_objects(*validations, rules=rules, actions=actions, bound=bound, **spec):
+            objects[each["kind"], POLICY] = each
+
+    return change
+
+
+def policy_objects(
+    *validations: str,
+    rules: tuple[worlds.Content, ...] = (EVERYTHING,),
+    actions: tuple[str, ...] = ("Deny",),
+    bound: Any = None,
+    **spec: Any,
+) -> list[worlds.Content]:
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": POLICY}}
+    constraints = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}, "resourceRules": [*rules]}
+    texts = [{"expression": each} for each in validations]
+    content = {"failurePolicy": "Fail", "matchConstraints": constraints, "validations": texts, **spec}
+    binding = {"policyName": POLICY, "validationActions": [*actions], **({} if bound is None else {"matchResources": bound})}
+    return [
+        {**head, "kind": "ValidatingAdmissionPolicy", "spec": content},
+        {**head, "kind": "ValidatingAdmissionPolicyBinding", "spec": binding},
+    ]
+
+
+def type_error(objects: worlds.Objects) -> None:
+    warnings = [{"fieldRef": "spec.validations[0].expression", "warning": "undefined field 'x'"}]
+    objects["ValidatingAdmissionPolicy", POLICY]["status"] = {"typeChecking": {"expressionWarnings": warnings}}
+
+
 OLD = worlds.authority(365, NOW - 400 * DAY)
 SOON = worlds.authority(365, NOW - 355 * DAY)
 BROKEN = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
@@ -208,6 +247,22 @@ VALID: dict[str, list[Callable[[], World]]] = {
         world,
         lambda: world(others(webhook(PODS, sideEffects="NoneOnDryRun"))),
         lambda: world(others(webhook(PODS, sideEffects="Some", namespaceSelector=OPTED_IN))),
+    ],
+    "policy-refuses": [
+        world,
+        lambda: world(policy("object.spec.replicas <= 5")),
+        lambda: world(policy("true")),
+        lambda: world(policy("false", actions=("Warn", "Audit"))),
+        lambda: world(policy("false", rules=(PODS | {"apiGroups": ["apps"]},))),
+        lambda: world(policy("false", rules=(PODS | {"resourceNames": ["a"]},))),
+        lambda: world(policy("false", bound={"namespaceSelector": OPTED_IN}, rules=(PODS,))),
+        lambda: world(policy("false", bound={"resourceRules": [LEASES | {"operations": ["DELETE"]}]})),
+        lambda: world(policy("false", matchConditions=when("request.resource.resource == 'secrets'"), rules=(PODS, GROUPS))),
+        lambda: world(policy("false", matchConditions=when("object.metadata.name == 'x'"))),
+        lambda: world(policy("false", bound={"excludeResourceRules": [PODS | {"operations": ["*"]}]}, rules=(PODS,))),
+        lambda: world(policy("'a' in variables.b", variables=[{"name": "b", "expression": "['a']"}])),
+        lambda: world(policy("object.spec.x == 1", failurePolicy="Ignore"), type_error),
+        lambda: world(policy("false"), lambda objects: objects.pop(("ValidatingAdmissionPolicy", POLICY))),
     ],
     "timeouts-add-up": [
         world,
@@ -385,6 +440,24 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
     "foreign-dry-run": [
         (lambda: world(others(webhook(PODS, sideEffects="Some"))), Severity.WARNING, "is Some: must be None or NoneOnDryRun"),
         (lambda: world(others(webhook(GROUPS, sideEffects="Unknown", failurePolicy="Ignore"))), Severity.WARNING, "is Unknown: must be"),
+    ],
+    "policy-refuses": [
+        (
+            lambda: world(policy("false", rules=(PODS, GROUPS), bound={"namespaceSelector": EXEMPT})),
+            Severity.ERROR,
+            "its policy policy refuses create podgroups.scheduling.k8s.io, create pods, whatever the object",
+        ),
+        (
+            lambda: world(policy("object.spec.x == 1", "!(request.operation in ['CREATE', 'UPDATE'])", rules=(LEASES,))),
+            Severity.ERROR,
+            "refuses update leases.coordination.k8s.io in kube-system; update leases.coordination.k8s.io in kube-node-lease; update",
+        ),
+        (lambda: world(policy("false", rules=(NODES,))), Severity.ERROR, "refuses create nodes, whatever the object"),
+        (
+            lambda: world(policy("object.spec.x == 1", rules=(PODS,), bound={"namespaceSelector": EXEMPT}), type_error),
+            Severity.WARNING,
+            "has type errors in spec.validations[0].expression, and failurePolicy is Fail: it refuses create pods if such",
+        ),
     ],
     "timeouts-add-up": [
         (

@@ -207,6 +207,8 @@ def serve(server, objects: worlds.Objects) -> None:
     paths = {
         "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations": "MutatingWebhookConfiguration",
         "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations": "ValidatingWebhookConfiguration",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies": "ValidatingAdmissionPolicy",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": "ValidatingAdmissionPolicyBinding",
         "/apis/apps/v1/deployments": "Deployment",
         "/apis/apps/v1/statefulsets": "StatefulSet",
         f"/apis/apps/v1/{own}/deployments": "Deployment",
