@@ -45,7 +45,7 @@ PROVOKED_ELSEWHERE = {
     "control plane": frozenset(
         {"api-not-served", "gate-off", "gates-differ", "kubernetes-differs", "review-seconds-long", "scheduler-too-old"}
     ),
-    "foreign": frozenset(each for each in discover() if each.startswith("foreign-")) | {"timeouts-add-up"},
+    "foreign": frozenset(each for each in discover() if each.startswith("foreign-")) | {"policy-refuses", "timeouts-add-up"},
     "probe": frozenset({"probe-failed"}),
     "upgrade": frozenset({"upgrade-blocks-creation", "upgrade-blocks-placement", "upgrade-blocks-updates", "upgrade-gates"}),
 }

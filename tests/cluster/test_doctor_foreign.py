@@ -182,6 +182,44 @@ def until_called(api) -> None:
     until(lambda: not api.create(pod("x", "default"), dryRun="All"), told=lambda: "the API server does not call the webhook")
 
 
+def refused(api) -> str:
+    """Return why a pod is refused; empty if it is not."""
+    try:
+        api.create(pod("x", "default"), dryRun="All")
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+POLICIES = {
+    "freeze": ("!(request.operation in ['CREATE', 'UPDATE'])", "denied request: failed expression"),
+    "type error": ("object.spec.nodeNames == 'x'", "no such key: nodeNames"),
+}
+
+
+@pytest.mark.parametrize("case", POLICIES)
+def test_an_admission_policy_that_refuses(examined, case) -> None:
+    api = examined.api
+    expression, refusal = POLICIES[case]
+    objects = examples.policy_objects(expression, rules=(PODS,), bound={"namespaceSelector": examples.EXEMPT})
+    try:
+        api.create_all(objects)
+        if case == "type error":
+            # As kube-controller-manager does, which is not running.
+            api.set_status(objects[0]["kind"], POLICY, status=TYPE_ERROR)
+        with pytest.raises(ApiError, match=refusal):
+            until_called(api)
+        examined.mend(examined.provoked("policy-refuses"))
+        examined.well()
+        until(lambda: not refused(api), told=lambda: refused(api))
+    finally:
+        for each in objects:
+            api.delete(each["kind"], POLICY)
+
+
+TYPE_ERROR = {
+    "typeChecking": {"expressionWarnings": [{"fieldRef": "spec.validations[0].expression", "warning": "undefined field 'nodeNames'"}]}
+}
 BINDING = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
 LABELLED = pod("labelled", "default")
 LABELLED["metadata"]["labels"] = {"policy": "on"}
