@@ -19,8 +19,10 @@ from certs.pair import names_of
 from muster import cli
 from muster.doctor.call_failures import Failure
 from tests.cluster.conftest import new_namespace
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.doctor_installation import DAY, NOW, PROVOKED_ELSEWHERE, Examined, demand_provoked
 from tests.cluster.installed import DEPLOY, installed
+from tests.cluster.options import Options
 from tests.cluster.resources import Manifest
 from tests.cluster.test_doctor import tls_server
 from tests.cluster.unfit import unfit
@@ -40,6 +42,22 @@ def manifests(name: str) -> list[Manifest]:
 
 READING = [rule for role in manifests("rbac") for rule in role["rules"]]
 """Rules of the roles without the probe."""
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory):
+    """Return the path of the audit log, which is empty yet; the policy is beside it."""
+    folder = tmp_path_factory.mktemp("audit")
+    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata", "verbs": ["create"]}]}
+    (folder / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
+    return folder / "audit.log"
+
+
+@pytest.fixture(scope="module")
+def plane(programs, audit):
+    flags = (f"--audit-policy-file={audit.parent / 'policy.json'}", f"--audit-log-path={audit}")
+    with ControlPlane(Options(apiserver_flags=flags), programs) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +91,19 @@ def test_the_path_to_the_webhooks(plane, probe) -> None:
     assert f"[muster: {unfit().rule}]" in refused["message"]
     assert (admitted["object"], admitted["outcome"], admitted["message"]) == ("Workload default/muster-doctor-probe", "admitted", "")
     assert not plane.api.objects("Workload", "default")
+
+
+def test_what_the_audit_log_gets(probe, audit) -> None:
+    probe()
+    events = [json.loads(line) for line in audit.read_text(encoding="utf-8").splitlines()]
+    both = [each for each in events if each["stage"] == "ResponseComplete" and "dryRun=All" in each["requestURI"]][-2:]
+    assert [(each["verb"], each["user"]["username"], each["responseStatus"]["code"]) for each in both] == [
+        ("create", "admin", 422),
+        ("create", "admin", 201),
+    ]
+    refused = both[0]
+    assert "groups.muster.dev" in refused["responseStatus"]["message"]
+    assert refused["annotations"]["groups.muster.dev/rules"] == unfit().rule
 
 
 def test_text_of_the_answers(plane, webhooks) -> None:
