@@ -63,7 +63,7 @@ _SERVICE = re.compile(r'services? "[^"]*" not found')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Called:
+class CalledWebhook:
     """Webhook that an answer of the API server is about.
 
     Attributes:
@@ -80,15 +80,15 @@ class Called:
     is_denial: bool = False
 
 
-def called(message: str) -> Called | None:
+def called_webhook(message: str) -> CalledWebhook | None:
     """Return the webhook that a refusal of the API server names; None if the refusal is its own."""
     if match := _FAILED.search(message):
         reason = _CALLED.sub("", match[2])
-        return Called(match[1], reason, _failure(reason))
+        return CalledWebhook(match[1], reason, _failure(reason))
     if match := _NO_DRY_RUN.search(message):
-        return Called(match[1], message)
+        return CalledWebhook(match[1], message)
     if match := _DENIED.search(message):
-        return Called(match[1], match[2].removeprefix(": ").strip(), is_denial=True)
+        return CalledWebhook(match[1], match[2].removeprefix(": ").strip(), is_denial=True)
     return None
 
 

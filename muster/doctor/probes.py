@@ -7,7 +7,7 @@ import enum
 
 from kubeapi.versions import served_versions
 from kubeapi.versions.conversion import HUB
-from muster.doctor.call_failures import Called, called
+from muster.doctor.call_failures import CalledWebhook, called_webhook
 from muster.doctor.components import SERVE, components
 from muster.doctor.entries import Entry, entries, place_of
 from muster.doctor.manifests import Manifest
@@ -33,11 +33,11 @@ class Outcome(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Shown:
+class ProbeResult:
     """What an answer shows, and the webhook that it names."""
 
     outcome: Outcome
-    webhook: Called | None = None
+    webhook: CalledWebhook | None = None
 
 
 def probe_objects(server: ApiServer, namespace: str) -> list[tuple[Manifest, str, str]]:
@@ -65,25 +65,25 @@ def probe_objects(server: ApiServer, namespace: str) -> list[tuple[Manifest, str
     return objects
 
 
-def shown(world: World, answer: DryRun) -> Shown:
+def result_of(world: World, answer: DryRun) -> ProbeResult:
     """Return what an answer shows."""
     if not answer.code:
         warned = answer.rule and any(f"[muster: {answer.rule}]" in each for each in answer.warnings)
-        return Shown(Outcome.WARNED if warned else Outcome.ADMITTED)
-    webhook = called(answer.message)
+        return ProbeResult(Outcome.WARNED if warned else Outcome.ADMITTED)
+    webhook = called_webhook(answer.message)
     if webhook is None:
-        return Shown(Outcome.REFUSED_BY_SERVER)
+        return ProbeResult(Outcome.REFUSED_BY_SERVER)
     if webhook.failure is not None:
-        return Shown(Outcome.UNREACHABLE, webhook)
+        return ProbeResult(Outcome.UNREACHABLE, webhook)
     if not webhook.is_denial:
-        return Shown(Outcome.NO_DRY_RUN, webhook)
+        return ProbeResult(Outcome.NO_DRY_RUN, webhook)
     ours = any(each.name == webhook.webhook for each in entries(world))
-    return Shown(Outcome.REFUSED if ours else Outcome.REFUSED_BY_OTHER, webhook)
+    return ProbeResult(Outcome.REFUSED if ours else Outcome.REFUSED_BY_OTHER, webhook)
 
 
-def answers_of(world: World) -> tuple[tuple[DryRun, Shown], ...] | None:
+def answers_of(world: World) -> tuple[tuple[DryRun, ProbeResult], ...] | None:
     """Return the dry runs with what they show; None if none were requested."""
-    return None if world.probe is None else tuple((each, shown(world, each)) for each in world.probe.dry_runs)
+    return None if world.probe is None else tuple((each, result_of(world, each)) for each in world.probe.dry_runs)
 
 
 def reviewing(world: World, answer: DryRun) -> list[Entry]:

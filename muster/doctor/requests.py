@@ -189,7 +189,7 @@ def _keys(selector: Manifest) -> set[str]:
 def condition_holds(expression: str, request: Request, place: Place) -> bool | None:
     """Return whether a CEL expression is true of a request, whatever its object; None if that depends on fields that are not known."""
     # Imported here because the parser takes a tenth of a second.
-    from scheduler_core.cel.conditions import UNKNOWN, holds
+    from scheduler_core.cel.match_conditions import UNKNOWN, holds
 
     name, _, sub = request.resource.partition("/")
     user, groups = request.requester

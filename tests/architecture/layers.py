@@ -280,7 +280,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"attributes", "validation"}),
         frozenset({"folds", "short_circuits"}),
         frozenset({"plan"}),
-        frozenset({"selector"}),
+        frozenset({"match_conditions", "selector"}),
     ),
     "scheduler_core.sidecar.client": (
         frozenset({"access_review", "event_recorder", "extended_claim", "requests"}),

@@ -11,7 +11,7 @@ import click
 
 from kubeapi.problem import Problem
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen
-from muster.doctor.probes import Outcome, Shown
+from muster.doctor.probes import Outcome, ProbeResult
 from muster.doctor.world import DryRun
 from muster.render.phrases import WIDTH, folded
 from muster.render.problem_words import object_words, problem_words
@@ -31,7 +31,7 @@ class DiagnosisReport:
     defects: tuple[tuple[Check, Diagnosis], ...]
     unchecked: tuple[tuple[Check, Unseen], ...]
     problems: tuple[Problem, ...]
-    dry_runs: tuple[tuple[DryRun, Shown], ...] | None = None
+    dry_runs: tuple[tuple[DryRun, ProbeResult], ...] | None = None
 
     def count(self, severity: Severity) -> int:
         """Return the number of defects of a severity."""
@@ -72,7 +72,7 @@ def report_of(
     results: Iterable[tuple[Check, Result]],
     problems: Sequence[Problem],
     ignored: Sequence[str],
-    dry_runs: tuple[tuple[DryRun, Shown], ...] | None = None,
+    dry_runs: tuple[tuple[DryRun, ProbeResult], ...] | None = None,
 ) -> DiagnosisReport:
     """Return the report without the checks in *ignored*; errors first, then by check and object."""
     chosen = [(check, each) for check, each in results if check.id not in ignored]
@@ -133,7 +133,7 @@ def _finding(check: Check, defect: Diagnosis) -> dict[str, object]:
     }
 
 
-def _dry_run(answer: DryRun, found: Shown) -> dict[str, object]:
+def _dry_run(answer: DryRun, found: ProbeResult) -> dict[str, object]:
     return {
         "object": answer.subject,
         "expected": "refused" if answer.rule else "admitted",
@@ -143,7 +143,7 @@ def _dry_run(answer: DryRun, found: Shown) -> dict[str, object]:
     }
 
 
-def _dry_run_words(answer: DryRun, found: Shown) -> str:
+def _dry_run_words(answer: DryRun, found: ProbeResult) -> str:
     by = f" by {found.webhook.webhook}" if found.webhook and found.webhook.is_denial else ""
     match found.outcome:
         case Outcome.REFUSED | Outcome.WARNED if answer.rule:

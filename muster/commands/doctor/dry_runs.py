@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 
 from apiserver.api import ReplyError
 from kubeapi.problem import Problem
 from muster.commands.doctor.live_objects import LiveObjects
+from muster.doctor.entries import entries
 from muster.doctor.manifests import text_at
 from muster.doctor.probes import probe_objects
-from muster.doctor.world import ApiServer, DryRun
+from muster.doctor.world import ApiServer, DryRun, Probe, World
 from muster.render.file_notes import RefusedRequest, RequestRefused
 
 SECONDS = 40.0
@@ -19,8 +21,17 @@ CONFLICT, FORBIDDEN, NOT_FOUND, TOO_MANY, UNAUTHORIZED = 409, 403, 404, 429, 401
 _NO_RIGHT = "cannot create resource"
 
 
-def dry_runs(objects: LiveObjects, server: ApiServer, namespace: str) -> Iterator[DryRun]:
-    """Yield the answers; a missing permission or namespace is a problem.  Raises as ``Api.open``, if there is no answer."""
+def probed(objects: LiveObjects, world: World, namespace: str) -> World:
+    """Return the installation with the namespace and the answers to dry runs in it; without a webhook of Muster, none are made.
+
+    A missing permission or namespace is a problem.  Raises as ``Api.open``, if there is no answer.
+    """
+    objects.keep_one(f"/api/v1/namespaces/{namespace}")
+    answers = tuple(_dry_runs(objects, world.api_server or ApiServer(), namespace)) if any(True for _ in entries(world)) else ()
+    return dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread), probe=Probe(namespace, answers))
+
+
+def _dry_runs(objects: LiveObjects, server: ApiServer, namespace: str) -> Iterator[DryRun]:
     for content, path, rule in probe_objects(server, namespace):
         subject = f"{text_at(content, 'kind')} {namespace}/{text_at(content, 'metadata', 'name')}"
         try:

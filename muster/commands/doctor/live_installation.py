@@ -17,7 +17,7 @@ from certs.store import CA, CERTIFICATE
 from certs.webhook_configurations import Cluster, Place
 from kubeapi.problem import Problem
 from kubeapi.versions import served_versions as versions
-from muster.commands.doctor.dry_runs import dry_runs
+from muster.commands.doctor.dry_runs import probed
 from muster.commands.doctor.live_objects import LiveObjects
 from muster.commands.doctor.manifest_files import binding_of, has_ended
 from muster.commands.doctor.observations import given_latencies, observed
@@ -31,7 +31,7 @@ from muster.doctor.leaves import secret_names
 from muster.doctor.manifests import labels_at, mapping_at, text_at
 from muster.doctor.requests import NODE_LEASES, SYSTEM
 from muster.doctor.rights import needed
-from muster.doctor.world import Account, ApiServer, Item, Probe, World
+from muster.doctor.world import Account, ApiServer, Item, World
 from muster.render.file_notes import RefusedRequest, RequestRefused
 from muster.render.problem_words import object_words, problem_words
 
@@ -83,7 +83,7 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
         _keep_foreign(objects, world)
         world = dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread))
         if sources.probe:
-            world = _probed(objects, world, sources.probe)
+            world = probed(objects, world, sources.probe)
         measured = [*given_latencies(sources.metrics)] if sources.metrics else [*_scraped(objects.api, world)]
         return dataclasses.replace(
             world,
@@ -95,14 +95,6 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
         ), objects.problems
     except (ValueError, *TRANSPORT) as error:
         raise ClusterError(f"{objects.api.host} cannot be read: {' '.join(str(error).split())[:300]}") from None
-
-
-def _probed(objects: LiveObjects, world: World, namespace: str) -> World:
-    """Return the installation with the answers to dry runs, if there is one."""
-    objects.keep_one(f"/api/v1/namespaces/{namespace}")
-    found = any(True for _ in entries(world))
-    answers = tuple(dry_runs(objects, world.api_server or ApiServer(), namespace)) if found else ()
-    return dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread), probe=Probe(namespace, answers))
 
 
 def _keep_objects(objects: LiveObjects) -> None:
@@ -122,8 +114,8 @@ def _keep_objects(objects: LiveObjects) -> None:
         objects.keep(f"/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies")
         objects.keep_one(f"/api/v1/namespaces/{namespace}")
         _keep_controllers(objects, namespace)
-    for service in dict.fromkeys(each.service for each in entries(found) if each.service):
-        objects.keep_one("/api/v1/namespaces/{}/services/{}".format(*service))
+    for namespace, name in dict.fromkeys(each.service for each in entries(found) if each.service):
+        objects.keep_one(f"/api/v1/namespaces/{namespace}/services/{name}")
     for namespace in (SYSTEM, NODE_LEASES):
         objects.keep_one(f"/api/v1/namespaces/{namespace}")
     objects.keep(f"/api/v1/namespaces/{SYSTEM}/pods")

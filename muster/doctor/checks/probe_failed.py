@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muster.doctor.call_failures import Called, Failure
+from muster.doctor.call_failures import CalledWebhook, Failure
 from muster.doctor.entries import Entry, entries, others, servers_of
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen, error, warning
 from muster.doctor.leaves import trust_command
 from muster.doctor.manifests import kubectl, labels_at
-from muster.doctor.probes import Outcome, Shown, reviewing, shown, why_silent
+from muster.doctor.probes import Outcome, ProbeResult, result_of, reviewing, why_silent
 from muster.doctor.world import DryRun, World
 
 _SERVER_ERROR = 500
@@ -25,35 +25,35 @@ def check(world: World) -> Iterator[Result]:
     elif not world.probe.dry_runs:
         yield Unseen("no dry run was made: the API server serves no group that it admits and Muster refuses, or its answer is a problem")
     for answer in world.probe.dry_runs:
-        yield from _results(world, answer, shown(world, answer))
+        yield from _results(world, answer, result_of(world, answer))
 
 
-def _results(world: World, answer: DryRun, found: Shown) -> Iterator[Result]:
+def _results(world: World, answer: DryRun, found: ProbeResult) -> Iterator[Result]:
     match found:
-        case Shown(Outcome.UNREACHABLE, Called() as webhook):
+        case ProbeResult(Outcome.UNREACHABLE, CalledWebhook() as webhook):
             yield _unreachable(world, webhook)
-        case Shown(Outcome.NO_DRY_RUN, Called() as webhook):
+        case ProbeResult(Outcome.NO_DRY_RUN, CalledWebhook() as webhook):
             entry = _entry(world, webhook)
             message = f"{webhook.webhook} allows no dry run, so the API server refuses that of {answer.subject}"
             yield warning(entry.item, entry.field("sideEffects"), message, _show(entry))
-        case Shown(Outcome.REFUSED_BY_SERVER) if answer.code >= _SERVER_ERROR:
+        case ProbeResult(Outcome.REFUSED_BY_SERVER) if answer.code >= _SERVER_ERROR:
             entry = next(entries(world))
             message = (
                 f"the API server ends the dry run of {answer.subject} without the answers of all webhooks, and names none: {answer.message}"
             )
             yield error(entry.item, "", message, _pods(world, entry))
-        case Shown(Outcome.REFUSED_BY_SERVER):
+        case ProbeResult(Outcome.REFUSED_BY_SERVER):
             yield Unseen(f"the API server itself refuses {answer.subject}: {answer.message}")
-        case Shown(Outcome.REFUSED_BY_OTHER, Called() as webhook) if answer.rule:
+        case ProbeResult(Outcome.REFUSED_BY_OTHER, CalledWebhook() as webhook) if answer.rule:
             yield Unseen(f"{webhook.webhook}, which is not Muster's, refuses {answer.subject} first: {webhook.reason}")
-        case Shown(Outcome.REFUSED | Outcome.REFUSED_BY_OTHER, Called() as webhook) if not answer.rule:
+        case ProbeResult(Outcome.REFUSED | Outcome.REFUSED_BY_OTHER, CalledWebhook() as webhook) if not answer.rule:
             entry = _entry(world, webhook)
             yield warning(entry.item, "", f"{webhook.webhook} refuses {answer.subject}, which is valid: {webhook.reason}", _show(entry))
-        case Shown(Outcome.ADMITTED) if answer.rule:
+        case ProbeResult(Outcome.ADMITTED) if answer.rule:
             yield _admitted(world, answer)
 
 
-def _unreachable(world: World, webhook: Called) -> Diagnosis:
+def _unreachable(world: World, webhook: CalledWebhook) -> Diagnosis:
     entry = _entry(world, webhook)
     failure = webhook.failure or Failure.OTHER
     message = f"the API server cannot call {webhook.webhook}: {failure.value} ({webhook.reason})"
@@ -76,7 +76,7 @@ def _admitted(world: World, answer: DryRun) -> Result:
     return error(called[0].item, "", message, _pods(world, called[0]))
 
 
-def _entry(world: World, webhook: Called) -> Entry:
+def _entry(world: World, webhook: CalledWebhook) -> Entry:
     """Return the webhook with a name; the first of Muster's if it is gone since."""
     every = [*entries(world), *others(world)]
     return next((each for each in every if each.name == webhook.webhook), every[0])

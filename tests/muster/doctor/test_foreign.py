@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.doctor.call_failures import Called, Failure, called
+from muster.doctor.call_failures import CalledWebhook, Failure, called_webhook
 from muster.doctor.checks import examine
 from muster.doctor.finding import Diagnosis, Unseen
 from muster.doctor.requests import PODS, START, group_requests, listed
@@ -100,11 +100,15 @@ REASONS = {
 @pytest.mark.parametrize("reason", REASONS)
 def test_reasons_of_failed_calls(reason) -> None:
     """Those that tests/cluster provokes on an API server are not among them."""
-    assert called(CALL.format(reason)) == Called("a.b", reason, REASONS[reason])
+    assert called_webhook(CALL.format(reason)) == CalledWebhook("a.b", reason, REASONS[reason])
 
 
 def test_answers_that_are_no_calls() -> None:
-    assert called('pods "x" is forbidden: exceeded quota') is None
+    assert called_webhook('pods "x" is forbidden: exceeded quota') is None
     invalid = 'Internal error occurred: failed calling webhook "a.b": received invalid webhook response: webhook returned response.uid="x"'
-    assert called(invalid) == Called("a.b", 'received invalid webhook response: webhook returned response.uid="x"', Failure.ANSWER)
-    assert called('admission webhook "a.b" denied the request without explanation') == Called("a.b", "without explanation", is_denial=True)
+    assert called_webhook(invalid) == CalledWebhook(
+        "a.b", 'received invalid webhook response: webhook returned response.uid="x"', Failure.ANSWER
+    )
+    assert called_webhook('admission webhook "a.b" denied the request without explanation') == CalledWebhook(
+        "a.b", "without explanation", is_denial=True
+    )

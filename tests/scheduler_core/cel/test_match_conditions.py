@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.cel.conditions import UNKNOWN, holds
+from scheduler_core.cel.match_conditions import UNKNOWN, holds
 
 LEASES = {"group": "coordination.k8s.io", "version": "v1", "resource": "leases"}
 USER = {"username": "system:node:a", "groups": ["system:nodes", "system:authenticated"]}
