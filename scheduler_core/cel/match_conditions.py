@@ -40,14 +40,15 @@ class _RequestScope(Scope):
 def holds(expression: str, **variables: Mapping[str, Any] | None) -> bool | None:
     """Return whether a condition is true of *variables*, such as ``request``, whose values can be ``UNKNOWN`` at any depth.
 
-    None if that depends on what is not known, or if the expression cannot be evaluated here, as calls of ``authorizer``.
+    None if that depends on what is not known, or if the expression cannot be evaluated here, as calls of ``authorizer``, or all if the
+    parser is not installed.
     """
     run = _compiled(expression)
     if run is None:
         return None
     try:
         value = run(_RequestScope({name: _value(each) for name, each in variables.items()}))
-    except (CostExceeded, PanicError):
+    except (CostExceeded, PanicError, ImportError):
         return None
     return value if isinstance(value, bool) else None
 
@@ -60,7 +61,8 @@ def _compiled(expression: str) -> Run | None:
         parsed = parse(expression)
         checked = check(parsed, variables=dict.fromkeys(_VARIABLES, DYN))
         return None if checked.errors else plan(parsed.root, checked)
-    except (SyntaxFault, PlanFault, UnicodeEncodeError):
+    except (SyntaxFault, PlanFault, UnicodeEncodeError, ImportError):
+        # The parser is not part of every installation.
         return None
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from scheduler_core.cel import syntax
 from scheduler_core.cel.match_conditions import UNKNOWN, holds
 
 LEASES = {"group": "coordination.k8s.io", "version": "v1", "resource": "leases"}
@@ -38,3 +41,10 @@ EXPRESSIONS = {
 @pytest.mark.parametrize("expression", EXPRESSIONS, ids=ascii)
 def test_conditions(expression) -> None:
     assert holds(expression, request=REQUEST, object=OBJECT, oldObject=None) is EXPRESSIONS[expression]
+
+
+def test_without_the_parser(monkeypatch) -> None:
+    """``muster doctor`` of files needs only the extra ``webhooks``, which does not have it."""
+    monkeypatch.setitem(sys.modules, "cel_expr_python", None)
+    monkeypatch.setattr(syntax, "_environment", syntax._environment.__wrapped__)
+    assert holds("request.operation == 'CREATE' || 1 == 2", request=REQUEST) is None
