@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from muster.doctor.entries import Entry, others, place_of
 from muster.doctor.manifests import kubectl
 from muster.doctor.refusals import Caught, caught, dependencies
-from muster.doctor.requests import BACKEND_START, Request
+from muster.doctor.requests import BACKEND_START, Place, Request
 from muster.doctor.world import World
 
 
@@ -19,7 +19,7 @@ class Concern:
     Attributes:
         entry: the webhook.
         anywhere: requests about groups and pods in a namespace that has no labels of its own.
-        system: by namespace of the cluster and of Muster, the requests on which nodes, the control plane or Muster depend.
+        system: by namespace of the system and of Muster, the requests on which nodes, the control plane or Muster depend.
         cluster: requests of kubelets about objects without a namespace.
         backend: requests that start the pods of its own server.
 
@@ -27,7 +27,7 @@ class Concern:
 
     entry: Entry
     anywhere: Caught
-    system: Mapping[str, Caught]
+    system: Mapping[Place, Caught]
     cluster: Caught
     backend: Caught
 
@@ -58,7 +58,7 @@ def concerns(world: World) -> Iterator[Concern]:
         concern = Concern(
             entry,
             anywhere=caught(world, entry, *anywhere),
-            system={place.namespace: caught(world, entry, place, requests) for place, requests in system},
+            system={place: caught(world, entry, place, requests) for place, requests in system},
             cluster=caught(world, entry, *cluster),
             backend=backend,
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from muster.doctor.components import SIDECAR, components, template_labels
 from muster.doctor.control_plane import observed_api_server
 from muster.doctor.entries import Entry, entries, place_of, servers_of
-from muster.doctor.manifests import labels_at, mapping_at, mappings_at
+from muster.doctor.manifests import labels_at, mapping_at, mappings_at, texts_at
 from muster.doctor.requests import (
     ANYWHERE,
     CLUSTER,
@@ -67,7 +67,7 @@ def dependencies(world: World) -> list[tuple[Place, tuple[Request, ...]]]:
     groups = group_requests(server.resources if server else None)
     system = {SYSTEM: SYSTEM_START, NODE_LEASES: NODE_LEASE, **dict.fromkeys(muster_namespaces(world), START)}
     return [
-        (ANYWHERE, (*groups, *PODS)),
+        (ANYWHERE, (*PODS, *groups)),
         *((place_of(world, name), requests) for name, requests in system.items()),
         (CLUSTER, cluster_requests(server.minor if server else 0)),
     ]
@@ -81,9 +81,12 @@ def muster_namespaces(world: World) -> list[str]:
 
 def exempting_selector(entry: Entry, namespaces: list[str]) -> dict[str, object]:
     """Return the namespaceSelector of a webhook after *namespaces* are exempt."""
-    selector = dict(mapping_at(entry.content, "namespaceSelector"))
-    expression = {"key": NAMESPACE_NAME, "operator": "NotIn", "values": namespaces}
-    return {**selector, "matchExpressions": [*mappings_at(selector, "matchExpressions"), expression]}
+    selector = mapping_at(entry.content, "namespaceSelector")
+    key = {"key": NAMESPACE_NAME, "operator": "NotIn"}
+    others = [each for each in mappings_at(selector, "matchExpressions") if not key.items() <= each.items()]
+    exempt = [each for each in mappings_at(selector, "matchExpressions") if each not in others]
+    values = dict.fromkeys([*(name for each in exempt for name in texts_at(each, "values")), *namespaces])
+    return {**selector, "matchExpressions": [*others, {**key, "values": [*values]}]}
 
 
 def _backends(world: World, entry: Entry, place: Place) -> tuple[list[Mapping[str, str]], bool]:

@@ -164,6 +164,15 @@ def listed(requests: Iterable[Request]) -> str:
     return ", ".join(words[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
+def listed_by_place(requests: Mapping[Place, Sequence[Request]]) -> str:
+    """Return requests with their namespaces: ``create pods in kube-system and default; create nodes``."""
+    places: dict[str, list[str]] = {}
+    for place, found in requests.items():
+        if found:
+            places.setdefault(listed(found), []).append("" if place in (ANYWHERE, CLUSTER) else place.namespace)
+    return "; ".join(f"{text} in {_joined(names)}" if all(names) else text for text, names in places.items())
+
+
 def _joined(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 

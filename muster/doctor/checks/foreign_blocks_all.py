@@ -16,7 +16,7 @@ def check(world: World) -> Iterator[Result]:
     failing = [each for each in concerns(world) if each.entry.fails]
     for same, text in alike((each.entry, listed(each.anywhere.certain)) for each in failing if each.anywhere.certain):
         which = "refuses" if len(same) == 1 else "refuse"
-        message = f"{names_of(same)} {which} {text} in every namespace that is not exempt, while the server is down"
+        message = f"{names_of(same)} {which} {text} in every namespace that is not exempt, while its server is down"
         yield warning(same[0].item, fields_of(same, "failurePolicy"), message, set_command(same, {"failurePolicy": "Ignore"}))
     for each in failing:
         if each.anywhere.possible and not each.anywhere.certain:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from muster.doctor.finding import Check, Result, error, warning
 from muster.doctor.manifests import kubectl_patch, mappings_at, text_at
 from muster.doctor.policies import Bound, bound_policies
-from muster.doctor.requests import ANYWHERE, CLUSTER, Place, Request, listed
+from muster.doctor.requests import listed_by_place
 from muster.doctor.world import World
 
 
@@ -16,15 +16,12 @@ def check(world: World) -> Iterator[Result]:
     for bound in bound_policies(world):
         label = f"its policy {bound.policy.name}"
         if refused := bound.refused():
-            yield error(bound.binding, "spec.policyName", f"{label} refuses {_places(refused)}, whatever the object", _warn(bound))
+            yield error(bound.binding, "spec.policyName", f"{label} refuses {listed_by_place(refused)}, whatever the object", _warn(bound))
         elif _fails(bound) and (fields := _faulty(bound)):
-            message = f"{label} has type errors in {', '.join(fields)}, and failurePolicy is Fail: it refuses {_places(bound.requests)}"
+            message = (
+                f"{label} has type errors in {', '.join(fields)}, and failurePolicy is Fail: it refuses {listed_by_place(bound.requests)}"
+            )
             yield warning(bound.binding, "spec.policyName", f"{message} if such an expression is evaluated", _warn(bound))
-
-
-def _places(requests: Mapping[Place, tuple[Request, ...]]) -> str:
-    texts = {place: listed(found) for place, found in requests.items() if found}
-    return "; ".join(f"{text}{'' if place in (ANYWHERE, CLUSTER) else f' in {place.namespace}'}" for place, text in texts.items())
 
 
 def _fails(bound: Bound) -> bool:

@@ -276,15 +276,19 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (
             lambda: world(others(webhook(PODS))),
             Severity.WARNING,
-            "pods.policy.example refuses create pods in every namespace that is not exempt, while the server is down",
+            "pods.policy.example refuses create pods in every namespace that is not exempt, while its server is down",
         ),
         (lambda: world(others(webhook(PODS, name="a.x"), webhook(PODS, name="b.x"))), Severity.WARNING, "a.x, b.x refuse create pods in"),
         (lambda: world(others(webhook(BINDINGS))), Severity.WARNING, "refuses create pods/binding in"),
         (lambda: world(others(webhook(BINDINGS | {"resources": ["*/binding"]}))), Severity.WARNING, "refuses create pods/binding in"),
         (lambda: world(others(webhook(GROUPS))), Severity.WARNING, "refuses create podgroups.scheduling.k8s.io in"),
         (lambda: world(others(webhook(PODS | {"operations": ["*"]}))), Severity.WARNING, "refuses create and delete pods in"),
-        (lambda: world(others(webhook(EVERYTHING))), Severity.WARNING, "compositepodgroups.scheduling.k8s.io/status and 4 more in"),
-        (lambda: world(others(webhook(SPAM))), Severity.WARNING, "create and update workloads.scheduling.k8s.io"),
+        (
+            lambda: world(others(webhook(EVERYTHING))),
+            Severity.WARNING,
+            "create pods/eviction, create and update workloads.scheduling.k8s.io and 4 more in",
+        ),
+        (lambda: world(others(webhook(SPAM))), Severity.WARNING, "create and delete pods, create and update workloads.scheduling.k8s.io"),
         (
             lambda: world(others({key: each for key, each in webhook(PODS).items() if key != "failurePolicy"})),
             Severity.WARNING,
@@ -309,17 +313,22 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (
             lambda: world(others(webhook(PODS, namespaceSelector=but("policy-system")))),
             Severity.WARNING,
-            "refuses create pods in kube-system; create pods in muster-system, while its server is down",
+            "refuses create pods in kube-system and muster-system, while its server is down",
         ),
         (
             lambda: world(others(webhook(LEASES, namespaceSelector={}))),
             Severity.WARNING,
-            "update leases.coordination.k8s.io in kube-node-lease",
+            "update leases.coordination.k8s.io in kube-system, kube-node-lease and muster-system, while its",
         ),
         (
             lambda: world(others(webhook(PODS, namespaceSelector=OPTED_IN)), labelled("kube-system", policy="on")),
             Severity.WARNING,
             "refuses create pods in kube-system, while",
+        ),
+        (
+            lambda: world(others(webhook(PODS, name="a.x", namespaceSelector={}), webhook(LEASES, name="b.x", namespaceSelector={}))),
+            Severity.WARNING,
+            "; b.x refuses update leases.coordination.k8s.io in kube-system, kube-node-lease and muster-system, while their servers are down",
         ),
         (lambda: world(others(webhook(NODES))), Severity.WARNING, "refuses create nodes, which no namespaceSelector exempts"),
         (
@@ -445,12 +454,12 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (
             lambda: world(policy("false", rules=(PODS, GROUPS), bound={"namespaceSelector": EXEMPT})),
             Severity.ERROR,
-            "its policy policy refuses create podgroups.scheduling.k8s.io, create pods, whatever the object",
+            "its policy policy refuses create pods, create podgroups.scheduling.k8s.io, whatever the object",
         ),
         (
             lambda: world(policy("object.spec.x == 1", "!(request.operation in ['CREATE', 'UPDATE'])", rules=(LEASES,))),
             Severity.ERROR,
-            "refuses update leases.coordination.k8s.io in kube-system; update leases.coordination.k8s.io in kube-node-lease; update",
+            "refuses update leases.coordination.k8s.io in kube-system, kube-node-lease and muster-system, whatever the object",
         ),
         (lambda: world(policy("false", rules=(NODES,))), Severity.ERROR, "refuses create nodes, whatever the object"),
         (
