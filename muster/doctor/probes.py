@@ -45,24 +45,32 @@ def probe_objects(server: ApiServer, namespace: str) -> list[tuple[Manifest, str
 
     The first is one that this API server accepts and Muster refuses; none are returned if no such object is served.
     """
-    trees = _served(server, "CompositePodGroup")
-    unfit: tuple[str, Manifest, str]
-    if server.minor < _OWN_GANG_RULE:
-        unfit = "PodGroup", {"schedulingPolicy": {"basic": {}}, "disruptionMode": {"all": {}}}, _GANG_RULE
-    else:
-        reference = {"workloadName": NAME, "templateName": "root"}
-        unfit = "CompositePodGroup", {"parentCompositePodGroupName": NAME, "workloadRef": reference}, _PARENT_RULE
-    leaf = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}
-    root = {"name": "root", "schedulingPolicy": {"gang": {"minGroupCount": 1}}, "podGroupTemplates": [leaf]}
-    fit = "Workload", {"compositePodGroupTemplates": [root]} if trees else {"podGroupTemplates": [leaf]}, ""
     objects: list[tuple[Manifest, str, str]] = []
-    for kind, spec, rule in (unfit, fit):
+    for kind, spec, rule in (_unfit(server.minor), ("Workload", _tree(flat=not _served(server, "CompositePodGroup")), "")):
         version = _served(server, kind)
         if not version:
             return []
         content = {"apiVersion": version, "kind": kind, "metadata": {"name": NAME, "namespace": namespace}, "spec": spec}
         objects.append((content, f"/apis/{version}/namespaces/{namespace}/{served_versions.resource(kind).resource}", rule))
     return objects
+
+
+def _unfit(minor: int) -> tuple[str, Manifest, str]:
+    """Return kind and spec of a group that Kubernetes 1.*minor* accepts, and the rule by which Muster refuses it."""
+    if minor < _OWN_GANG_RULE:
+        return "PodGroup", {"schedulingPolicy": {"basic": {}}, "disruptionMode": {"all": {}}}, _GANG_RULE
+    reference = {"workloadName": NAME, "templateName": "root"}
+    spec = {"schedulingPolicy": {"basic": {}}, "parentCompositePodGroupName": NAME, "workloadRef": reference}
+    return "CompositePodGroup", spec, _PARENT_RULE
+
+
+def _tree(*, flat: bool) -> Manifest:
+    """Return the spec of a valid Workload: a gang below another one, or alone if *flat*."""
+    leaf = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}
+    if flat:
+        return {"podGroupTemplates": [leaf]}
+    root = {"name": "root", "schedulingPolicy": {"gang": {"minGroupCount": 1}}, "podGroupTemplates": [leaf]}
+    return {"compositePodGroupTemplates": [root]}
 
 
 def result_of(world: World, answer: DryRun) -> ProbeResult:
