@@ -96,5 +96,7 @@ def _backends(world: World, entry: Entry, place: Place) -> tuple[list[Mapping[st
     if servers := servers_of(world, entry):
         return [template_labels(each) for each in servers], True
     service = world.named("Service", *entry.service)
-    selector = labels_at(service.content, "spec", "selector") if service else {}
+    if service is None:
+        return ([{}], False) if "services" in world.unread else ([], True)
+    selector = labels_at(service.content, "spec", "selector")
     return ([selector], False) if selector else ([], True)

@@ -132,11 +132,11 @@ def _keep_foreign(objects: LiveObjects, world: World) -> None:
 
     After a refusal, other objects of the same resource are not tried.
     """
-    possible = concerns(dataclasses.replace(world, unread=world.unread | {"namespaces"}))
+    possible = concerns(dataclasses.replace(world, unread=world.unread | {"namespaces", "services"}))
     for namespace in dict.fromkeys(each.entry.service[0] for each in possible if each.entry.service):
         if "namespaces" not in objects.unread:
             objects.keep_one(f"/api/v1/namespaces/{namespace}")
-    world = dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread))
+    world = dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread | {"services"}))
     services = dict.fromkeys(each.entry.service for each in concerns(world) if each.entry.service)
     for namespace in dict.fromkeys(namespace for namespace, _ in services):
         _keep_controllers(objects, namespace)

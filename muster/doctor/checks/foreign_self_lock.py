@@ -20,6 +20,10 @@ def check(world: World) -> Iterator[Result]:
         namespace = entry.service[0]
         if found.unread:
             yield Unseen(f"the labels of namespace {namespace}, which {entry.name} of {entry.item.label} selects by, cannot be read")
+        if not found.certain and "services" in world.unread and world.named("Service", *entry.service) is None:
+            if found.possible:
+                yield Unseen(f"the Service {entry.target} of {entry.name} of {entry.item.label} cannot be read")
+            continue
         if not (found.certain or found.possible):
             continue
         message = f"{entry.name} refuses {listed(found.certain or found.possible)} in {namespace}, the namespace of its own server,"

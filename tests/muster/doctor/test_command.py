@@ -319,6 +319,24 @@ def test_the_first_refusal_of_a_kind_is_the_only_one(server) -> None:
     assert reasons == [f"the Service x/{each} of {each}.example of ValidatingWebhookConfiguration x cannot be read" for each in names]
 
 
+def test_the_server_of_a_webhook_that_selects_only_its_own_pods_is_read(server) -> None:
+    """Nothing else shows that the webhook matters."""
+    name, namespace = foreign_examples.POLICY, foreign_examples.NAMESPACE
+    selector = {"matchLabels": {"tier": "admission"}}
+    content = foreign_examples.webhook(foreign_examples.PODS, namespaceSelector={}, objectSelector=selector)
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "metadata": {"name": name}}
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    version, kind, items = server.lists[path]
+    server.lists[path] = version, kind, [*items, {**head, "webhooks": [content]}]
+    by_kind = {each["kind"]: each for each in foreign_examples.server() if each["metadata"]["name"] == name}
+    server.lists[f"/apis/apps/v1/namespaces/{namespace}/deployments"] = listed("Deployment", by_kind["Deployment"])
+    server.lists[f"/apis/apps/v1/namespaces/{namespace}/statefulsets"] = listed("StatefulSet")
+    server.lists[f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"] = listed("EndpointSlice", by_kind["EndpointSlice"])
+    server.answers[f"/api/v1/namespaces/{namespace}/services/{name}"] = by_kind["Service"]
+    findings = json.loads(live("--format=json").stdout)["findings"]
+    assert [each["id"] for each in findings if each["id"].startswith("foreign-")] == ["foreign-self-lock"]
+
+
 def test_configurations_are_needed(server) -> None:
     server.broken["/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"] = 403, {"message": "no"}
     answer = live()

@@ -16,6 +16,11 @@ from tests.muster.doctor.worlds import world
 HIDDEN = when("object.spec.schedulerName == 'x'")
 UNREAD = {
     "services": (others(webhook(POD_RULE)), without("Service"), {"foreign-unreachable"}),
+    "services of selected pods": (
+        others(webhook(POD_RULE, namespaceSelector={}, objectSelector=OPTED_IN)),
+        lambda objects: [objects.pop((kind, "policy")) for kind in ("Service", "Deployment")],
+        {"foreign-self-lock", "foreign-unreachable"},
+    ),
     "endpointslices": (others(webhook(POD_RULE)), without("EndpointSlice"), {"foreign-unreachable"}),
     "namespaces": (
         others(webhook(POD_RULE, namespaceSelector=OPTED_IN)),
@@ -33,7 +38,7 @@ def results(of):
 @pytest.mark.parametrize("resource", UNREAD)
 def test_what_cannot_be_read_is_not_judged(resource) -> None:
     install, hide, checks = UNREAD[resource]
-    found = results(world(install, hide, unread=frozenset({resource})))
+    found = results(world(install, hide, unread=frozenset({resource.split()[0]})))
     assert {check for check, kind in found if kind is Unseen} == checks
     assert not {check for check, kind in found if kind is Diagnosis} & checks
 
