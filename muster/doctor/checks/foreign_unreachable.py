@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muster.doctor.entries import SERVICE_NAME, Entry, by_configuration, fields_of, set_command
+from muster.doctor.entries import SERVICE_NAME, by_configuration, fields_of, set_command
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen, error, warning
 from muster.doctor.foreign import Concern, concerns, names_of
-from muster.doctor.manifests import kubectl, labels_at, mapping_at, mappings_at, text_at, value_at
+from muster.doctor.manifests import describe_pods, labels_at, mapping_at, mappings_at, text_at, value_at
 from muster.doctor.requests import listed
 from muster.doctor.world import Item, World
 
@@ -16,7 +16,7 @@ def check(world: World) -> Iterator[Result]:
     """Yield a result for each configuration and Service whose webhooks fail now.  In files, other objects can be missing."""
     if not world.live:
         return
-    failing = [each for each in concerns(world) if each.entry.fails and each.entry.service]
+    failing = [each for each in concerns(world) if each.entry.fails and each.entry.service and each.requests]
     for entries in by_configuration(each.entry for each in failing):
         for target in dict.fromkeys((each.target, each.port) for each in entries):
             same = [each for each in failing if each.entry in entries and (each.entry.target, each.entry.port) == target]
@@ -42,15 +42,15 @@ def _ports(world: World, same: list[Concern], service: Item) -> Iterator[Result]
     port = next((each for each in ports if each.get("port") == entry.port), None)
     if port is None:
         numbers = ", ".join(str(each.get("port")) for each in ports) or "none"
-        command = set_command([each.entry for each in same], {"clientConfig/service/port": value_at(ports[0], "port")}) if ports else ""
+        known = set_command([each.entry for each in same], {"clientConfig/service/port": value_at(ports[0], "port")}) if ports else ""
         reason = f"port {entry.port} is called, and the ports of {service.label} are {numbers}"
-        yield _failed(same, reason, command or _ignore(same))
+        yield _failed(same, reason, known or _ignore(same))
     elif "endpointslices" in world.unread:
         yield Unseen(f"the endpoints of {service.label} of {entry.name} of {entry.item.label} cannot be read")
     elif not _has_endpoint(world, service, text_at(port, "name")):
-        selector = ",".join(f"{key}={value}" for key, value in labels_at(service.content, "spec", "selector").items())
-        pods = kubectl(service.namespace, "describe", "replicasets,pods", f"--selector={selector}") if selector else _ignore(same)
-        yield _failed(same, f"{service.label} has no ready endpoint for port {entry.port}", pods)
+        labels = labels_at(service.content, "spec", "selector")
+        command = describe_pods(service.namespace, labels) if labels else _ignore(same)
+        yield _failed(same, f"{service.label} has no ready endpoint for port {entry.port}", command)
 
 
 def _has_endpoint(world: World, service: Item, port_name: str) -> bool:
@@ -69,14 +69,13 @@ def _failed(same: list[Concern], reason: str, command: str) -> Diagnosis:
     certain = [each for each in same if each.is_certain]
     requests = dict.fromkeys(request for each in certain or same for request in each.requests)
     doubt = "" if certain else ", unless its matchConditions exempt them"
-    message = f"{reason}: {names_of(entries)} refuses {listed(requests)}{doubt}"
+    message = f"{reason}: {names_of(entries)} {'refuses' if len(entries) == 1 else 'refuse'} {listed(requests)}{doubt}"
     severity = error if certain else warning
     return severity(entries[0].item, fields_of(entries, "clientConfig.service"), message, command)
 
 
 def _ignore(same: list[Concern]) -> str:
-    entries: list[Entry] = [each.entry for each in same]
-    return set_command(entries, {"failurePolicy": "Ignore"})
+    return set_command([each.entry for each in same], {"failurePolicy": "Ignore"})
 
 
 CHECK = Check(

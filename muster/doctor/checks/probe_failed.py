@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from muster.doctor.call_failures import CalledWebhook, Failure
 from muster.doctor.entries import Entry, entries, others, servers_of
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen, error, warning
+from muster.doctor.foreign import show_command
 from muster.doctor.leaves import trust_command
-from muster.doctor.manifests import kubectl, labels_at
+from muster.doctor.manifests import describe_pods, labels_at
 from muster.doctor.probes import Outcome, ProbeResult, result_of, reviewing, why_silent
 from muster.doctor.world import DryRun, World
 
@@ -23,7 +24,7 @@ def check(world: World) -> Iterator[Result]:
     if not any(True for _ in entries(world)):
         yield Unseen("there is no webhook configuration of Muster, so no dry run was made")
     elif not world.probe.dry_runs:
-        yield Unseen("no dry run was made: the API server serves no group that it admits and Muster refuses, or its answer is a problem")
+        yield Unseen("no dry run was answered: the API server serves no group that it admits and Muster refuses, or does not allow it")
     for answer in world.probe.dry_runs:
         yield from _results(world, answer, result_of(world, answer))
 
@@ -35,7 +36,7 @@ def _results(world: World, answer: DryRun, found: ProbeResult) -> Iterator[Resul
         case ProbeResult(Outcome.NO_DRY_RUN, CalledWebhook() as webhook):
             entry = _entry(world, webhook)
             message = f"{webhook.webhook} allows no dry run, so the API server refuses that of {answer.subject}"
-            yield warning(entry.item, entry.field("sideEffects"), message, _show(entry))
+            yield warning(entry.item, entry.field("sideEffects"), message, show_command(entry))
         case ProbeResult(Outcome.REFUSED_BY_SERVER) if answer.code >= _SERVER_ERROR:
             entry = next(entries(world))
             message = (
@@ -48,7 +49,9 @@ def _results(world: World, answer: DryRun, found: ProbeResult) -> Iterator[Resul
             yield Unseen(f"{webhook.webhook}, which is not Muster's, refuses {answer.subject} first: {webhook.reason}")
         case ProbeResult(Outcome.REFUSED | Outcome.REFUSED_BY_OTHER, CalledWebhook() as webhook) if not answer.rule:
             entry = _entry(world, webhook)
-            yield warning(entry.item, "", f"{webhook.webhook} refuses {answer.subject}, which is valid: {webhook.reason}", _show(entry))
+            yield warning(
+                entry.item, "", f"{webhook.webhook} refuses {answer.subject}, which is valid: {webhook.reason}", show_command(entry)
+            )
         case ProbeResult(Outcome.ADMITTED) if answer.rule:
             yield _admitted(world, answer)
 
@@ -58,7 +61,7 @@ def _unreachable(world: World, webhook: CalledWebhook) -> Diagnosis:
     failure = webhook.failure or Failure.OTHER
     message = f"the API server cannot call {webhook.webhook}: {failure.value} ({webhook.reason})"
     if entry.item.label not in {each.item.label for each in entries(world)}:
-        command = entry.set_command({"failurePolicy": "Ignore"}) if entry.content else _show(entry)
+        command = entry.set_command({"failurePolicy": "Ignore"})
     elif failure in _CERTIFICATE:
         command = trust_command(world, entry)
     else:
@@ -83,15 +86,10 @@ def _entry(world: World, webhook: CalledWebhook) -> Entry:
 
 
 def _pods(world: World, entry: Entry) -> str:
-    for server in servers_of(world, entry):
-        labels = labels_at(server.content, "spec", "selector", "matchLabels")
-        selector = ",".join(f"{key}={value}" for key, value in labels.items())
-        return kubectl(server.namespace, "describe", "replicasets,pods", f"--selector={selector}")
-    return _show(entry)
-
-
-def _show(entry: Entry) -> str:
-    return kubectl("", "get", entry.item.kind.lower(), entry.item.name, "--output=yaml")
+    servers = servers_of(world, entry)
+    if not servers:
+        return show_command(entry)
+    return describe_pods(servers[0].namespace, labels_at(servers[0].content, "spec", "selector", "matchLabels"))
 
 
 CHECK = Check(

@@ -24,7 +24,7 @@ UNREAD = {
     "endpointslices": (others(webhook(POD_RULE)), without("EndpointSlice"), {"foreign-unreachable"}),
     "namespaces": (
         others(webhook(POD_RULE, namespaceSelector=OPTED_IN)),
-        lambda objects: [objects.pop(key) for key in [*objects] if key[0] == "Namespace"],
+        lambda objects: _no_namespaces(objects),
         {"foreign-blocks-system", "foreign-self-lock"},
     ),
 }
@@ -117,3 +117,15 @@ def test_answers_that_are_no_calls() -> None:
     assert called_webhook('admission webhook "a.b" denied the request without explanation') == CalledWebhook(
         "a.b", "without explanation", is_denial=True
     )
+
+
+def test_a_webhook_of_which_no_request_is_known_is_not_said_to_refuse_any() -> None:
+    found = results(
+        world(others(webhook(POD_RULE, namespaceSelector=OPTED_IN)), without("Service"), _no_namespaces, unread=frozenset({"namespaces"}))
+    )
+    assert not any(kind is Diagnosis for _, kind in found)
+
+
+def _no_namespaces(objects):
+    for key in [each for each in objects if each[0] == "Namespace"]:
+        del objects[key]
