@@ -13,6 +13,12 @@ from tests.muster.doctor.foreign_examples import DAY, LEASES, NODES, OPTED_IN, b
 from tests.muster.doctor.foreign_examples import PODS as POD_RULE
 from tests.muster.doctor.worlds import world
 
+
+def _no_namespaces(objects):
+    for key in [each for each in objects if each[0] == "Namespace"]:
+        del objects[key]
+
+
 HIDDEN = when("object.spec.schedulerName == 'x'")
 UNREAD = {
     "services": (others(webhook(POD_RULE)), without("Service"), {"foreign-unreachable"}),
@@ -24,7 +30,7 @@ UNREAD = {
     "endpointslices": (others(webhook(POD_RULE)), without("EndpointSlice"), {"foreign-unreachable"}),
     "namespaces": (
         others(webhook(POD_RULE, namespaceSelector=OPTED_IN)),
-        lambda objects: _no_namespaces(objects),
+        _no_namespaces,
         {"foreign-blocks-system", "foreign-self-lock"},
     ),
 }
@@ -124,8 +130,3 @@ def test_a_webhook_of_which_no_request_is_known_is_not_said_to_refuse_any() -> N
         world(others(webhook(POD_RULE, namespaceSelector=OPTED_IN)), without("Service"), _no_namespaces, unread=frozenset({"namespaces"}))
     )
     assert not any(kind is Diagnosis for _, kind in found)
-
-
-def _no_namespaces(objects):
-    for key in [each for each in objects if each[0] == "Namespace"]:
-        del objects[key]
