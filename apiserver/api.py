@@ -5,6 +5,7 @@ Edge: urllib3.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import urllib.parse
@@ -32,6 +33,9 @@ MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 
 Query = Sequence[tuple[str, str]]
+Warnings = tuple[str, ...]
+_WARNING, _UNQUOTED = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"'), re.compile(r"\\(.)")
+"""One warning in the header ``Warning`` of RFC 7234, and an escaped character in it."""
 
 TRANSPORT = (OSError, urllib3.exceptions.HTTPError)
 """Exceptions of a request without a response."""
@@ -42,6 +46,7 @@ class ReplyError(Exception):
 
     Attributes:
         code: HTTP status.
+        message: message of the Status.
         reason: reason of the Status, for example ``Conflict``; empty if there is none.
         retry_after: ``Retry-After`` in seconds; None if it is not set.
         causes: reasons of the Status's causes, for example ``DisruptionBudget``.
@@ -51,6 +56,7 @@ class ReplyError(Exception):
     def __init__(self, code: int, message: str, reason: str = "", retry_after: float | None = None, causes: Sequence[str] = ()) -> None:
         super().__init__(f"HTTP {code}: {message}")
         self.code = code
+        self.message = message
         self.reason = reason
         self.retry_after = retry_after
         self.causes = tuple(causes)
@@ -121,10 +127,21 @@ class Api:
         self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
     ) -> bytes:
         """Send a request with any method and return the body of the response, which must begin within *seconds*.  Raises as ``open``."""
+        return _read_body(self._sent(method, path, body, content_type, query, seconds))
+
+    def send_heeding_warnings(self, method: str, path: str, body: bytes, *, query: Query = (), seconds: float = READ_SECONDS) -> Warnings:
+        """Send a request with a body in JSON and return the warnings of the response.  Raises as ``open``."""
+        response = self._sent(method, path, body, JSON, query, seconds)
+        _read_body(response)
+        return tuple(_UNQUOTED.sub(r"\1", each) for each in _WARNING.findall(", ".join(response.headers.getlist("Warning"))))
+
+    def _sent(
+        self, method: str, path: str, body: bytes | None, content_type: str, query: Query, seconds: float
+    ) -> urllib3.BaseHTTPResponse:
         if method in _MANAGED:
             query = (*query, *self._field_manager)
         headers = {"Content-Type": content_type} if body is not None else {}
-        return _read_body(self._request(method, path, query, seconds, body, headers, total=seconds))
+        return self._request(method, path, query, seconds, body, headers, total=seconds)
 
     def _request(
         self,

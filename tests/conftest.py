@@ -44,7 +44,7 @@ LONG = tuple(
     f"{CLUSTER}test_{name}.py"
     for name in (
         *("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane"),
-        *("doctor", "doctor_certificates", "install_by_docs", "managed_certificate", "own_certificate_by_docs"),
+        *("doctor", "doctor_certificates", "doctor_foreign", "install_by_docs", "managed_certificate", "own_certificate_by_docs"),
         *("upgrade_by_docs", "upgrade_certificate"),
     )
 )

@@ -1,4 +1,4 @@
-"""Webhooks of Muster's configurations: their server, the resources that their rules match, and the CAs that they trust."""
+"""Webhooks of Muster's configurations and of others: their server, the requests that they match, and the CAs that they trust."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from muster.doctor.manifests import (
     mapping_at,
     mappings_at,
     number_at,
-    selects,
     text_at,
-    texts_at,
 )
+from muster.doctor.requests import Matched, Place, Request, matched
 from muster.doctor.world import Item, World
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -26,24 +25,10 @@ SUFFIX = ".muster.dev"
 """End of the names of Muster's webhooks."""
 INJECTED = ("cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret")
 """Annotations by which cert-manager writes caBundle."""
+SERVICE_NAME = "kubernetes.io/service-name"
+"""Label of an EndpointSlice with the name of its Service."""
 HTTPS = 443
 DEFAULT_TIMEOUT_SECONDS = 10
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Target:
-    """Request that webhooks can match: an operation on a resource, such as ``pods/status``."""
-
-    group: str
-    resource: str
-    operation: str
-    namespaced: bool = True
-
-    def __str__(self) -> str:
-        """Return the request as ``create pods``."""
-        name, _, sub = self.resource.partition("/")
-        return f"{self.operation.lower()} {name}{f'.{self.group}' if self.group else ''}{f'/{sub}' if sub else ''}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,6 +53,11 @@ class Entry:
     def timeout_seconds(self) -> int:
         """Return the time that the API server waits for an answer."""
         return number_at(self.content, "timeoutSeconds", default=DEFAULT_TIMEOUT_SECONDS)
+
+    @property
+    def side_effects(self) -> str:
+        """Return its side effects; ``Unknown`` if they are not set."""
+        return text_at(self.content, "sideEffects") or "Unknown"
 
     @property
     def ca_bundle(self) -> bytes:
@@ -120,26 +110,26 @@ class Entry:
         """Return the command that sets fields of the webhook, by their path such as ``clientConfig/caBundle``."""
         return set_command([self], values)
 
-    def matches(self, target: Target) -> bool:
-        """Return whether a rule matches a request."""
-        return any(_rule_matches(each, target) for each in mappings_at(self.content, "rules"))
-
-    def matches_namespace(self, labels: Mapping[str, str]) -> bool:
-        """Return whether objects in a namespace with *labels* are sent to the server."""
-        return selects(mapping_at(self.content, "namespaceSelector"), labels)
-
-    def matches_object(self, labels: Mapping[str, str]) -> bool:
-        """Return whether objects with *labels* are sent to the server."""
-        return selects(mapping_at(self.content, "objectSelector"), labels)
+    def matched(self, request: Request, place: Place, labels: Mapping[str, str] | None = None, *, all_labels: bool = True) -> Matched:
+        """Return whether the server is called for a request in a namespace, as ``requests.matched``."""
+        return matched(self.content, request, place, labels or {}, all_labels=all_labels)
 
 
 def entries(world: World) -> Iterator[Entry]:
     """Yield all webhooks of Muster: those of a configuration with its label, or whose names end with its domain."""
+    return (entry for entry, ours in _all_entries(world) if ours)
+
+
+def others(world: World) -> Iterator[Entry]:
+    """Yield the webhooks that are not Muster's."""
+    return (entry for entry, ours in _all_entries(world) if not ours)
+
+
+def _all_entries(world: World) -> Iterator[tuple[Entry, bool]]:
     for item in world.of_kind(*CONFIGURATIONS):
         ours = item.labels.get(PART_OF) == MUSTER
         for number, content in enumerate(mappings_at(item.content, "webhooks")):
-            if ours or text_at(content, "name").endswith(SUFFIX):
-                yield Entry(item, number, content)
+            yield Entry(item, number, content), ours or text_at(content, "name").endswith(SUFFIX)
 
 
 def set_command(same_object: Iterable[Entry], values: Mapping[str, object]) -> str:
@@ -186,18 +176,7 @@ def by_server(world: World) -> list[tuple[Item, list[Entry]]]:
     return [(server, [each for each in listed if each.fails]) for server, listed in found.values()]
 
 
-def namespace_labels(world: World, name: str) -> dict[str, str]:
-    """Return the labels of a namespace; only those that the API server sets if it was not read."""
-    namespace = world.named("Namespace", "", name)
-    return {**(namespace.labels if namespace else {}), NAMESPACE_NAME: name}
-
-
-def _rule_matches(rule: Manifest, target: Target) -> bool:
-    groups, operations, scope = texts_at(rule, "apiGroups"), texts_at(rule, "operations"), text_at(rule, "scope")
-    if scope == ("Cluster" if target.namespaced else "Namespaced"):
-        return False
-    if not ({"*", target.group} & {*groups} and {"*", target.operation} & {*operations}):
-        return False
-    name, _, sub = target.resource.partition("/")
-    patterns = {target.resource, "*/*", f"{name}/*", f"*/{sub}"} if sub else {name, "*", "*/*", f"{name}/*"}
-    return bool(patterns & {*texts_at(rule, "resources")})
+def place_of(world: World, namespace: str) -> Place:
+    """Return a namespace; without labels if it is not there, as in files, and with None if it could not be read."""
+    item = world.named("Namespace", "", namespace)
+    return Place(namespace, item.labels if item else None if "namespaces" in world.unread else {})

@@ -106,6 +106,12 @@ def kubectl(namespace: str, *words: str) -> str:
     return shlex.join(["kubectl", *(["-n", namespace] if namespace else []), *words])
 
 
+def describe_pods(namespace: str, labels: Mapping[str, str]) -> str:
+    """Return the command line that shows pods with *labels* and their ReplicaSets, whose events tell why a pod is not created."""
+    selector = ",".join(f"{key}={value}" for key, value in labels.items())
+    return kubectl(namespace, "describe", "replicasets,pods", f"--selector={selector}")
+
+
 def kubectl_patch(kind: str, namespace: str, name: str, operations: Sequence[Manifest]) -> str:
     """Return the command line that applies a JSON patch to an object."""
     return kubectl(namespace, "patch", kind.lower(), name, "--type=json", f"--patch={json.dumps(operations)}")

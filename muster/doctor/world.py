@@ -96,6 +96,34 @@ class ApiServer:
         return next((group for group in groups if names[group] & (self.resources or frozenset())), groups[0])
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class DryRun:
+    """Answer of the API server to the creation of an object, of which nothing is stored.
+
+    Attributes:
+        subject: the object: ``PodGroup default/muster-doctor-probe``.
+        rule: rule of Muster that refuses the object; empty if nothing of Muster does.
+        code: HTTP status of a refusal; 0 if the object was admitted.
+        message: message of a refusal.
+        warnings: warnings for the user.
+
+    """
+
+    subject: str
+    rule: str
+    code: int = 0
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Probe:
+    """Dry runs in a namespace; none if the API server serves no group that Muster refuses."""
+
+    namespace: str
+    dry_runs: tuple[DryRun, ...] = ()
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class World:
     """Installation at the time *now*.
@@ -111,6 +139,7 @@ class World:
         bindings: pairs of ``spec.schedulerName`` and node of all running pods but those of DaemonSets and static ones.
         granted: by ServiceAccount, the permissions that were reviewed on the cluster; None of a ServiceAccount if they could not be.
         upgrade_to: minor version of Kubernetes that the cluster is to get; 0 if it keeps its own.
+        probe: dry runs through the API server; None if they were not requested.
 
     """
 
@@ -125,6 +154,7 @@ class World:
     bindings: frozenset[tuple[str, str]] = frozenset()
     granted: Mapping[Account, Mapping[Permission, bool] | None] = dataclasses.field(default_factory=dict)
     upgrade_to: int = 0
+    probe: Probe | None = None
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
         """Yield the objects of *kinds*, in order."""

@@ -88,6 +88,7 @@ class RefusedRequest(enum.StrEnum):
     READ = "read"
     DISCOVERY = "discovery"
     REVIEW_PERMISSIONS = "review-permissions"
+    DRY_RUN = "dry-run"
 
 
 class RequestRefused(Record, frozen=True):

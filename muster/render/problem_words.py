@@ -35,6 +35,7 @@ _REQUESTS = {
     RefusedRequest.READ: "cannot be read",
     RefusedRequest.DISCOVERY: "its version and APIs cannot be read",
     RefusedRequest.REVIEW_PERMISSIONS: "its permissions cannot be reviewed",
+    RefusedRequest.DRY_RUN: "cannot be created in a dry run",
 }
 _OBJECT_NOTES = {
     ObjectNote.HAS_ENDED: "it has ended and creates no more pods",

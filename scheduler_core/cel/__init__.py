@@ -2,7 +2,7 @@
 
 It imports only ``model.device_comparisons`` of ``scheduler_core``.
 
-``selector`` is the interface.  An expression is parsed, checked, planned as closures, and evaluated for a device.  Lowest layer first:
+``selector`` is the interface; ``match_conditions`` is another, for webhooks.  An expression is parsed, checked, planned as closures, and evaluated for a device.  Lowest layer first:
 
 values          values, their equality and order; errors are values
 static_types    types of expressions
@@ -24,4 +24,5 @@ plan            a checked expression as closures
 reads           parts of a device that an expression reads
 comparisons     comparisons with literals that an expression consists of
 selector        a selector, compiled and evaluated
+match_conditions  those of webhooks, evaluated for a request of which some fields are known
 """

@@ -1,8 +1,10 @@
-"""Type check of a parsed expression against the variable ``device`` and the declared functions (cel-go 0.29, ``checker/checker.go``)."""
+"""Type check of a parsed expression against its variables and the declared functions (cel-go 0.29, ``checker/checker.go``)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from scheduler_core.cel import expressions, static_types
 from scheduler_core.cel.declarations import DEVICE, LATER_FUNCTIONS, Overload, device_fields, functions
@@ -26,6 +28,8 @@ _TYPES = {
     "google.protobuf.Duration": static_types.DURATION,
 }
 """Types that an expression can name."""
+OF_SELECTORS: Mapping[str, Type] = MappingProxyType({"device": DEVICE})
+"""Variables of a device selector."""
 
 
 @dataclass(slots=True)
@@ -42,13 +46,13 @@ class Checked:
     errors: list[str] = field(default_factory=list)
 
 
-def check(parsed: expressions.Parsed, attribute: Type = DYN) -> Checked:
+def check(parsed: expressions.Parsed, attribute: Type = DYN, variables: Mapping[str, Type] = OF_SELECTORS) -> Checked:
     """Return the types of all nodes, and the errors in the format of the API server.
 
     *attribute* is the type of attributes: DYN in stored expressions, and ANY in those of new objects, without the functions of later
     versions.
     """
-    checker = _Checker(parsed, attribute)
+    checker = _Checker(parsed, attribute, variables)
     checker.visit(parsed.root)
     checked = checker.checked
     for node_id, found in checked.types.items():
@@ -57,12 +61,12 @@ def check(parsed: expressions.Parsed, attribute: Type = DYN) -> Checked:
 
 
 class _Checker:
-    def __init__(self, parsed: expressions.Parsed, attribute: Type) -> None:
+    def __init__(self, parsed: expressions.Parsed, attribute: Type, variables: Mapping[str, Type]) -> None:
         self.parsed, self.fields = parsed, device_fields(attribute)
         self.without = frozenset[str]() if attribute == DYN else LATER_FUNCTIONS
         self.checked = Checked()
         self.substitutions = Substitutions()
-        self.variables: list[dict[str, Type]] = [{"device": DEVICE}]
+        self.variables: list[dict[str, Type]] = [dict(variables)]
         self.free = 0
 
     def visit(self, node: expressions.Node) -> Type:

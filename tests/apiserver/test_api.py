@@ -27,6 +27,14 @@ def test_a_request_bears_the_credentials_and_its_kind_of_body():
     assert ("Bearer token-of-ours", MERGE_PATCH) == (headers["Authorization"], headers["Content-Type"])
 
 
+def test_warnings_are_read_from_the_header():
+    header = r'299 - "spec.x: is old", 299 kube-apiserver "say \"no\" to a\\b", 199 - "of a cache"'
+    with serving(always(201, {}, Warning=header)) as (_, api):
+        assert api.send_heeding_warnings("POST", "/api/v1/pods", b"{}") == ("spec.x: is old", 'say "no" to a\\b')
+    with serving(always(201, {})) as (_, api):
+        assert api.send_heeding_warnings("POST", "/api/v1/pods", b"{}") == ()
+
+
 @pytest.mark.parametrize(
     ("method", "query", "want"),
     [

@@ -255,12 +255,13 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"__main__"}),
     ),
     "muster.doctor": (
-        frozenset({"manifests", "latencies"}),
-        frozenset({"world"}),
+        frozenset({"call_failures", "manifests", "latencies"}),
+        frozenset({"requests", "world"}),
         frozenset({"finding", "components"}),
         frozenset({"budgets", "entries"}),
         frozenset({"control_plane", "leaves", "rights"}),
-        frozenset({"upgrade"}),
+        frozenset({"refusals", "upgrade"}),
+        frozenset({"foreign", "policies", "probes"}),
         frozenset({"checks"}),
     ),
     "certs": (
@@ -283,7 +284,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"attributes", "validation"}),
         frozenset({"folds", "short_circuits"}),
         frozenset({"plan"}),
-        frozenset({"selector"}),
+        frozenset({"match_conditions", "selector"}),
     ),
     "scheduler_core.sidecar.client": (
         frozenset({"access_review", "event_recorder", "extended_claim", "requests"}),

@@ -231,6 +231,10 @@ class ControlPlane:
         self.compact()
         self.start_apiserver()
 
+    def put(self, key: str, value: bytes) -> None:
+        """Write a value into etcd, past the validation of the API server."""
+        self._etcd("/v3/kv/put", {"key": base64.b64encode(key.encode()).decode(), "value": base64.b64encode(value).decode()})
+
     def _etcd(self, path: str, body: Manifest) -> Manifest:
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=WAIT_SECONDS)) as connection:
             connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})

@@ -23,6 +23,7 @@ from click.testing import CliRunner, Result
 
 from certs.pair import Pair
 from muster import cli
+from muster.doctor.checks import discover
 from tests.cluster import go_tools
 from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
@@ -44,6 +45,8 @@ PROVOKED_ELSEWHERE = {
     "control plane": frozenset(
         {"api-not-served", "gate-off", "gates-differ", "kubernetes-differs", "review-seconds-long", "scheduler-too-old"}
     ),
+    "foreign": frozenset(each for each in discover() if each.startswith("foreign-")) | {"policy-refuses", "timeouts-add-up"},
+    "probe": frozenset({"probe-failed"}),
     "upgrade": frozenset({"upgrade-blocks-creation", "upgrade-blocks-placement", "upgrade-blocks-updates", "upgrade-gates"}),
 }
 """Checks that other files than test_doctor.py provoke."""

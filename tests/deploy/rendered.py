@@ -59,6 +59,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "sidecar/deployment.yaml": ("sidecar/deployment.yaml", ("sidecar.enabled=true",)),
     "components/critical-pods-quota/quota.yaml": ("quota.yaml", ("criticalPodsQuota=true",)),
     "doctor/rbac.yaml": ("doctor.yaml", ("doctor.roles=true",)),
+    "doctor/probe.yaml": ("doctor-probe.yaml", ("doctor.roles=true",)),
     "why/rbac.yaml": ("why.yaml", ("why.roles=true",)),
     "sidecar/ungate.yaml": ("sidecar/ungate.yaml", ("sidecar.enabled=true", ALL_MODES)),
 }

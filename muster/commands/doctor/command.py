@@ -13,11 +13,14 @@ from muster.commands import live_input, options
 
 if TYPE_CHECKING:
     from kubeapi.problem import Problem
+    from muster.commands.doctor.live_installation import Sources
     from muster.doctor.world import World
 
 FORMATS = ("text", "json")
 WELL, WRONG, UNREAD = 0, 1, 2
 """Exit statuses."""
+DEFAULT_NAMESPACE = "default"
+"""Namespace of the dry runs."""
 
 
 def _complete_check(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -46,6 +49,12 @@ def _complete_check(_ctx: click.Context, _parameter: click.Parameter, incomplete
     help="Also judge the stored objects and feature gates by a newer version of Kubernetes.",
 )
 @click.option(
+    "--probe",
+    is_flag=True,
+    help="With --cluster: also create groups in a dry run, which shows the path from the API server to the webhooks; nothing is stored.",
+)
+@click.option("--probe-namespace", metavar="NAMESPACE", help="Namespace of the dry runs.  [default: default]")
+@click.option(
     "--ignore",
     multiple=True,
     metavar="CHECK,...",
@@ -64,6 +73,8 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     replicas: tuple[str, ...],
     metrics: tuple[str, ...],
     upgrade_to: str | None,
+    probe: bool,
+    probe_namespace: str | None,
     ignore: tuple[str, ...],
     form: str,
     no_color: bool,
@@ -77,20 +88,35 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     With --upgrade-to, the stored Workloads, groups and Jobs are also judged as a newer version of Kubernetes would: which of them it
     refuses to update or to create again, and with which feature gates it does not start. Muster need not be installed then.
 
+    With --probe, a PodGroup or CompositePodGroup that Muster refuses and a Workload that it admits are created in a dry run, which
+    needs the permission to create them. All webhooks are called, and nothing is stored.
+
     Exit status: 0 no findings, 1 errors or warnings, 2 the cluster or a file could not be read, nothing of Muster is installed, or the
     command line is wrong.
     """
     extras.require("webhooks", *(["sidecar"] if cluster else []))
     _demand_one_source(paths, cluster=cluster, replicas=replicas, kubeconfig=kubeconfig, context=context)
+    if probe_namespace is not None and not probe:
+        raise click.UsageError("--probe-namespace needs --probe")
+    if probe and not cluster:
+        raise click.UsageError("--probe needs --cluster")
     from muster.commands.doctor import diagnosis_report
     from muster.doctor import checks
     from muster.doctor.components import SERVE, SIDECAR, components
     from muster.doctor.entries import entries
+    from muster.doctor.probes import answers_of
 
     for each in ignore:
         if each not in checks.discover():
             raise click.UsageError(f"--ignore: there is no check {each!r}{options.near(each, checks.discover())}")
-    world, problems = _read(paths, replicas, metrics, cluster=cluster, kubeconfig=kubeconfig, context=context, upgrade_to=upgrade_to)
+    probed = (probe_namespace or DEFAULT_NAMESPACE) if probe else ""
+    minor = kubernetes_releases.names()[upgrade_to] if upgrade_to else 0
+    if cluster:
+        from muster.commands.doctor.live_installation import Sources
+
+        world, problems = _read_cluster(Sources(kubeconfig, context, replicas, metrics, minor, probed))
+    else:
+        world, problems = _read_files(paths, metrics, minor)
     if upgrade_to is None and not any((*entries(world), *components(world, SERVE), *components(world, SIDECAR))):
         _print_problems(problems)
         where = "on the cluster" if cluster else f"in {', '.join(paths)}"
@@ -98,7 +124,7 @@ def doctor(  # noqa: PLR0913 - one parameter an option
             f"there is no webhook configuration, webhook server or sidecar of Muster {where}; muster lint checks other manifests"
         )
     connection = [f"--{name}={value}" for name, value in (("kubeconfig", kubeconfig), ("context", context)) if value]
-    report = diagnosis_report.report_of(checks.examine(world), problems, ignore).reaching(connection, replicas)
+    report = diagnosis_report.report_of(checks.examine(world), problems, ignore, answers_of(world)).reaching(connection, replicas)
     _print_problems(problems)
     colour = not no_color and standard_output.is_colourful()
     if form == "json":
@@ -118,28 +144,20 @@ def _demand_one_source(
     options.demand_replicas(replicas)
 
 
-def _read(
-    paths: tuple[str, ...],
-    replicas: tuple[str, ...],
-    metrics: tuple[str, ...],
-    *,
-    cluster: bool,
-    kubeconfig: str | None,
-    context: str | None,
-    upgrade_to: str | None,
-) -> tuple[World, list[Problem]]:
+def _read_files(paths: tuple[str, ...], metrics: tuple[str, ...], upgrade_to: int) -> tuple[World, list[Problem]]:
     import dataclasses
 
     from muster.commands.doctor import manifest_files, observations
     from muster.doctor.components import SIDECAR, components
 
-    now, minor = dt.datetime.now(dt.UTC), kubernetes_releases.names()[upgrade_to] if upgrade_to else 0
-    if not cluster:
-        world, problems = manifest_files.read_installation(paths, now)
-        if any(components(world, SIDECAR)):
-            extras.require("sidecar")
-        latencies = tuple(observations.given_latencies(metrics))
-        return dataclasses.replace(world, latencies=latencies, upgrade_to=minor), problems
+    world, problems = manifest_files.read_installation(paths, dt.datetime.now(dt.UTC))
+    if any(components(world, SIDECAR)):
+        extras.require("sidecar")
+    latencies = tuple(observations.given_latencies(metrics))
+    return dataclasses.replace(world, latencies=latencies, upgrade_to=upgrade_to), problems
+
+
+def _read_cluster(sources: Sources) -> tuple[World, list[Problem]]:
     from muster.commands.doctor import live_installation
     from muster.commands.progress import Progress
     from muster.commands.snapshot.live_cluster import ClusterError
@@ -147,7 +165,7 @@ def _read(
     progress = Progress("doctor")
     progress.show("reading the cluster")
     try:
-        return live_installation.read_installation(live_installation.Sources(kubeconfig, context, replicas, metrics, minor), now)
+        return live_installation.read_installation(sources, dt.datetime.now(dt.UTC))
     except ClusterError as error:
         raise click.UsageError(str(error)) from None
     finally:

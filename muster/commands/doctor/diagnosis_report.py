@@ -11,6 +11,8 @@ import click
 
 from kubeapi.problem import Problem
 from muster.doctor.finding import Check, Diagnosis, Result, Unseen
+from muster.doctor.probes import Outcome, ProbeResult
+from muster.doctor.world import DryRun
 from muster.render.phrases import WIDTH, folded
 from muster.render.problem_words import object_words, problem_words
 from validators.reports.counts import counted
@@ -24,11 +26,12 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DiagnosisReport:
-    """Defects, each with its check; what could not be checked; and what could not be read."""
+    """Defects, each with its check; what could not be checked; what could not be read; and dry runs, None if none were requested."""
 
     defects: tuple[tuple[Check, Diagnosis], ...]
     unchecked: tuple[tuple[Check, Unseen], ...]
     problems: tuple[Problem, ...]
+    dry_runs: tuple[tuple[DryRun, ProbeResult], ...] | None = None
 
     def count(self, severity: Severity) -> int:
         """Return the number of defects of a severity."""
@@ -65,7 +68,12 @@ def _each_program(command: str, change: Callable[[list[str]], list[str]]) -> str
     return " ".join([*parts, shlex.join(change(words))])
 
 
-def report_of(results: Iterable[tuple[Check, Result]], problems: Sequence[Problem], ignored: Sequence[str]) -> DiagnosisReport:
+def report_of(
+    results: Iterable[tuple[Check, Result]],
+    problems: Sequence[Problem],
+    ignored: Sequence[str],
+    dry_runs: tuple[tuple[DryRun, ProbeResult], ...] | None = None,
+) -> DiagnosisReport:
     """Return the report without the checks in *ignored*; errors first, then by check and object."""
     chosen = [(check, each) for check, each in results if check.id not in ignored]
     defects: list[tuple[Check, Diagnosis]] = []
@@ -75,7 +83,7 @@ def report_of(results: Iterable[tuple[Check, Result]], problems: Sequence[Proble
             defects.append((check, each))
     defects.sort(key=lambda pair: (pair[1].severity is not Severity.ERROR, pair[0].id, pair[1].item.label, pair[1].field, pair[1].message))
     unchecked = dict.fromkeys((check, each) for check, each in chosen if isinstance(each, Unseen))
-    return DiagnosisReport(tuple(defects), tuple(unchecked), tuple(problems))
+    return DiagnosisReport(tuple(defects), tuple(unchecked), tuple(problems), dry_runs)
 
 
 def as_json(report: DiagnosisReport) -> str:
@@ -84,6 +92,7 @@ def as_json(report: DiagnosisReport) -> str:
         "version": VERSION,
         "findings": [_finding(check, each) for check, each in report.defects],
         "unchecked": [{"id": check.id, "reason": each.reason} for check, each in report.unchecked],
+        **({} if report.dry_runs is None else {"probe": [_dry_run(*each) for each in report.dry_runs]}),
         "problems": [{"object": object_words(each), "message": problem_words(each)} for each in report.problems],
         "summary": {
             "errors": report.count(Severity.ERROR),
@@ -101,6 +110,9 @@ def as_text(report: DiagnosisReport, *, colour: bool, columns: int = WIDTH) -> s
     if report.unchecked:
         lines = (line for check, each in report.unchecked for line in folded(f"{check.id}: {each.reason}", "  ", columns=columns))
         parts.append("not checked:\n" + "".join(f"{line}\n" for line in lines))
+    if report.dry_runs:
+        lines = (line for each in report.dry_runs for line in folded(_dry_run_words(*each), "  ", columns=columns))
+        parts.append("dry runs, of which nothing is stored:\n" + "".join(f"{line}\n" for line in lines))
     counts = ((report.count(Severity.ERROR), "error"), (report.count(Severity.WARNING), "warning"))
     summary = ", ".join(counted(*each) for each in counts if each[0]) or "no findings"
     return "\n".join([*parts, f"{summary}\n"])
@@ -119,6 +131,29 @@ def _finding(check: Check, defect: Diagnosis) -> dict[str, object]:
         "file": file or None,
         "line": int(line) if line else None,
     }
+
+
+def _dry_run(answer: DryRun, found: ProbeResult) -> dict[str, object]:
+    return {
+        "object": answer.subject,
+        "expected": "refused" if answer.rule else "admitted",
+        "outcome": found.outcome.value,
+        "webhook": found.webhook.webhook if found.webhook else None,
+        "message": answer.message or "; ".join(answer.warnings),
+    }
+
+
+def _dry_run_words(answer: DryRun, found: ProbeResult) -> str:
+    by = f" by {found.webhook.webhook}" if found.webhook and found.webhook.is_denial else ""
+    match found.outcome:
+        case Outcome.REFUSED | Outcome.WARNED if answer.rule:
+            how = "refused" if found.outcome is Outcome.REFUSED else "admitted with a warning"
+            return f"{answer.subject}: {how}{by}, as expected ({answer.rule})"
+        case Outcome.ADMITTED if not answer.rule:
+            return f"{answer.subject}: admitted, as expected"
+        case Outcome.ADMITTED | Outcome.WARNED:
+            return f"{answer.subject}: admitted"
+    return f"{answer.subject}: refused{by}: {answer.message}"
 
 
 def _paragraph(check: Check, defect: Diagnosis, columns: int, *, colour: bool) -> str:

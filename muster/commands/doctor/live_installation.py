@@ -1,4 +1,4 @@
-"""The installation on a live cluster.  Nothing is written to it: the only POST requests are reviews of permissions."""
+"""The installation on a live cluster.  Nothing is written to it: POST requests are reviews of permissions and, if requested, dry runs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from certs.store import CA, CERTIFICATE
 from certs.webhook_configurations import Cluster, Place
 from kubeapi.problem import Problem
 from kubeapi.versions import served_versions as versions
+from muster.commands.doctor.dry_runs import probed
 from muster.commands.doctor.live_objects import LiveObjects
 from muster.commands.doctor.manifest_files import binding_of, has_ended
 from muster.commands.doctor.observations import given_latencies, observed
 from muster.commands.snapshot.live_cluster import ClusterError, connect
 from muster.doctor import upgrade
 from muster.doctor.components import MUSTER, PART_OF, SIDECAR, components
-from muster.doctor.entries import Entry, by_server, entries
+from muster.doctor.entries import SERVICE_NAME, Entry, by_server, entries
+from muster.doctor.foreign import concerns
 from muster.doctor.latencies import Latency, read_latencies
 from muster.doctor.leaves import secret_names
 from muster.doctor.manifests import labels_at, mapping_at, text_at
+from muster.doctor.requests import NODE_LEASES, SYSTEM
 from muster.doctor.rights import needed
 from muster.doctor.world import Account, ApiServer, Item, World
 from muster.render.file_notes import RefusedRequest, RequestRefused
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from scheduler_core.sidecar.client.access_review import Permission
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-SYSTEM = "kube-system"
 PROBE_PORT = "8080"
 """Port of metrics if the pods have no annotation with another one."""
 OK, FORBIDDEN = 200, 403
@@ -44,13 +46,22 @@ OK, FORBIDDEN = 200, 403
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of an examination: kubeconfig and context, addresses and metrics that the user named, and the version to upgrade to, or 0."""
+    """Sources of an examination: kubeconfig and context, and what the user named.
+
+    Attributes:
+        replicas: addresses of replicas.
+        metrics: files or URLs of metrics.
+        upgrade_to: minor version to upgrade to; 0 if there is none.
+        probe: namespace of the dry runs; empty if none are requested.
+
+    """
 
     kubeconfig: str | None
     context: str | None
     replicas: tuple[str, ...]
     metrics: tuple[str, ...]
     upgrade_to: int = 0
+    probe: str = ""
 
 
 def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[Problem]]:
@@ -64,11 +75,15 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
     objects = LiveObjects(connect(sources.kubeconfig, sources.context, instead="PATH"))
     try:
         _keep_objects(objects)
-        world = World(now=now, items=objects.items, live=True, unread=frozenset(objects.unread))
+        world = World(now=now, items=objects.items, live=True, unread=frozenset(objects.unread), upgrade_to=sources.upgrade_to)
         _keep_secrets(objects, world)
         if sources.upgrade_to:
             keep_stored(objects)
-        world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects), upgrade_to=sources.upgrade_to)
+        world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects))
+        _keep_foreign(objects, world)
+        world = dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread))
+        if sources.probe:
+            world = probed(objects, world, sources.probe)
         measured = [*given_latencies(sources.metrics)] if sources.metrics else [*_scraped(objects.api, world)]
         return dataclasses.replace(
             world,
@@ -87,20 +102,50 @@ def _keep_objects(objects: LiveObjects) -> None:
         objects.keep(f"{ADMISSION}/{resource}")
     if objects.problems:
         raise ClusterError(f"{objects.api.host}: {object_words(objects.problems[0])} {problem_words(objects.problems[0])}")
+    for resource in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
+        objects.keep(f"{ADMISSION}/{resource}")
     ours = (("labelSelector", f"{PART_OF}={MUSTER}"),)
     for resource in ("deployments", "statefulsets"):
         objects.keep(f"/apis/apps/v1/{resource}", ours)
     found = World(now=dt.datetime.fromtimestamp(0, dt.UTC), items=objects.items)
     called = {entry.service[0] for entry in entries(found) if entry.service}
     for namespace in sorted(called | {each.item.namespace for each in components(found, SIDECAR)}):
-        objects.keep_one(f"/api/v1/namespaces/{namespace}")
-        objects.keep(f"/api/v1/namespaces/{namespace}/services")
         objects.keep(f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets")
         objects.keep(f"/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies")
-        for resource in ("deployments", "statefulsets"):
-            objects.keep(f"/apis/apps/v1/namespaces/{namespace}/{resource}")
-    objects.keep_one(f"/api/v1/namespaces/{SYSTEM}")
+        objects.keep_one(f"/api/v1/namespaces/{namespace}")
+        _keep_controllers(objects, namespace)
+    for namespace, name in dict.fromkeys(each.service for each in entries(found) if each.service):
+        objects.keep_one(f"/api/v1/namespaces/{namespace}/services/{name}")
+    for namespace in (SYSTEM, NODE_LEASES):
+        objects.keep_one(f"/api/v1/namespaces/{namespace}")
     objects.keep(f"/api/v1/namespaces/{SYSTEM}/pods")
+
+
+def _keep_controllers(objects: LiveObjects, namespace: str) -> None:
+    """Keep the Deployments and StatefulSets of a namespace."""
+    for resource in ("deployments", "statefulsets"):
+        objects.keep(f"/apis/apps/v1/namespaces/{namespace}/{resource}")
+
+
+def _keep_foreign(objects: LiveObjects, world: World) -> None:
+    """Keep the servers of the webhooks of other programs that matter: namespace, Deployments, Service and its endpoints.
+
+    After a refusal, other objects of the same resource are not tried.
+    """
+    possible = concerns(dataclasses.replace(world, unread=world.unread | {"namespaces", "services"}))
+    for namespace in dict.fromkeys(each.entry.service[0] for each in possible if each.entry.service):
+        if "namespaces" not in objects.unread:
+            objects.keep_one(f"/api/v1/namespaces/{namespace}")
+    world = dataclasses.replace(world, items=objects.items, unread=frozenset(objects.unread | {"services"}))
+    services = dict.fromkeys(each.entry.service for each in concerns(world) if each.entry.service)
+    for namespace in dict.fromkeys(namespace for namespace, _ in services):
+        _keep_controllers(objects, namespace)
+    for namespace, name in services:
+        if "services" not in objects.unread:
+            objects.keep_one(f"/api/v1/namespaces/{namespace}/services/{name}")
+        if "endpointslices" not in objects.unread:
+            selector = (("labelSelector", f"{SERVICE_NAME}={name}"),)
+            objects.keep(f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices", selector)
 
 
 def keep_stored(objects: LiveObjects) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from muster.doctor.components import replicas_of
 from muster.doctor.entries import by_configuration, by_server
 from muster.doctor.finding import Check, Result, error
-from muster.doctor.manifests import kubectl, labels_at, number_at
+from muster.doctor.manifests import describe_pods, kubectl, labels_at, number_at
 from muster.doctor.world import World
 
 FEWEST, ADVISED = 2, 3
@@ -24,13 +24,8 @@ def check(world: World) -> Iterator[Result]:
             command = kubectl(server.namespace, "scale", server.kind.lower(), server.name, f"--replicas={ADVISED}")
             yield error(server, "spec.replicas", f"is {wanted}, and failurePolicy is Fail in {named}: must be at least {FEWEST}", command)
         elif world.live and not ready:
-            # Without pods, the events of their ReplicaSet tell why none is created: a quota, or a policy.
-            command = kubectl(server.namespace, "describe", "replicasets,pods", "--selector", _selector(server.content))
+            command = describe_pods(server.namespace, labels_at(server.content, "spec", "selector", "matchLabels"))
             yield error(server, "status.readyReplicas", f"no replica is ready, and failurePolicy is Fail in {named}", command)
-
-
-def _selector(content: object) -> str:
-    return ",".join(f"{key}={value}" for key, value in labels_at(content, "spec", "selector", "matchLabels").items())
 
 
 CHECK = Check(

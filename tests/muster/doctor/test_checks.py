@@ -18,7 +18,7 @@ from muster.doctor.latencies import Latency, read_latencies
 from muster.doctor.leaves import trusts
 from muster.doctor.rights import needed
 from muster.doctor.world import ApiServer, Item, Replica, World
-from tests.muster.doctor import worlds
+from tests.muster.doctor import foreign_examples, probe_examples, worlds
 from tests.muster.doctor.worlds import (
     CA,
     GATES,
@@ -178,9 +178,14 @@ CERTIFICATE_ROLES = [*yaml.safe_load_all((worlds.DEPLOY / "components/managed-ce
 ROLES = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 
 VALID: dict[str, list[Callable[[], World]]] = {
+    **foreign_examples.VALID,
+    **probe_examples.VALID,
     "self-lock": [
         lambda: world(catching(PODS, namespaceSelector=NOT_IN_SYSTEM)),
         lambda: world(catching(PODS, failurePolicy="Ignore")),
+        lambda: world(
+            catching(PODS, matchConditions=[{"name": "x", "expression": "!(request.namespace in ['kube-system', 'muster-system'])"}])
+        ),
         lambda: world(catching(PODS | {"scope": "Cluster"})),
         lambda: world(catching(PODS | {"operations": ["DELETE"]})),
         lambda: world(catching(PODS, namespaceSelector={"matchLabels": {"muster.dev/enforce": "true"}})),
@@ -298,14 +303,21 @@ VALID: dict[str, list[Callable[[], World]]] = {
     ],
 }
 INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
+    **foreign_examples.INVALID,
+    **probe_examples.INVALID,
     "self-lock": [
         (lambda: world(catching(PODS)), Severity.ERROR, "refuses create pods in muster-system, its own namespace"),
         (lambda: world(catching(PODS)), Severity.ERROR, "refuses create pods in kube-system, where network"),
         (lambda: world(catching(NODES)), Severity.ERROR, "refuses create nodes, update nodes/status of the whole cluster"),
         (
-            lambda: world(catching(PODS, matchConditions=[{"name": "x", "expression": "request.namespace != 'muster-system'"}])),
+            lambda: world(catching(PODS, matchConditions=[{"name": "x", "expression": "object.spec.schedulerName == 'muster'"}])),
             Severity.WARNING,
             "unless its matchConditions exempt them",
+        ),
+        (
+            lambda: world(catching(PODS, matchConditions=[{"name": "x", "expression": "request.namespace != 'kube-system'"}])),
+            Severity.ERROR,
+            "refuses create pods in muster-system",
         ),
         (
             lambda: world(in_webhooks(lambda each: each.update(namespaceSelector={}), 0)),

@@ -18,7 +18,7 @@ from muster.doctor.control_plane import flag_command
 from muster.doctor.finding import Check, error
 from muster.doctor.world import Item
 from tests.apiserver.fake import serving
-from tests.muster.doctor import worlds
+from tests.muster.doctor import foreign_examples, worlds
 from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
 
 BASE = [worlds.DEPLOY / "base" / f"{name}.yaml" for name in ("namespace", "rbac", "deployment", "service")]
@@ -169,6 +169,8 @@ MISTAKES = {
     ("--metrics", "nowhere", "all.yaml"): "--metrics nowhere: cannot be read: No such file",
     ("--metrics", "all.yaml", "all.yaml"): "--metrics all.yaml: has no muster_review_duration_seconds",
     ("--metrics", "http://127.0.0.1:1/", "all.yaml"): "--metrics http://127.0.0.1:1/: cannot be read",
+    ("--probe", "all.yaml"): "--probe needs --cluster",
+    ("--cluster", "--probe-namespace=x"): "--probe-namespace needs --probe",
     ("other.yaml",): "there is no webhook configuration, webhook server or sidecar of Muster in other.yaml",
     ("--cluster", "--kubeconfig", "nowhere"): "nowhere",
 }
@@ -205,11 +207,12 @@ def serve(server, objects: worlds.Objects) -> None:
     paths = {
         "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations": "MutatingWebhookConfiguration",
         "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations": "ValidatingWebhookConfiguration",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies": "ValidatingAdmissionPolicy",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": "ValidatingAdmissionPolicyBinding",
         "/apis/apps/v1/deployments": "Deployment",
         "/apis/apps/v1/statefulsets": "StatefulSet",
         f"/apis/apps/v1/{own}/deployments": "Deployment",
         f"/apis/apps/v1/{own}/statefulsets": "StatefulSet",
-        f"/api/v1/{own}/services": "Service",
         f"/apis/policy/v1/{own}/poddisruptionbudgets": "PodDisruptionBudget",
         f"/apis/networking.k8s.io/v1/{own}/networkpolicies": "NetworkPolicy",
         f"/apis/discovery.k8s.io/v1/{own}/endpointslices": "EndpointSlice",
@@ -221,6 +224,7 @@ def serve(server, objects: worlds.Objects) -> None:
     server.answers = {
         "/version": {"major": "1", "minor": "37"},
         "/api/v1/namespaces/muster-system": objects["Namespace", worlds.NAMESPACE],
+        f"/api/v1/{own}/services/muster-webhook": objects["Service", worlds.SERVER],
         "/api/v1/namespaces/kube-system": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}},
         f"/api/v1/{own}/secrets/muster-webhook-tls": objects["Secret", "muster-webhook-tls"],
     }
@@ -287,6 +291,50 @@ def test_a_list_that_is_forbidden_is_status_2(server) -> None:
     assert answer.exit_code == 2
     assert answer.stderr.endswith("poddisruptionbudgets: cannot be listed: HTTP 403: no\n")
     assert json.loads(answer.stdout)["summary"]["problems"] == 1
+
+
+def test_the_first_refusal_of_a_kind_is_the_only_one(server) -> None:
+    """Each webhook of another program has a server of its own."""
+    names = [f"s{number}" for number in range(3)]
+    webhooks = [
+        foreign_examples.webhook(foreign_examples.PODS, name=f"{each}.example", clientConfig={"service": {"namespace": "x", "name": each}})
+        for each in names
+    ]
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "x"}}
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    version, kind, items = server.lists[path]
+    server.lists[path] = version, kind, [*items, {**head, "webhooks": webhooks}]
+    for resource in ("deployments", "statefulsets"):
+        server.lists[f"/apis/apps/v1/namespaces/x/{resource}"] = listed("Deployment")
+    refused = {
+        **{f"/api/v1/namespaces/x/services/{each}": "services" for each in names},
+        "/apis/discovery.k8s.io/v1/namespaces/x/endpointslices": "endpointslices",
+    }
+    for each, resource in refused.items():
+        server.broken[each] = 403, {"message": f"no {resource}"}
+    answer = live("--format=json")
+    assert answer.exit_code == 2
+    assert [each.partition("no ")[2] for each in answer.stderr.splitlines()] == ["services", "endpointslices"]
+    reasons = [each["reason"] for each in json.loads(answer.stdout)["unchecked"] if each["id"] == "foreign-unreachable"]
+    assert reasons == [f"the Service x/{each} of {each}.example of ValidatingWebhookConfiguration x cannot be read" for each in names]
+
+
+def test_the_server_of_a_webhook_that_selects_only_its_own_pods_is_read(server) -> None:
+    """Nothing else shows that the webhook matters."""
+    name, namespace = foreign_examples.POLICY, foreign_examples.NAMESPACE
+    selector = {"matchLabels": {"tier": "admission"}}
+    content = foreign_examples.webhook(foreign_examples.PODS, namespaceSelector={}, objectSelector=selector)
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "metadata": {"name": name}}
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    version, kind, items = server.lists[path]
+    server.lists[path] = version, kind, [*items, {**head, "webhooks": [content]}]
+    by_kind = {each["kind"]: each for each in foreign_examples.server() if each["metadata"]["name"] == name}
+    server.lists[f"/apis/apps/v1/namespaces/{namespace}/deployments"] = listed("Deployment", by_kind["Deployment"])
+    server.lists[f"/apis/apps/v1/namespaces/{namespace}/statefulsets"] = listed("StatefulSet")
+    server.lists[f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"] = listed("EndpointSlice", by_kind["EndpointSlice"])
+    server.answers[f"/api/v1/namespaces/{namespace}/services/{name}"] = by_kind["Service"]
+    findings = json.loads(live("--format=json").stdout)["findings"]
+    assert [each["id"] for each in findings if each["id"].startswith("foreign-")] == ["foreign-self-lock"]
 
 
 def test_configurations_are_needed(server) -> None:
