@@ -1,8 +1,7 @@
 """What is published of a commit, built into ``dist/``: ``make release``, or ``python -m release``.
 
 tree       the sources: a commit without changes, and one version in all of its files
-packages   source distribution and wheel
-chart      archive of the Helm chart
+packages   source distribution, wheel, and archive of the Helm chart
 image      archive of the image
 contents   list of the components of the image (SBOM)
 archives   tar archives that have the same bytes each time

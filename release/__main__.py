@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -35,8 +34,6 @@ def main() -> int:
             build(ROOT / "dist", parts, given.base)
     except (MissingError, RefusalError) as error:
         reasons = [str(error)]
-    except subprocess.CalledProcessError as error:
-        reasons = [f"{error.cmd[0]} failed with exit status {error.returncode}"]
     for each in reasons:
         print(f"release: {each}", file=sys.stderr)
     return REFUSED if reasons else 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 from release import image
+from release.tree import run
 
 _METADATA = re.compile(r"(?:\./)?(opt/muster/lib/[^/]+/site-packages)/[^/]+\.dist-info/(?:METADATA|WHEEL)")
 """``direct_url.json`` is left out: it has the folder in which Muster was built."""
@@ -40,5 +39,4 @@ def write_contents(archive: Path, sources: Path, target: Path, time: int, scratc
     python.write_text(_PYTHON.format(paths=json.dumps(sorted(folders))), encoding="utf-8")
     python.chmod(0o755)
     options = ("--pyproject", str(sources / "pyproject.toml"), "--output-reproducible", "--output-file", str(target), str(python))
-    command = [sys.executable, "-m", "cyclonedx_py", "environment", *options]
-    subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)}, check=True)
+    run(sys.executable, "-m", "cyclonedx_py", "environment", *options, SOURCE_DATE_EPOCH=str(time))

@@ -9,18 +9,18 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from release import archives
-from release.tree import RefusalError
+from release.tree import RefusalError, run
 
 SUITE = "bookworm"
 PACKAGES = ("ca-certificates", "python-is-python3", "python3", "python3-venv")
-BASE = "localhost/muster-base"
+BASE, IMAGE = "localhost/muster-base", "localhost/muster"
+"""Names in the storage of a build."""
 SOURCES = Path("/etc/apt/sources.list.d/debian.sources")
 """Mirrors of this machine; they are used if they have SUITE."""
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -59,8 +59,8 @@ def build_image(sources: Path, folder: Path, time: int, version: str, base: str,
     # pip trusts what this machine trusts: a proxy can have a CA of its own.
     trusted = ("--volume", f"{CERTIFICATES}:{CERTIFICATES}:ro") if CERTIFICATES.exists() else ()
     containerfile = str(sources / "deploy" / "Containerfile")
-    given = (*trusted, "--build-arg", f"BASE={base}", "--file", containerfile, "--tag", f"oci-archive:{archive}:{name}")
-    _build(scratch, time, given, sources)
+    _build(scratch, time, IMAGE, sources, *trusted, "--build-arg", f"BASE={base}", "--file", containerfile)
+    _buildah(scratch, "push", IMAGE, f"oci-archive:{archive}:{name}")
     _let_docker_load(archive, time, name)
     return archive
 
@@ -75,22 +75,20 @@ def _build_base(scratch: Path, time: int) -> None:
     hook = '--customize-hook=cd "$1" && rm -f ' + " ".join(TRACES)
     mirrors = [str(SOURCES)] if SOURCES.exists() and SUITE in SOURCES.read_text(encoding="utf-8") else []
     given = ("--quiet", "--variant=essential", f"--include={','.join(PACKAGES)}", *options, hook)
-    _run(["mmdebstrap", *given, SUITE, str(context / "root.tar"), *mirrors], time)
+    run("mmdebstrap", *given, SUITE, str(context / "root.tar"), *mirrors, SOURCE_DATE_EPOCH=str(time))
     (context / "Containerfile").write_text(_BASE, encoding="utf-8")
-    _build(scratch, time, ("--tag", BASE), context)
+    _build(scratch, time, BASE, context)
     (context / "root.tar").unlink()
 
 
-def _build(scratch: Path, time: int, options: Sequence[str], context: Path) -> None:
-    """Run ``buildah build`` with a storage of its own."""
-    storage = ("--storage-driver", "vfs", "--root", str(scratch / "storage"), "--runroot", str(scratch / "run"))
-    _run(["buildah", *storage, "build", "--isolation", "chroot", "--timestamp", str(time), "--quiet", *options, str(context)], time)
+def _build(scratch: Path, time: int, name: str, context: Path, *options: str) -> None:
+    options = ("--isolation", "chroot", "--timestamp", str(time), *options, "--tag", name)
+    _buildah(scratch, "build", *options, str(context))
 
 
-def _run(command: list[str], time: int) -> None:
-    done = subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)}, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RefusalError(f"{command[0]} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+def _buildah(scratch: Path, *arguments: str) -> None:
+    """Run buildah with a storage of its own."""
+    run("buildah", "--storage-driver", "vfs", "--root", str(scratch / "storage"), "--runroot", str(scratch / "run"), *arguments)
 
 
 def _let_docker_load(archive: Path, time: int, name: str) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 from release import archives
+from release.tree import run
 from tests.cluster import go_tools
 
 
@@ -17,15 +16,13 @@ def build_packages(sources: Path, folder: Path, time: int) -> None:
     The build backend is the setuptools of this environment, whose version is in the lock: in an environment of its own, ``build`` would
     install the newest one.
     """
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(sources)]
-    subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)}, check=True, stdout=subprocess.DEVNULL)
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(sources), SOURCE_DATE_EPOCH=str(time))
     (packed,) = folder.glob("*.tar.gz")
     archives.rewrite(packed, time)
 
 
 def build_chart(sources: Path, folder: Path, time: int) -> None:
     """Pack the chart.  Raises MissingError if helm cannot be built."""
-    command = [go_tools.build("helm"), "package", sources / "deploy" / "chart", "--destination", folder]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    run(str(go_tools.build("helm")), "package", str(sources / "deploy" / "chart"), "--destination", str(folder))
     (packed,) = folder.glob("muster-*.tgz")
     archives.rewrite(packed, time)

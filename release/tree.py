@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -10,6 +11,8 @@ from pathlib import Path
 
 MOST_NAMED = 3
 """Changed files that a message names."""
+MOST_SHOWN = 3000
+"""Characters of the output of a program that failed."""
 CHART = "deploy/chart/Chart.yaml"
 _NAMED = {
     CHART: re.compile(r"^(?:version|appVersion): (?P<version>\S+)", re.MULTILINE),
@@ -70,18 +73,25 @@ def commit_time(root: Path) -> int:
 def export(root: Path, folder: Path) -> None:
     """Write the files of the commit into *folder*, which must not exist, with the time of the commit."""
     folder.mkdir()
-    archive = subprocess.run(["git", "-c", "tar.umask=0022", "archive", "HEAD"], cwd=root, check=True, stdout=subprocess.PIPE)
-    subprocess.run(["tar", "--extract", "--no-same-owner", "--directory", str(folder)], input=archive.stdout, check=True)
+    archive = folder.with_suffix(".tar")
+    git(root, "-c", "tar.umask=0022", "archive", "--output", str(archive), "HEAD")
+    run("tar", "--extract", "--no-same-owner", "--file", str(archive), "--directory", str(folder))
 
 
 def git(root: Path, *arguments: str) -> str:
-    """Return what git prints.
+    """Return what git prints.  Raises RefusalError if it fails, as in a folder that is no repository."""
+    return run("git", *arguments, folder=root)
+
+
+def run(*command: str, folder: Path | None = None, **environ: str) -> str:
+    """Run a program, and return what it prints.
 
     Raises:
-        RefusalError: git cannot do it, as in a folder that is no repository.
+        RefusalError: it fails; the end of its output says why.
 
     """
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    environment = os.environ | environ
+    done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RefusalError(f"a release is built of a commit, but git fails: {done.stderr.strip()}")
+        raise RefusalError(f"{Path(command[0]).name} failed: {(done.stdout + done.stderr)[-MOST_SHOWN:].strip()}")
     return done.stdout
