@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import shutil
 import sys
 import tempfile
@@ -21,6 +22,8 @@ REFUSED = 2
 
 def main() -> int:
     """Build what the command line asks for; 2 if that is refused, with the reasons on standard error."""
+    # Modes of files are part of the bytes.
+    os.umask(0o022)
     parser = argparse.ArgumentParser(prog="make release", description=__doc__)
     parser.add_argument("--base", default="", help="base image of a registry, with its digest; by default it is made of Debian's packages")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; by default all")
