@@ -194,6 +194,25 @@ def test_this_tree_has_one_version() -> None:
     assert [*tree.other_versions(ROOT)] == []
 
 
+UNPUBLISHED = re.compile(rf"pip install '?muster-scheduling|rev: v{VERSION}|@v{VERSION}|oci://")
+"""What does not work before the first release."""
+WORKS_NOW = re.compile(rf"[Uu]ntil {VERSION} is published|once {VERSION} is published")
+PAGES = sorted(
+    {ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "deploy").rglob("*.md")} - {ROOT / "docs/contributing/release.md"}
+)
+
+
+@pytest.mark.parametrize(
+    "page", [each for each in PAGES if UNPUBLISHED.search(each.read_text(encoding="utf-8"))], ids=lambda page: page.name
+)
+def test_a_page_with_what_is_not_published_yet_has_what_works_now(page: Path) -> None:
+    """After the first release this test is deleted, and with it these words of the pages."""
+    text = page.read_text(encoding="utf-8")
+
+    assert WORKS_NOW.search(text)
+    assert "#from-a-checkout-or-a-commit" in text or "in a checkout; once" in text
+
+
 def test_a_missing_program_is_named_before_anything_is_built(clone: Path, tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
