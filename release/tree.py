@@ -24,7 +24,7 @@ _IN_TEXT = re.compile(
           | (?:@|\brev:[ ])v                     # an action, a hook
           | [ ]--version[ ]                     # a chart
           | \bthis[ ]is[ ]version[ ]
-        ) (?P<version> \d+\.\d+\.\d+ (?: -[\w.]+)? (?![\w]) (?!\.\d) )""",
+        ) (?P<version> \d+\.\d+\.\d+ ) (?! \w | \.\d )""",
     re.VERBOSE,
 )
 """Where pages and manifests name the version of Muster; other projects' versions have fewer numbers, or other words before them."""
@@ -54,12 +54,10 @@ def _changes(root: Path) -> Iterator[str]:
 def other_versions(root: Path) -> Iterator[str]:
     """Yield each place whose version is not that of pyproject.toml."""
     expected = version(root)
-    texts = sorted({path for pattern in _TEXTS for path in root.glob(pattern)})
-    for path in [*(root / name for name in _NAMED), *texts]:
+    for path in sorted({*(root / name for name in _NAMED), *(path for pattern in _TEXTS for path in root.glob(pattern))}):
         name = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8")
-        patterns = {_NAMED.get(name, _IN_TEXT), _IN_TEXT} - ({_IN_TEXT} if name == "CHANGELOG.md" else set())
-        for found in sorted((each for pattern in patterns for each in pattern.finditer(text)), key=re.Match.start):
+        for found in _NAMED.get(name, _IN_TEXT).finditer(text):
             if found["version"] != expected:
                 line = text.count("\n", 0, found.start("version")) + 1
                 yield f"{name}:{line} has version {found['version']}, pyproject.toml has {expected}: a release has one version"
