@@ -82,7 +82,8 @@ def _build_base(scratch: Path, time: int) -> None:
 
 
 def _build(scratch: Path, time: int, name: str, context: Path, *options: str) -> None:
-    options = ("--isolation", "chroot", "--timestamp", str(time), *options, "--tag", name)
+    # The history would have digests of folders with the times of their files.  It is that of deploy/Containerfile anyway.
+    options = ("--isolation", "chroot", "--timestamp", str(time), "--omit-history", *options, "--tag", name)
     _buildah(scratch, "build", *options, str(context))
 
 
