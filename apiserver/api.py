@@ -1,20 +1,22 @@
 """Requests to the API server; a response is read whole, or as a stream of lines.
 
-Edge: kubernetes, for address, trust and credentials, and urllib3, which it is built on.  The models of kubernetes are not
-used: they cost more than the request.
+Edge: urllib3.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 import urllib3
-from kubernetes import client, config
+
+from apiserver.connection import Connection
+from apiserver.credentials import Identity
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 30.0
 TOKEN_SECONDS = 10.0
@@ -76,27 +78,30 @@ FAILURE = msgspec.json.Decoder(Failure)
 _SHOWN = 500
 
 
+_Headers = dict[str, str] | urllib3.HTTPHeaderDict
+_Open = Callable[..., urllib3.BaseHTTPResponse]
+
+
 class Api:
-    """Client with the address, trust and credentials of a client-library configuration; thread-safe.
+    """Client with the address, trust and credentials of a connection; thread-safe.
 
     Writes name *field_manager* for ``metadata.managedFields``; if empty, the API server uses the User-Agent.
 
     Attributes:
         host: URL of the API server.
-        configuration: configuration of the client library.
+        connection: the connection.
 
     """
 
-    def __init__(self, configuration: client.Configuration, field_manager: str = "") -> None:
-        self.host: str = configuration.host
+    def __init__(self, connection: Connection, field_manager: str = "") -> None:
+        self.host: str = connection.host
+        self.connection = connection
         self._field_manager = (("fieldManager", field_manager),) if field_manager else ()
-        self.configuration = configuration
-        self._credentials: tuple[dict[str, str], float] = {}, float("-inf")
-        manager: urllib3.PoolManager = client.ApiClient(configuration).rest_client.pool_manager
-        # The pool manager spends a third of a request on finding the connection pool by URL; only a proxy needs that.
-        direct = None if isinstance(manager, urllib3.ProxyManager) else manager.connection_from_url(self.host)
-        self._open: Callable[..., urllib3.BaseHTTPResponse] = manager.urlopen if direct is None else direct.urlopen
-        self._base = self.host if direct is None else urllib.parse.urlsplit(self.host).path.rstrip("/")
+        self._lock = threading.Lock()
+        self._identity, self._expires = Identity(), float("-inf")
+        self._headers: _Headers = {}
+        self._open: _Open | None = None
+        self._base = self.host
 
     def open(self, path: str, query: Query = (), read_seconds: float = READ_SECONDS) -> urllib3.BaseHTTPResponse:
         """Send a GET and return the response with its body unread; *read_seconds* limits the time without data.
@@ -131,36 +136,54 @@ class Api:
         headers: Mapping[str, str],
         total: float | None = None,
     ) -> urllib3.BaseHTTPResponse:
+        send = self._renewed()
         url = f"{self._base}{path}{f'?{urllib.parse.urlencode(list(query))}' if query else ''}"
         timeout = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds, total=total)
-        response = self._open(
-            method,
-            url,
-            body=body,
-            headers={"Accept": JSON, "User-Agent": "muster", **self.authorization(), **headers},
-            timeout=timeout,
-            retries=False,
-            redirect=False,
-            preload_content=False,
-        )
+        sent = self._headers.copy()
+        sent.update(headers)
+        response = send(method, url, body=body, headers=sent, timeout=timeout, retries=False, redirect=False, preload_content=False)
         if response.status >= 300:
+            if response.status == HTTPStatus.UNAUTHORIZED:
+                self._expires = float("-inf")
+                self.connection.credentials.refused()
             raise _error(response)
         return response
 
-    def authorization(self) -> dict[str, str]:
-        """Return the header with the bearer token; empty if there is none.  Raises OSError if it cannot be read."""
-        # Read again regularly: the kubelet renews a service account's token.
-        headers, expires = self._credentials
+    def _renewed(self) -> _Open:
+        """Return the function that sends a request.  It reads the credentials again regularly: a kubelet or a plugin renews them."""
         now = time.monotonic()
-        if now >= expires:
-            try:
-                bearer: Any = self.configuration.auth_settings().get("BearerToken")
-            except config.ConfigException as error:
-                # The file with the token is empty while it is being written.
-                raise OSError(f"the credentials cannot be read: {error}") from None
-            headers = {"Authorization": str(bearer["value"])} if bearer and bearer.get("value") else {}
-            self._credentials = headers, now + TOKEN_SECONDS
-        return headers
+        if self._open is not None and now < self._expires:
+            return self._open
+        identity = self.connection.credentials.identity()
+        with self._lock:
+            if self._open is None or identity.certificate != self._identity.certificate:
+                self._open, self._base = self._connected(identity)
+            if identity != self._identity or not self._headers:
+                self._headers = _headers((("Accept", JSON), ("User-Agent", "muster"), *identity.headers))
+            self._identity, self._expires = identity, now + TOKEN_SECONDS
+            return self._open
+
+    def _connected(self, identity: Identity) -> tuple[_Open, str]:
+        """Return the function that sends a request, and the part of a URL that it needs before the path."""
+        try:
+            manager = self.connection.pools(identity.certificate)
+        except ValueError as error:
+            raise OSError(str(error)) from None
+        # The pool manager spends a third of a request on finding the connection pool by URL; only a proxy needs that.
+        if isinstance(manager, urllib3.ProxyManager):
+            return manager.urlopen, self.host
+        return manager.connection_from_url(self.host).urlopen, urllib.parse.urlsplit(self.host).path.rstrip("/")
+
+    def identity(self) -> Identity:
+        """Return what is shown to the API server.  Raises OSError if it cannot be read."""
+        self._renewed()
+        return self._identity
+
+
+def _headers(pairs: Sequence[tuple[str, str]]) -> _Headers:
+    """Return headers, as a dict unless a name is there twice."""
+    by_name = dict(pairs)
+    return by_name if len(by_name) == len(pairs) else urllib3.HTTPHeaderDict(pairs)
 
 
 def lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:

@@ -1,34 +1,30 @@
-"""Client configuration from a kubeconfig or a pod's service account.
-
-Edge: kubernetes, which reads both.
-"""
+"""Connection to the API server that a kubeconfig or a pod's service account describes."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
-from kubernetes import client, config
-
+from apiserver import kubeconfig as kubeconfigs
 from apiserver import regular_files
-
-_YAML_ERROR = config.kube_config.yaml.YAMLError  # type: ignore[attr-defined]
-_UNUSABLE = (config.ConfigException, _YAML_ERROR, OSError, ValueError, TypeError, KeyError, AttributeError)
-"""Exceptions of the client library for a kubeconfig: its own, those of the YAML parser, and those of a file of another shape."""
-
+from apiserver.connection import Connection
+from apiserver.credentials import TokenFile
+from apiserver.kubeconfig import Kubeconfig, KubeconfigError
 
 DEFAULT = "~/.kube/config"
 """Kubeconfig if none is named."""
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Directory with the token and the authorities of a pod's service account."""
 
 
 class ConnectError(Exception):
     """No usable kubeconfig and no pod's service account; the text gives the reason."""
 
 
-def configuration(kubeconfig: str | None = None, context: str | None = None) -> client.Configuration:
+def find_connection(kubeconfig: str | None = None, context: str | None = None) -> Connection:
     """Return address, trust and credentials from *kubeconfig* and its *context*.
 
-    Without both the sources are ``KUBECONFIG`` if set and not empty, the service account inside a pod, else ``~/.kube/config``.  The client
-    library does not retry requests: only the caller knows whether a retry is safe.
+    Without both the sources are ``KUBECONFIG`` if set and not empty, the service account inside a pod, else ``~/.kube/config``.
 
     Raises:
         ConnectError: no source is usable.
@@ -36,39 +32,41 @@ def configuration(kubeconfig: str | None = None, context: str | None = None) -> 
     """
     if kubeconfig is None and context is None and not os.environ.get("KUBECONFIG") and "KUBERNETES_SERVICE_HOST" in os.environ:
         return service_account()
-    listed = kubeconfig or os.environ.get("KUBECONFIG")
-    if missing := _missing(listed or DEFAULT):
+    listed = _files(kubeconfig)
+    if missing := _missing(listed):
         raise ConnectError(missing)
-    connection = client.Configuration()
     try:
-        config.load_kube_config(listed or DEFAULT, context, connection, persist_config=False)  # type: ignore[no-untyped-call]
-    except _UNUSABLE as error:
+        made = kubeconfigs.read(listed).connection(context)
+        made.pools(made.credentials.identity().certificate)
+    except (KubeconfigError, OSError, ValueError) as error:
         raise ConnectError(_reason(error)) from None
-    connection.retries = False
-    return connection
+    return made
 
 
 def current_context(kubeconfig: str | None = None) -> str:
-    """Return the name of the current context of the source that ``configuration`` uses; empty inside a pod, or if there is none."""
-    listed = kubeconfig or os.environ.get("KUBECONFIG")
-    if not listed and "KUBERNETES_SERVICE_HOST" in os.environ:
+    """Return the name of the current context of the source that ``find_connection`` uses; empty inside a pod, or if there is none."""
+    if not (kubeconfig or os.environ.get("KUBECONFIG")) and "KUBERNETES_SERVICE_HOST" in os.environ:
         return ""
-    try:
-        _, current = config.list_kube_config_contexts(listed or DEFAULT)  # type: ignore[no-untyped-call]
-        return str(current["name"])
-    except _UNUSABLE:
-        return ""
+    known = _known(kubeconfig)
+    return known.current_context if known is not None and known.current_context in known.contexts else ""
 
 
 def context_namespace(kubeconfig: str | None = None, context: str | None = None) -> str:
     """Return the namespace of *context*, or of the current one; empty if it names none, or inside a pod."""
-    listed = kubeconfig or os.environ.get("KUBECONFIG")
+    known = _known(kubeconfig)
+    chosen = known.contexts.get(context or known.current_context) if known is not None else None
+    return chosen.namespace if chosen is not None else ""
+
+
+def _known(kubeconfig: str | None) -> Kubeconfig | None:
     try:
-        contexts, current = config.list_kube_config_contexts(listed or DEFAULT)  # type: ignore[no-untyped-call]
-        chosen = next(each for each in (contexts if context else [current]) if context in (None, each["name"]))
-        return str(chosen["context"].get("namespace") or "")
-    except (*_UNUSABLE, StopIteration):
-        return ""
+        return kubeconfigs.read(_files(kubeconfig))
+    except (KubeconfigError, OSError):
+        return None
+
+
+def _files(kubeconfig: str | None) -> str:
+    return kubeconfig or os.environ.get("KUBECONFIG") or DEFAULT
 
 
 def _missing(listed: str) -> str:
@@ -77,31 +75,22 @@ def _missing(listed: str) -> str:
     return "" if any(map(os.path.exists, paths)) else f"there is no file {listed}"
 
 
-def service_account() -> client.Configuration:
+def service_account() -> Connection:
     """Return address, trust and credentials of the pod that this runs in.  Raises ConnectError if it has no service account."""
-    connection = client.Configuration()
+    host, port = os.environ.get("KUBERNETES_SERVICE_HOST", ""), os.environ.get("KUBERNETES_SERVICE_PORT", "")
+    if not (host and port):
+        raise ConnectError("this is no pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must name the cluster's API server")
+    address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    credentials = TokenFile(str(SERVICE_ACCOUNT / "token"))
     try:
-        config.load_incluster_config(client_configuration=connection, try_refresh_token=False)  # type: ignore[no-untyped-call]
-    except _UNUSABLE as error:
-        raise ConnectError(_reason(error)) from None
-    connection.refresh_api_key_hook = _read_token  # type: ignore[assignment]
-    connection.retries = False
-    return connection
-
-
-def _read_token(connection: client.Configuration) -> None:
-    """Read the current token; the client library decides by the time of day, which may be set back by hours.
-
-    Raises:
-        ConfigException: the file is empty, that is, being written.
-        OSError: the file cannot be read.
-
-    """
-    token = regular_files.read(config.incluster_config.SERVICE_TOKEN_FILENAME).decode()
-    if not token:
-        raise config.ConfigException("the file with the token is empty")
-    connection.api_key["BearerToken"] = f"bearer {token}"
+        made = Connection(address, ca=regular_files.read(SERVICE_ACCOUNT / "ca.crt").decode("ascii", "replace"), credentials=credentials)
+        made.pools(made.credentials.identity().certificate)
+    except (OSError, ValueError) as error:
+        raise ConnectError(f"the service account of this pod cannot be used: {_reason(error)}") from None
+    return made
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    where = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+    text = f"{where}{error.strerror}" if where and isinstance(error, OSError) else str(error)
+    return " ".join(text.split())[:300] or type(error).__name__

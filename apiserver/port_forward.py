@@ -1,6 +1,9 @@
 """Connections and requests to a port of a pod on its loopback address, as through ``kubectl port-forward``.
 
-Edge: kubernetes and websocket-client, on which its port-forwarding is built.
+The API server carries the bytes of a port in the messages of a WebSocket: the first byte of each is its channel.  Channel 0 has the data,
+channel 1 what went wrong; the first message of each has only the number of the port.
+
+Edge: websocket-client.
 """
 
 from __future__ import annotations
@@ -9,35 +12,73 @@ import contextlib
 import http.client
 import socket
 import ssl
+import threading
 import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
 import websocket
-from kubernetes import client
-from kubernetes.stream import ws_client
 
 from apiserver.api import CONNECT_SECONDS, LARGEST_ANSWER, READ_SECONDS, Api, reply_error
+from apiserver.connection import proxy_headers
 
 PROTOCOL = "v4.channel.k8s.io"
+_DATA, _ERROR = 0, 1
+_CHUNK = 64 * 1024
 
 
 class ForwardError(OSError):
     """The pod does not answer at the port."""
 
 
-class _Forward(ws_client.PortForward):
-    def _proxy(self) -> None:
-        """Forward until one side ends; then end both.  The library leaves its socket open if the other side is first."""
+class _Forward:
+    """Two threads that carry bytes between a WebSocket and one end of a pair of sockets, until one side ends; then both are closed.
+
+    Attributes:
+        error: what the API server says went wrong; empty if it says nothing.
+
+    """
+
+    def __init__(self, opened: websocket.WebSocket, end: socket.socket) -> None:
+        self._websocket, self._end = opened, end
+        self.error = ""
+        self._ended = False
+        for carry in (self._to_pod, self._from_pod):
+            threading.Thread(target=self._carried, args=(carry,), name="muster-port-forward", daemon=True).start()
+
+    def _carried(self, carry: Any) -> None:
         try:
-            super()._proxy()  # type: ignore[no-untyped-call]
-        except (websocket.WebSocketException, OSError, RuntimeError) as error:
-            for each in self.local_ports.values():
-                each.error = each.error or str(error)
+            carry()
+        except (websocket.WebSocketException, OSError, ValueError) as error:  # ValueError: the other thread has ended TLS
+            self.error = self.error or str(error)
         finally:
-            for each in self.local_ports.values():
-                each.python.close()
-            self.websocket.shutdown()
+            # The other thread may be reading, and closing would not wake it.
+            for each in (self._end, self._websocket.sock):
+                with contextlib.suppress(OSError):
+                    if each is not None:
+                        each.shutdown(socket.SHUT_RDWR)
+            if self._ended:
+                self._end.close()
+                self._websocket.shutdown()  # type: ignore[no-untyped-call]
+            self._ended = True
+
+    def _to_pod(self) -> None:
+        while chunk := self._end.recv(_CHUNK):
+            self._websocket.send_binary(bytes([_DATA]) + chunk)
+
+    def _from_pod(self) -> None:
+        seen: set[int] = set()
+        while True:
+            operation, message = self._websocket.recv_data()
+            if operation == websocket.ABNF.OPCODE_CLOSE or not message:
+                return
+            channel, content = message[0], message[1:]
+            if channel not in seen:
+                seen.add(channel)  # this message has the number of the port
+            elif channel == _DATA:
+                self._end.sendall(content)
+            elif channel == _ERROR:
+                self.error = content.decode("utf-8", "replace")
 
 
 @contextlib.contextmanager
@@ -59,15 +100,15 @@ def forwarded(api: Api, namespace: str, name: str, port: int, seconds: float = R
         raise reply_error(error.status_code, error.resp_body or b"") from None
     except websocket.WebSocketException as error:
         raise ForwardError(f"the port of pod {namespace}/{name} cannot be forwarded: {error}") from None
-    forward = _Forward(opened, [port])  # type: ignore[no-untyped-call]
-    connection = forward.socket(port)  # type: ignore[no-untyped-call]
+    connection, end = socket.socketpair()
+    forward = _Forward(opened, end)
     connection.settimeout(seconds)
     try:
         yield connection
     except ssl.SSLCertVerificationError:
         raise
     except (OSError, http.client.HTTPException) as error:
-        reason = " ".join(str(forward.error(port) or error).split())  # type: ignore[no-untyped-call]
+        reason = " ".join((forward.error or str(error)).split())
         raise ForwardError(f"pod {namespace}/{name} does not answer at port {port}: {reason}") from None
     finally:
         with contextlib.suppress(OSError):
@@ -85,21 +126,29 @@ def read_of_pod(api: Api, namespace: str, name: str, port: int, path: str) -> tu
 
 
 def _open(api: Api, url: str) -> websocket.WebSocket:
-    configuration = api.configuration
-    headers = [f"{name}: {value}" for name, value in api.authorization().items()]
-    options: dict[str, Any] = {"header": headers, "subprotocols": [PROTOCOL], "sslopt": _trust(configuration), "timeout": CONNECT_SECONDS}
-    if configuration.proxy:
-        options = ws_client.websocket_proxycare(options, configuration, url, {})  # type: ignore[no-untyped-call]
-    opened = websocket.create_connection(ws_client.get_websocket_url(url), **options)  # type: ignore[no-untyped-call]
+    connection, identity = api.connection, api.identity()
+    options: dict[str, Any] = {
+        "header": [f"{name}: {value}" for name, value in identity.headers],
+        "subprotocols": [PROTOCOL],
+        "timeout": CONNECT_SECONDS,
+        "enable_multithread": True,
+        **_proxy(connection.proxy_of_host()),
+    }
+    if api.host.startswith("https:"):
+        named = {"server_hostname": connection.server_name} if connection.server_name else {}
+        options["sslopt"] = {"context": connection.tls(identity.certificate), **named}
+    opened = websocket.create_connection(f"ws{url.removeprefix('http')}", **options)
     opened.settimeout(None)
     return opened
 
 
-def _trust(configuration: client.Configuration) -> dict[str, object]:
-    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
-    if not configuration.verify_ssl:
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    if configuration.cert_file:
-        context.load_cert_chain(configuration.cert_file, configuration.key_file)
-    named = {"server_hostname": configuration.tls_server_name} if configuration.tls_server_name else {}
-    return {"context": context, **named}
+def _proxy(proxy: str) -> dict[str, Any]:
+    """Return the options of the library for a proxy; without one it may not look for one in the environment."""
+    if not proxy:
+        return {"http_no_proxy": ["*"]}
+    url = urllib.parse.urlsplit(proxy)
+    headers = proxy_headers(proxy)
+    named = (urllib.parse.unquote(url.username or ""), urllib.parse.unquote(url.password or "")) if headers else None
+    # Any name in http_no_proxy replaces those of the environment, which have been asked already.
+    options = {"proxy_type": "http", "http_no_proxy": ["-"], "http_proxy_auth": named}
+    return {**options, "http_proxy_host": url.hostname, "http_proxy_port": url.port or (443 if url.scheme == "https" else 80)}

@@ -28,8 +28,10 @@ _match = re.compile(_QUANTITY, re.ASCII).fullmatch
 _POWERS = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 _SPACE = " \t\n\v\f\r\x85\xa0"
-is_quantity: Callable[[str], Any] = re.compile(f"[{_SPACE}]*{_QUANTITY}[{_SPACE}]*", re.ASCII).fullmatch
-"""Function that returns a true value if a text is a quantity.  It is no Python code, so no signal is handled in it."""
+PATTERN = f"[{_SPACE}]*{_QUANTITY}[{_SPACE}]*"
+"""Pattern of all quantities, of ASCII characters."""
+is_quantity: Callable[[str], Any] = re.compile(PATTERN, re.ASCII).fullmatch
+"""Function that returns a true value if a text is a quantity."""
 _MAX_SHOWN = 60
 
 # ROUND_UP at 64 digits does not change a result that is rounded away from zero afterwards.

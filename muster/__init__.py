@@ -7,3 +7,6 @@ library_messages warnings and log records of libraries, which do not reach the t
 reference        pages of the documentation that are generated from the code: commands, settings, metrics, conditions
 standard_output  standard output whose errors name it, so that a full disk is reported in one line
 """
+
+__version__ = "0.1.0"
+"""Version, as in pyproject.toml; the metadata of the distribution takes longer to read than most commands run."""

@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 
 import click
 
-from muster import library_messages, standard_output
-from muster.extras import ARGUMENTS, DISTRIBUTION
+from muster import __version__, library_messages, standard_output
+from muster.extras import ARGUMENTS
 
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
@@ -159,17 +159,8 @@ def _reason(error: OSError) -> str:
 
 def _print_version(ctx: click.Context, _: click.Parameter, requested: bool) -> None:  # noqa: FBT001 - click's signature
     if requested and not ctx.resilient_parsing:
-        click.echo(f"muster {_version()}")
+        click.echo(f"muster {__version__}")
         ctx.exit()
-
-
-def _version() -> str:
-    import importlib.metadata
-
-    try:
-        return importlib.metadata.version(DISTRIBUTION)
-    except importlib.metadata.PackageNotFoundError:
-        return "of a source tree that is not installed"
 
 
 def _complete_command(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -197,7 +188,7 @@ def _help(ctx: click.Context, names: tuple[str, ...]) -> None:
 @click.command("version", short_help="Show the version.", epilog="Example: muster version")
 def _show_version() -> None:
     """Show the version, as muster --version does."""
-    click.echo(f"muster {_version()}")
+    click.echo(f"muster {__version__}")
 
 
 _ABOUT_ITSELF: dict[str, click.Command] = {"help": _help, "version": _show_version}

@@ -15,7 +15,7 @@ ARGUMENTS = "muster.arguments"
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "simulate": ("cel_expr_python", "jinja2", "numpy", "re2"),
     "editor": ("lsprotocol", "pygls"),
-    "cluster": ("kubernetes", "urllib3", "websocket"),
+    "cluster": ("urllib3", "websocket"),
     "webhooks": ("cryptography", "flask", "gunicorn", "httptools", "prometheus_client", "uvicorn", "uvicorn_worker", "uvloop", "werkzeug"),
     "sidecar": ("a2wsgi", "cel_expr_python", "flask", "numpy", "prometheus_client", "re2", "uvicorn"),
 }
@@ -44,5 +44,5 @@ def require(*extras: str) -> None:
         verb = "is" if len(missing) == 1 else "are"
         installs = f"pip install '{DISTRIBUTION}[{wanted}]' (in a checkout: pip install '.[{wanted}]')"
         raise click.ClickException(f"{command} needs {listed}, which {verb} not installed: {installs}")
-    if any("kubernetes" in libraries(extra) for extra in extras):
+    if any("urllib3" in libraries(extra) for extra in extras):
         library_messages.hide_records()

@@ -18,6 +18,7 @@ import click
 import pytest
 from packaging.specifiers import SpecifierSet
 
+import muster
 from kubeapi.versions import served_versions
 from muster import cli
 from tests.architecture.modules import modules_of_project
@@ -144,7 +145,7 @@ def test_every_pattern_of_package_files_finds_some():
 
 def test_version_is_the_newest_in_the_changelog():
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert PYPROJECT["project"]["version"] == headings[0]
+    assert PYPROJECT["project"]["version"] == headings[0] == muster.__version__
 
 
 def test_release_notes_are_short_and_name_commands_that_exist():

@@ -10,6 +10,7 @@ content           formats of names, labels and condition reasons
 document_head     errors of the ``apiVersion`` and ``kind`` of a document
 field             field errors
 gates             feature gates of the API server: names, dependencies, and a set of gates that are on or off
+json_schema       failures of a JSON value under a JSON Schema of the dialect in which ``schemas/`` is written
 known_kinds       known kinds by API group, and errors of kinds and groups that are nearly known
 object_lookup     lookup of other objects by rules
 options           declaration of an option: command line, environment variable, key of a request, setting, documentation

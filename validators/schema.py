@@ -12,17 +12,15 @@ import functools
 import json
 import pkgutil
 import re
-import signal
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import jsonschema_rs
-
-from kubeapi import decode, quantity
+from kubeapi import decode
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath, Key
-from validators import field, field_synonyms
+from validators import field, field_synonyms, json_schema
 from validators.field import FieldError, Fix, Repair
+from validators.json_schema import Failure, Validator
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
 _QUANTITY = "must be a quantity, such as 2, 500m or 1Gi"
@@ -40,7 +38,7 @@ _TYPE_NAMES = {
 def check(name: str, content: Json) -> list[FieldError]:
     """Return all errors of *content* under the schema *name*, in order of path.  Null values must be removed before."""
     schema, validator = _validator(name)
-    errors = [error for failure in validator.iter_errors(content) for error in _errors(schema, failure)]
+    errors = [error for failure in validator.failures(content) for error in _errors(schema, failure)]
     return sorted(errors, key=lambda error: (str(error.path), error.origin))
 
 
@@ -49,7 +47,7 @@ def check_with_nulls(name: str, content: Json) -> tuple[Json, list[FieldError]]:
 
     With null values, content is only valid if the schema says nothing about these properties.
     """
-    if _validator(name)[1].is_valid(content):
+    if not _validator(name)[1].failures(content):
         return content, []
     content = decode.plain(content)
     return content, check(name, content)
@@ -89,47 +87,42 @@ def stored(name: str) -> Json:
 
 
 @functools.cache
-def _validator(name: str) -> tuple[Json, Any]:
+def _validator(name: str) -> tuple[Json, Validator]:
     file, _, kind = name.partition(":")
     schema = stored(file)
     if kind:
         schema = {**schema["kinds"][kind], "$defs": schema["$defs"]}
-    # The library calls repr(), which handles signals, and drops the KeyboardInterrupt.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        return schema, jsonschema_rs.validator_for(schema, formats={"quantity": quantity.is_quantity}, validate_formats=True)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return schema, Validator(schema)
 
 
-def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
-    path, name = _path(failure.instance_path), failure.kind.name
+def _errors(schema: Json, failure: Failure) -> Iterator[FieldError]:
+    path, name, value, shape = _path(failure.path), failure.keyword, failure.value, failure.schema
     if name == "required":
-        yield _with_rule("schema-required", field.required(path / failure.kind.property, "this field must be given"))
+        for missing in shape["required"]:
+            if missing not in value:
+                yield _with_rule("schema-required", field.required(path / missing, "this field must be given"))
     elif name == "additionalProperties":
-        parent = _parent(schema, failure)
-        known = sorted(parent["properties"])
-        for unknown in sorted(failure.kind.unexpected):
-            inner = field_synonyms.moved_out(unknown, failure.instance, known)
-            similar = inner or field_synonyms.other_names(unknown, parent, schema)
+        known = sorted(shape["properties"])
+        beyond = sorted(value.keys() - shape["properties"].keys())
+        for unknown in beyond:
+            inner = field_synonyms.moved_out(unknown, value, known)
+            similar = inner or field_synonyms.other_names(unknown, shape, schema)
             similar = similar or next(iter(difflib.get_close_matches(unknown, known, n=1)), "")
             detail = _unknown_field(unknown, similar, is_inside=bool(inner))
             error = _with_rule("schema-unknown-field", field.invalid_struct(path / unknown, detail))
-            yield dataclasses.replace(error, fix=_renamed(unknown, known, failure), suggestion=similar)
+            yield dataclasses.replace(error, fix=_renamed(unknown, known, value, beyond), suggestion=similar)
     elif name == "enum":
-        yield _with_rule("schema-enum", field.not_supported(path, failure.instance, failure.kind.options))
+        yield _with_rule("schema-enum", field.not_supported(path, value, shape["enum"]))
     elif name in {"minimum", "maximum"}:
-        side, beyond = ("at most", "more") if name == "maximum" else ("at least", "less")
-        detail = f"must be {side} {failure.kind.limit}: {beyond} does not fit into this field's type"
-        yield _with_rule("schema-limit", field.invalid(path, failure.instance, detail))
+        side, more = ("at most", "more") if name == "maximum" else ("at least", "less")
+        detail = f"must be {side} {shape[name]}: {more} does not fit into this field's type"
+        yield _with_rule("schema-limit", field.invalid(path, value, detail))
     elif name == "format":
-        yield _with_rule("schema-format", field.invalid(path, failure.instance, _QUANTITY))
-    elif name == "type":
-        types = " or ".join(_TYPE_NAMES.get(each, each) for each in failure.kind.types)
-        error = field.type_invalid(path, failure.instance, f"must be {types}")
-        yield dataclasses.replace(_with_rule("schema-type", error), fix=_converted(failure.instance, failure.kind.types))
+        yield _with_rule("schema-format", field.invalid(path, value, _QUANTITY))
     else:
-        raise ValueError(f"no rule reports errors of the keyword {name!r}: schemas describe only the shape")
+        types = json_schema.types(shape)
+        error = field.type_invalid(path, value, f"must be {' or '.join(_TYPE_NAMES[each] for each in types)}")
+        yield dataclasses.replace(_with_rule("schema-type", error), fix=_converted(value, types))
 
 
 def _with_rule(rule: str, error: FieldError) -> FieldError:
@@ -144,20 +137,12 @@ def _path(instance_path: Sequence[str | int]) -> FieldPath:
     return FieldPath(*parts)
 
 
-def _parent(schema: Json, failure: Any) -> Json:
-    """Return the part of the schema that has the known fields at the position of an unknown field."""
-    part_of_schema = schema
-    for part in failure.schema_path[:-1]:
-        part_of_schema = part_of_schema[part]
-    return part_of_schema
-
-
-def _renamed(name: str, known: Sequence[str], failure: Any) -> Fix | None:
+def _renamed(name: str, known: Sequence[str], value: Json, beyond: Sequence[str]) -> Fix | None:
     """Return the fix of a misspelt field; None if there is a field of the right name, or another one to be renamed to it."""
     fix = field.nearest(name, known, Repair.RENAME)
-    if fix is None or fix.value in failure.instance:
+    if fix is None or fix.value in value:
         return None
-    rivals = (field.nearest(each, known, Repair.RENAME) for each in failure.kind.unexpected if each != name)
+    rivals = (field.nearest(each, known, Repair.RENAME) for each in beyond if each != name)
     return None if any(each is not None and each.value == fix.value for each in rivals) else fix
 
 

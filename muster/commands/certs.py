@@ -223,7 +223,7 @@ def _rotate(process: rotation_run.Rotation, report: rotation_run.Report, *, dry_
 def _rotation(given: Mapping[str, Any], report: rotation_run.Report) -> rotation_run.Rotation:
     """Return the rotation of the installation that the options describe.  Raises click.UsageError."""
     from apiserver.api import Api
-    from apiserver.connect import ConnectError, configuration
+    from apiserver.connect import ConnectError, find_connection
     from certs import pair, rotation_run, rotation_steps
     from certs.forwarded_replicas import connect_through
     from certs.webhook_configurations import Cluster, Place
@@ -232,7 +232,7 @@ def _rotation(given: Mapping[str, Any], report: rotation_run.Report) -> rotation
     try:
         names = pair.names_of(given["names"]) if given["names"] else None
         default = pair.names_of((f"{given['service']}.{given['namespace']}.svc",))
-        api = Api(configuration(given["kubeconfig"], given["context"]), FIELD_MANAGER)
+        api = Api(find_connection(given["kubeconfig"], given["context"]), FIELD_MANAGER)
     except pair.BadNameError as error:
         raise click.UsageError(str(error)) from None
     except ConnectError as error:

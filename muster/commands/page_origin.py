@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib.metadata
 import os
 import shlex
 from collections.abc import Iterable
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.extras import ARGUMENTS, DISTRIBUTION
+from muster import __version__
+from muster.extras import ARGUMENTS
 
 if TYPE_CHECKING:
     from muster.html.page_content import Origin
@@ -42,7 +42,7 @@ def page_origin(sources: Iterable[str], live: str | None = None) -> Origin:
     return Origin(
         command=context.command_path,
         line=" ".join(["muster", *map(_argument, context.meta.get(ARGUMENTS, ()))]),
-        version=_version(),
+        version=__version__,
         written=_time_text(now),
         sources=tuple(texts),
     )
@@ -100,11 +100,3 @@ def _argument(argument: str) -> str:
     # A shell expands only a tilde that is not quoted.
     home = "~/" if text != value and text.startswith("~/") else ""
     return f"{option}{sign}{home}{shlex.quote(text.removeprefix(home)) if text else ''}"
-
-
-def _version() -> str:
-    """Return the version of the installed distribution; empty if the package is used without one."""
-    try:
-        return importlib.metadata.version(DISTRIBUTION)
-    except importlib.metadata.PackageNotFoundError:
-        return ""

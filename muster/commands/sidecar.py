@@ -46,14 +46,14 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 def sidecar(**given: Any) -> None:
     """Run until it is stopped."""
     extras.require("sidecar")
-    from apiserver.connect import ConnectError, configuration
+    from apiserver.connect import ConnectError, find_connection
     from muster.render.answer_json import decision_json
     from scheduler_core.sidecar.process.main import run
     from webhooks import log
 
     settings = _settings(given)
     try:
-        cluster = configuration(settings.kubeconfig, settings.context)
+        cluster = find_connection(settings.kubeconfig, settings.context)
     except ConnectError as error:
         where = f"{settings.kubeconfig}: " if settings.kubeconfig and settings.kubeconfig not in str(error) else ""
         raise click.UsageError(f"there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None

@@ -7,9 +7,9 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from kubernetes import client
-
 from apiserver.api import Api
+from apiserver.connection import Connection
+from apiserver.credentials import Fixed, Identity, bearer
 
 
 class Fake(ThreadingHTTPServer):
@@ -50,12 +50,9 @@ def serving(answer):
     server = Fake(answer)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    configuration = client.Configuration(host=f"http://127.0.0.1:{server.server_address[1]}")
-    configuration.retries = False
-    configuration.api_key = {"authorization": "token-of-ours"}
-    configuration.api_key_prefix = {"authorization": "Bearer"}
+    credentials = Fixed(Identity((bearer("token-of-ours"),)))
     try:
-        yield server, Api(configuration)
+        yield server, Api(Connection(f"http://127.0.0.1:{server.server_address[1]}", credentials=credentials))
     finally:
         server.shutdown()
         thread.join()

@@ -5,9 +5,10 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from kubernetes import client, config
 
 from apiserver.api import CONNECT_SECONDS, MERGE_PATCH, TOKEN_SECONDS, Api, ReplyError
+from apiserver.connection import Connection
+from apiserver.credentials import TokenFile
 from apiserver.discovery import minor_version, path_of, served
 from tests.apiserver.fake import serving
 
@@ -38,7 +39,7 @@ def test_a_request_bears_the_credentials_and_its_kind_of_body():
 )
 def test_what_is_written_names_its_field_manager(method, query, want):
     with serving(always(200, {})) as (server, _):
-        api = Api(client.Configuration(host=f"http://127.0.0.1:{server.server_address[1]}"), "x y")
+        api = Api(Connection(f"http://127.0.0.1:{server.server_address[1]}"), "x y")
         api.send(method, "/api/v1/pods", None, query=query)
 
     assert (method, f"/api/v1/pods{want}") == server.requests[0][:2]
@@ -93,21 +94,20 @@ def test_connections_are_used_again_after_answers_and_errors():
 
 def test_an_address_may_have_a_path():
     with serving(always(200, {})) as (server, _):
-        configuration = client.Configuration(host=f"http://127.0.0.1:{server.server_address[1]}/clusters/one/")
-        Api(configuration).read("/api/v1/pods", [("limit", "5")])
+        Api(Connection(f"http://127.0.0.1:{server.server_address[1]}/clusters/one")).read("/api/v1/pods", [("limit", "5")])
 
     assert "/clusters/one/api/v1/pods?limit=5" == server.requests[0][1]
 
 
-def test_a_token_that_was_renewed_is_used_after_a_while(monkeypatch):
+def test_a_token_that_was_renewed_is_used_after_a_while(monkeypatch, tmp_path):
     now = [0.0]
     monkeypatch.setattr("apiserver.api.time", SimpleNamespace(monotonic=lambda: now[0]))
     with serving(always(200, {})) as (server, _):
-        configuration = client.Configuration(host=f"http://127.0.0.1:{server.server_address[1]}")
-        configuration.api_key, configuration.api_key_prefix = {"authorization": "old"}, {"authorization": "Bearer"}
-        api = Api(configuration)
+        token = tmp_path / "token"
+        token.write_text("old")
+        api = Api(Connection(f"http://127.0.0.1:{server.server_address[1]}", credentials=TokenFile(str(token))))
         api.read("/x")
-        configuration.api_key = {"authorization": "new"}
+        token.write_text("new")
         for moment in (TOKEN_SECONDS - 0.1, TOKEN_SECONDS):
             now[0] = moment
             api.read("/x")
@@ -115,18 +115,14 @@ def test_a_token_that_was_renewed_is_used_after_a_while(monkeypatch):
     assert ["Bearer old", "Bearer old", "Bearer new"] == [headers["Authorization"] for _, _, headers, _ in server.requests]
 
 
-def test_credentials_that_cannot_be_read_now_are_no_answer_and_are_read_later():
-    def broken(_):
-        raise config.ConfigException("Token file exists but empty.")
-
+def test_credentials_that_cannot_be_read_now_are_no_answer_and_are_read_later(tmp_path):
+    token = tmp_path / "token"
+    token.write_text("")
     with serving(always(200, {})) as (server, _):
-        configuration = client.Configuration(host=f"http://127.0.0.1:{server.server_address[1]}")
-        configuration.api_key = {"authorization": "Bearer new"}
-        configuration.refresh_api_key_hook = broken
-        api = Api(configuration)
-        with pytest.raises(OSError, match="the credentials cannot be read: Token file exists but empty"):
+        api = Api(Connection(f"http://127.0.0.1:{server.server_address[1]}", credentials=TokenFile(str(token))))
+        with pytest.raises(OSError, match="the file with the token is empty"):
             api.read("/x")
-        configuration.refresh_api_key_hook = None
+        token.write_text("new")
         api.read("/x")
 
     assert ["Bearer new"] == [headers["Authorization"] for _, _, headers, _ in server.requests]
@@ -179,7 +175,7 @@ def test_nobody_there_is_no_answer():
 )
 def test_a_connection_is_waited_for(seconds, want):
     with serving(always(200, {})) as (_, api):
-        original, timeouts = api._open, []
+        original, timeouts = api._renewed(), []
         api._open = lambda *given, timeout, **more: (timeouts.append(timeout), original(*given, timeout=timeout, **more))[1]
         api.send("GET", "/x", None, seconds=seconds)
 

@@ -23,7 +23,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "validators": (
         frozenset({"field", "gates", "cached_attribute", "options"}),
         frozenset({"model"}),
-        frozenset({"field_synonyms", "object_lookup"}),
+        frozenset({"field_synonyms", "json_schema", "object_lookup"}),
         frozenset({"hierarchy", "schema"}),
         frozenset({"built_in"}),
         frozenset({"rules", "defaults"}),
@@ -210,7 +210,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "apiserver": (
         frozenset({"regular_files"}),
-        frozenset({"connect", "api", "election"}),
+        frozenset({"credentials"}),
+        frozenset({"connection"}),
+        frozenset({"kubeconfig", "api", "election"}),
+        frozenset({"connect"}),
         frozenset({"discovery", "feature_gates", "pages", "port_forward", "lease"}),
         frozenset({"watch"}),
     ),

@@ -137,10 +137,10 @@ def test_a_lost_race_is_a_conflict(plane, api, webhooks):
     """Both kinds of patch name the resourceVersion that was read."""
     from apiserver.api import Api as Client
     from apiserver.api import ReplyError
-    from apiserver.connect import configuration
+    from apiserver.connect import find_connection
     from certs.webhook_configurations import Cluster, Place
 
-    cluster = Cluster(Client(configuration(str(plane.kubeconfig))), Place(NAMESPACE, SECRET, ACCOUNT, ("muster",)))
+    cluster = Cluster(Client(find_connection(str(plane.kubeconfig))), Place(NAMESPACE, SECRET, ACCOUNT, ("muster",)))
     reading = cluster.read()
     for kind, name, space in ((*("Secret", SECRET), NAMESPACE), *((each, "muster", "") for each in CONFIGURATIONS)):
         api.patch(kind, name, space, body={"metadata": {"labels": {"touched": "yes"}}}, how="merge")
@@ -156,7 +156,7 @@ def test_a_lost_race_is_a_conflict(plane, api, webhooks):
 
 def test_endpoints_of_the_service_count_until_they_terminate(plane, api, webhooks):
     from apiserver.api import Api as Client
-    from apiserver.connect import configuration
+    from apiserver.connect import find_connection
     from certs.webhook_configurations import Cluster, Place
 
     url = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
@@ -173,7 +173,7 @@ def test_endpoints_of_the_service_count_until_they_terminate(plane, api, webhook
     manifests, kubeconfig = granted(plane, api)
     api.send("POST", url, endpoint_slice)
     try:
-        cluster = Cluster(Client(configuration(str(kubeconfig))), Place(NAMESPACE, SECRET, ACCOUNT, ("muster",)))
+        cluster = Cluster(Client(find_connection(str(kubeconfig))), Place(NAMESPACE, SECRET, ACCOUNT, ("muster",)))
         assert ("10.0.0.1:9443", "10.0.0.2:9443") == cluster.replicas()
     finally:
         api.send("DELETE", f"{url}/webhook")

@@ -7,7 +7,7 @@ import queue
 import pytest
 
 from apiserver.api import Api as Caller
-from apiserver.connect import configuration
+from apiserver.connect import find_connection
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import GATE, Paths
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -53,7 +53,7 @@ class Writing:
     def __init__(self, kubeconfig, leads=lambda: 100.0):
         self.told = queue.Queue()
         self.publisher = Dispatcher(
-            Caller(configuration(str(kubeconfig)), "muster-sidecar"),
+            Caller(find_connection(str(kubeconfig)), "muster-sidecar"),
             PATHS,
             lambda *result: self.told.put(result),
             remaining=leads,

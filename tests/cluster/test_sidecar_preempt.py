@@ -7,7 +7,7 @@ import json
 import pytest
 
 from apiserver.api import Api as Caller
-from apiserver.connect import configuration
+from apiserver.connect import find_connection
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.writes import Condition, SetCondition
 from tests.cluster.groups import SCHEDULED, condition_of, conditions, pod_group
@@ -100,7 +100,7 @@ def test_only_its_own_conditions_are_taken_back(plane, preempting, api, namespac
         created = api.wait("PodGroup", name, namespace, until=lambda result: condition_of(result, SCHEDULED["PodGroup"]))
         write = SetCondition(ref(created), Condition("DisruptionTarget", "True", "PreemptionByScheduler", message))
         request = requests.set_condition(write, PATHS, "2026-01-01T00:00:00Z")
-        caller = Caller(configuration(str(plane.kubeconfig)), manager)
+        caller = Caller(find_connection(str(plane.kubeconfig)), manager)
         answer = caller.send(request.method, request.path, request.body, content_type=request.content_type)
         assert recorded == managers(json.loads(answer))
     for name in ("before", "ours"):

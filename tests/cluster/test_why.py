@@ -15,7 +15,7 @@ import yaml
 from click.testing import CliRunner
 
 from apiserver.api import Api, ReplyError
-from apiserver.connect import configuration
+from apiserver.connect import find_connection
 from muster import cli
 from muster.commands.why import sidecar_explanation
 from scheduler_core.sidecar.settings import EXPLAIN_TOKEN_HEADER
@@ -223,7 +223,7 @@ def test_explain_demands_a_token_of_other_machines(plane, api, gang, tmp_path) -
     """Requests through the API server come from its address, without the credentials of the person."""
     address = reachable_address()
     token = tmp_path / "token"
-    client = Api(configuration(str(plane.kubeconfig)))
+    client = Api(find_connection(str(plane.kubeconfig)))
     folder = tmp_path / "logs"
     folder.mkdir()
     with sidecar(

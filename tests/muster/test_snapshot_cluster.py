@@ -200,8 +200,6 @@ def test_no_cluster_is_one_line_and_exit_2(api, arguments, told):
 
 def test_a_kubeconfig_of_the_environment_that_is_not_there_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nothing"))
-    # The client library has looked at the environment when it was imported.
-    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "nothing"))
     answer = CliRunner().invoke(cli.main, ["snapshot"])
 
     assert (2, "", 1) == (answer.exit_code, answer.stdout, answer.stderr.count("\n"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -117,29 +115,3 @@ def test_a_jobset_needs_no_spec() -> None:
     content = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "a"}}
 
     assert pipeline.examine(content, LINTING).violations == ()
-
-
-INTERRUPTED = """
-import signal, threading
-import jsonschema_rs
-from validators import schema
-
-real, compiled = jsonschema_rs.validator_for, []
-
-def interrupted(*arguments, **options):
-    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-    compiled.append(real(*arguments, **options))
-    return compiled[0]
-
-jsonschema_rs.validator_for = interrupted
-try:
-    schema.document("compositepodgroup-v1alpha3")
-except KeyboardInterrupt:
-    print("interrupted after", len(compiled))
-"""
-
-
-def test_an_interrupt_while_a_schema_is_compiled_is_not_lost() -> None:
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False, timeout=60)
-
-    assert (done.stdout, done.stderr) == ("interrupted after 1\n", "")

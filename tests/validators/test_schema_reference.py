@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import json
@@ -10,21 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import jsonschema_rs
+import msgspec
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster import cli
-from tests.sampling import every, sampled
-from validators import schema
+from kubeapi import quantity
+from tests.sampling import sampled
+from validators import json_schema, schema
 from validators.lint import configuration, files
 from validators.lint.documents import Document
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "cases"
-SHAPES = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (Path(schema.__file__).parent / "schemas").glob("*.json")}
+CONTROLLERS = "kinds/controllers"
+
+
+def named() -> Iterator[str]:
+    """Yield the names of all schemas."""
+    yield from (path.stem for path in (Path(schema.__file__).parent / "schemas").glob("*.json"))
+    yield from (f"{CONTROLLERS}:{kind}" for kind in schema.stored(CONTROLLERS)["kinds"])
 
 
 RETIRED = {
@@ -47,27 +53,38 @@ CONFIGURATION = {
 """Configuration file: the only schema that is not of an object."""
 
 
-def building_blocks() -> Iterator[tuple[str, dict[str, Any]]]:
-    whole = json.loads(CliRunner().invoke(cli.main, ["schema", "--building-blocks"]).stdout)
-    for name in whole["$defs"]:
-        yield name, {**whole, "$ref": f"#/$defs/{name}"}
+FORMATS = jsonschema.FormatChecker(formats=())
+FORMATS.checks("quantity")(lambda value: not isinstance(value, str) or bool(quantity.is_quantity(value)))
+ABOUT = {"$defs", "$schema", "default", "description", "title"}
+"""Keywords that no value violates."""
 
 
-SCHEMAS = SHAPES | dict(building_blocks())
+SCHEMAS = {name: schema.document(name) for name in sorted(named())}
+FILES = [name for name in SCHEMAS if ":" not in name]
+"""Schemas of the kinds that the tables of cases have."""
 
 
 @functools.cache
-def validators(name: str) -> tuple[Any, jsonschema.Draft202012Validator]:
-    return jsonschema_rs.validator_for(SCHEMAS[name]), jsonschema.Draft202012Validator(SCHEMAS[name])
+def reference(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(SCHEMAS[name], format_checker=FORMATS)
+
+
+@functools.cache
+def accepted(name: str) -> Any:
+    return json_schema.accepted_type(SCHEMAS[name])
 
 
 def by_the_one_in_use(name: str, value: Any) -> list[str]:
-    """Return each failure of the implementation in use: its place and keyword."""
-    return sorted(f"{[*each.instance_path]} {each.schema_path[-1]}" for each in validators(name)[0].iter_errors(value))
+    """Return each failure of the implementation in use: its place and keyword; none may be accepted by the type of msgspec."""
+    found = sorted({f"{[*each.path]} {each.keyword}" for each in json_schema.Validator(SCHEMAS[name]).failures(value)})
+    with contextlib.suppress(msgspec.ValidationError):
+        msgspec.convert(value, accepted(name))
+        assert found == []
+    return found
 
 
 def by_the_reference(name: str, value: Any) -> list[str]:
-    return sorted(f"{[*each.absolute_path]} {each.absolute_schema_path[-1]}" for each in validators(name)[1].iter_errors(value))
+    return sorted({f"{[*each.absolute_path]} {each.absolute_schema_path[-1]}" for each in reference(name).iter_errors(value)})
 
 
 @functools.cache
@@ -88,12 +105,6 @@ def parts(value: Any) -> Iterator[Any]:
         yield from parts(each)
 
 
-@functools.cache
-def blocks() -> tuple[Any, ...]:
-    """Return every part of a spec of the objects."""
-    return tuple({json.dumps(part): part for each in objects() for part in parts(each.get("spec"))}.values())
-
-
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Yield every place inside a value."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -108,38 +119,66 @@ def names(name: str) -> tuple[str, ...]:
 
 def test_there_is_something_to_agree_on() -> None:
     assert len(objects()) > 1000
-    assert len(SCHEMAS) >= 11 + 16
-    assert [] == [name for name in SHAPES if all(by_the_reference(name, each) for each in objects_of_kind(name))]
+    assert len(SCHEMAS) > 22 + 40
+    assert [] == [name for name in FILES if all(by_the_reference(name, each) for each in objects_of_kind(name))]
 
 
-@pytest.mark.parametrize("name", sorted(SCHEMAS))
+@pytest.mark.parametrize("name", [*FILES, CONTROLLERS])
 def test_it_is_a_schema(name: str) -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
+    whole = schema.stored(name)
+    whole = {"$defs": {**whole["$defs"], **whole["kinds"]}} if name == CONTROLLERS else whole
+    jsonschema.Draft202012Validator.check_schema(whole)
+    of_values = {key for part in subschemas(whole) for key in part}
+    assert of_values - ABOUT <= json_schema.KEYWORDS
 
 
-@pytest.mark.parametrize("name", sorted(SHAPES))
+def subschemas(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a schema and every schema inside it."""
+    yield schema
+    others = schema.get("additionalProperties")
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), schema.get("items"), others]
+    for each in inner:
+        if isinstance(each, dict):
+            yield from subschemas(each)
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_objects_of_all_cases_have_the_same_failures(name: str) -> None:
     assert [each for each in objects() if by_the_one_in_use(name, each) != by_the_reference(name, each)] == []
 
 
-@pytest.mark.parametrize("name", sorted(SCHEMAS.keys() - SHAPES.keys()))
-def test_blocks_of_all_cases_have_the_same_failures(name: str) -> None:
-    assert len(blocks()) > 1000
-    tried = every(3, blocks())
-    assert [each for each in tried if by_the_one_in_use(name, each) != by_the_reference(name, each)] == []
-
-
-@settings(max_examples=sampled(2000))
+@settings(max_examples=sampled(1000))
 @given(st.data())
 def test_generated_objects_have_the_same_failures(data: st.DataObject) -> None:
-    """Objects of the cases with up to three values replaced, at places that their schema knows and at others."""
+    """Valid objects with up to three values replaced, at places that their schema knows and at others."""
     name = data.draw(st.sampled_from(sorted(SCHEMAS)))
-    value = data.draw(st.sampled_from(objects_of_kind(name))) if name in SHAPES else {}
-    value = copy.deepcopy(value)
-    for _ in range(data.draw(st.integers(1, 3))):
+    value = copy.deepcopy(data.draw(st.sampled_from(objects_of_kind(name)) if name in FILES else valid(SCHEMAS[name], name, 6)))
+    for _ in range(data.draw(st.integers(0, 3))):
         there = [(), *places(value)]
         value = replaced(value, data.draw(st.sampled_from(there)), data.draw(json_values(name)))
     assert by_the_one_in_use(name, value) == by_the_reference(name, value)
+
+
+def valid(part: dict[str, Any], name: str, depth: int) -> st.SearchStrategy[Any]:
+    """Return values that are valid under a part of a schema, with its fields down to a depth."""
+    if "$ref" in part:
+        return valid(SCHEMAS[name]["$defs"][part["$ref"].rpartition("/")[2]], name, depth)
+    if "enum" in part:
+        return st.sampled_from(part["enum"])
+    kind = json_schema.types(part)[0] if "type" in part else "object"
+    if kind == "object" and depth:
+        needed = part.get("required", ())
+        fields = {key: later(each, name, depth - 1) for key, each in part.get("properties", {}).items()}
+        others = {key: each for key, each in fields.items() if key not in needed}
+        return st.fixed_dictionaries({key: fields[key] for key in needed}, optional=others)
+    if kind == "array":
+        return st.lists(later(part["items"], name, depth - 1), max_size=2) if depth else st.just([])
+    plain = {"integer": st.integers(0, 100), "number": st.floats(0, 1), "boolean": st.booleans(), "object": st.just({})}
+    return plain.get(kind, st.sampled_from(["a", "1", "500m", "1Gi"]))
+
+
+def later(part: dict[str, Any], name: str, depth: int) -> st.SearchStrategy[Any]:
+    return st.deferred(lambda: valid(part, name, depth))
 
 
 @functools.cache
@@ -147,7 +186,7 @@ def objects_of_kind(name: str) -> tuple[dict[str, Any], ...]:
     """Return the objects of the cases of the kind of a schema."""
     if name == configuration.SCHEMA:
         return (CONFIGURATION,)
-    kind = SHAPES[name]["title"]
+    kind = SCHEMAS[name]["title"]
     return tuple(each for each in objects() if each.get("kind") == kind)
 
 

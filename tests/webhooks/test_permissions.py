@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from kubernetes import client
 
+from apiserver.connection import Connection
 from tests.apiserver.fake import serving
 from tests.apiserver.rights import Right, right_of, target_of
 from tests.scheduler_core.sidecar.test_process import SERVED
@@ -51,7 +51,7 @@ def used(server):
 @pytest.mark.parametrize(("pods", "rules"), [(False, ROLE["rules"]), (True, [*ROLE["rules"], PODS])], ids=["groups", "pods too"])
 def test_the_role_grants_what_is_requested_and_no_more(pods, rules):
     with serving(reply) as (server, api):
-        source = watched.Cluster(client.Configuration(host=api.host), settings(MUSTER_WATCH_PODS=str(pods).lower()))
+        source = watched.Cluster(Connection(api.host), settings(MUSTER_WATCH_PODS=str(pods).lower()))
         source.start()
         try:
             want = granted(*rules)

@@ -10,9 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from kubernetes import client
 
 from apiserver import watch
+from apiserver.connection import Connection
+from apiserver.credentials import Fixed, Identity, bearer
 from kubeapi.versions.served_versions import resource
 from tests.webhooks.manifests import group
 from tests.webhooks.running import until
@@ -111,12 +112,9 @@ def api():
 
 @contextlib.contextmanager
 def watching(api, kind="PodGroup", stale=60.0):
-    configuration = client.Configuration(host=api.url)
-    configuration.retries = False
-    configuration.api_key = {"authorization": "token-of-ours"}
-    configuration.api_key_prefix = {"authorization": "Bearer"}
+    connection = Connection(api.url, credentials=Fixed(Identity((bearer("token-of-ours"),))))
     cache = Cache(kind, stale)
-    watcher = watched.watcher(watched.Api(configuration), resource(kind), cache, stale)
+    watcher = watched.watcher(watched.Api(connection), resource(kind), cache, stale)
     watcher.start()
     try:
         yield CachedLookup([cache]), cache

@@ -1,17 +1,18 @@
 """Lookup from the API server: one thread for each kind lists it once and then watches it.
 
-Edge: kubernetes and msgspec.  The client's models are not used: bytes are decoded into our types directly.
+Edge: msgspec: bytes are decoded into our types directly.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from kubernetes import client
 
 from apiserver.api import Api
-from apiserver.connect import ConnectError, configuration
+from apiserver.connect import ConnectError, find_connection
+from apiserver.connection import Connection
 from apiserver.discovery import base_path, path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.decode import WrongShapeError
@@ -81,8 +82,8 @@ def watcher(api: Api, watched: Resource, cache: Cache, stale_seconds: float) -> 
 class Cluster:
     """Source of a lookup over watched caches, which each worker starts after the fork."""
 
-    def __init__(self, configuration: client.Configuration, settings: Settings) -> None:
-        self._configuration, self._settings = configuration, settings
+    def __init__(self, connection: Connection, settings: Settings) -> None:
+        self._connection, self._settings = connection, settings
         self.caches: tuple[Cache, ...] = ()
         self.watchers: tuple[Watcher, ...] = ()
 
@@ -91,7 +92,7 @@ class Cluster:
         for kind in KINDS:
             decode_kind(kind, b"{}")
         seconds = self._settings.stale_seconds
-        api = Api(self._configuration)
+        api = Api(self._connection)
         watched = (*WATCHED, PODS) if self._settings.watch_pods else WATCHED
         self.caches = tuple(Cache(each.kind, seconds) for each in watched)
         self.watchers = tuple(watcher(api, each, cache, seconds) for each, cache in zip(watched, self.caches, strict=True))
@@ -115,10 +116,9 @@ def connect(settings: Settings) -> Cluster:
         OptionError: there is no usable kubeconfig and no pod's service account.
     """
     try:
-        connection = configuration(settings.kubeconfig or None, settings.context or None)
+        connection = find_connection(settings.kubeconfig or None, settings.context or None)
     except ConnectError as error:
         where = f"{settings.kubeconfig}: " if settings.kubeconfig and settings.kubeconfig not in str(error) else ""
         raise OptionError(f"--cluster: there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None
     # One connection for each watcher is enough.
-    connection.connection_pool_maxsize = len(WATCHED) + 2
-    return Cluster(connection, settings)
+    return Cluster(dataclasses.replace(connection, pooled=len(WATCHED) + 2), settings)

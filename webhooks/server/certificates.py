@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apiserver.api import Api
-from apiserver.connect import ConnectError, configuration
+from apiserver.connect import ConnectError, find_connection
 from apiserver.election import Election
 from apiserver.lease import Lease
 from certs import replica_files
@@ -55,7 +55,7 @@ class Managed:
         """
         self._settings = settings
         try:
-            self._connection = configuration(settings.kubeconfig or None, settings.context or None)
+            self._connection = find_connection(settings.kubeconfig or None, settings.context or None)
         except ConnectError as error:
             raise OptionError(
                 f"--certificates managed: there is no cluster to keep the certificate in: {error}; give --kubeconfig or --context"

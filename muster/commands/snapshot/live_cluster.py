@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from apiserver.api import TRANSPORT, Api, ReplyError
-from apiserver.connect import ConnectError, configuration
+from apiserver.connect import ConnectError, find_connection
 from apiserver.discovery import base_path, minor_version
 from kubeapi import decode
 from kubeapi.gather import ADMISSION_KINDS, KINDS
@@ -57,7 +57,7 @@ def connect(kubeconfig: str | None, context: str | None, *, instead: str) -> Api
 
     """
     try:
-        return Api(configuration(kubeconfig, context))
+        return Api(find_connection(kubeconfig, context))
     except ConnectError as error:
         why = _of_file(str(error), kubeconfig or os.environ.get("KUBECONFIG"))
         raise ClusterError(

@@ -18,9 +18,9 @@ from types import FrameType
 from typing import Any
 
 import msgspec
-from kubernetes import client
 
 from apiserver.api import TRANSPORT, Api, ReplyError
+from apiserver.connection import Connection
 from apiserver.discovery import minor_version
 from apiserver.election import Election
 from apiserver.lease import Lease
@@ -66,13 +66,13 @@ SIGNAL_SECONDS = 1.0
 class Sidecar:
     """Components of one replica."""
 
-    def __init__(self, configuration: client.Configuration, settings: Settings, minor: int, log: Log) -> None:
-        # A new leader reads all kinds at once.
-        configuration.connection_pool_maxsize = settings.writers + 12 + len(WATCHED)
+    def __init__(self, connection: Connection, settings: Settings, minor: int, log: Log) -> None:
         self._settings, self._log = settings, log
         behavior = settings.kubernetes or behavior_of(minor)
         self._mailbox = Mailbox()
-        api = Api(configuration, manager := field_manager(settings.scheduler_name))
+        # A new leader reads all kinds at once.
+        connection = dataclasses.replace(connection, pooled=settings.writers + 12 + len(WATCHED))
+        api = Api(connection, manager := field_manager(settings.scheduler_name))
 
         def report(kind: str, reason: str) -> None:
             log("warning", "watch", {"kind": kind, "reason": reason})
@@ -219,9 +219,7 @@ def options(settings: Settings) -> SchedulerOptions:
     )
 
 
-def run(
-    configuration: client.Configuration, settings: Settings, bind: tuple[str, int], *, log: Log, as_json: Callable[[Decision], Any]
-) -> None:
+def run(connection: Connection, settings: Settings, bind: tuple[str, int], *, log: Log, as_json: Callable[[Decision], Any]) -> None:
     """Run until SIGTERM or SIGINT.
 
     Raises:
@@ -231,15 +229,15 @@ def run(
     """
     stopping = threading.Event()
     sys.setswitchinterval(SWITCH_SECONDS)
-    answers = unreached_answers(configuration.host)
+    answers = unreached_answers(connection.host)
     with _signals(stopping), _thread_failures(stopping, log) as failed, _served(bind, answers, settings.explain_token_file) as address:
         log("info", "listening", {"address": address, "modes": ",".join(sorted(settings.modes))})
-        minor = _wait_for_minor_version(Api(configuration), stopping, log)
+        minor = _wait_for_minor_version(Api(connection), stopping, log)
         if minor is not None:
-            log("info", "connected", {"server": configuration.host, "kubernetes": f"1.{minor}"})
+            log("info", "connected", {"server": connection.host, "kubernetes": f"1.{minor}"})
             warn_of_gates(settings, minor, log)
             settings = with_configuration_of(settings, minor, log)
-            sidecar = Sidecar(configuration, settings, minor, log)
+            sidecar = Sidecar(connection, settings, minor, log)
             answers.switch_to(sidecar.answers(as_json))
             _work(sidecar, stopping, log)
     if failed:

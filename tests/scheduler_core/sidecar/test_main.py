@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from kubernetes import client
 
+from apiserver.connection import Connection
 from scheduler_core.sidecar.process.loop import Loop
 from scheduler_core.sidecar.process.main import run, warn_of_gates
 from scheduler_core.sidecar.settings import Mode, Settings
@@ -49,11 +49,10 @@ def test_a_process_of_which_a_thread_died_says_so_and_ends_with_an_error(mode, m
     monkeypatch.setattr("sys.setswitchinterval", lambda _: None)
     before = threading.excepthook
     with serving(nothing_served) as (_, api):
-        configuration = client.Configuration(host=api.host)
-        configuration.retries = False
+        connection = Connection(api.host)
         settings = Settings(modes=frozenset({mode}), lease=None, identity="one")
         with pytest.raises(SystemExit) as raised:
-            run(configuration, settings, ANYWHERE, log=lambda *line: lines.append(line), as_json=lambda decision: decision)
+            run(connection, settings, ANYWHERE, log=lambda *line: lines.append(line), as_json=lambda decision: decision)
 
     assert (1, before) == (raised.value.code, threading.excepthook)
     (told,) = [fields for level, event, fields in lines if (level, event) == ("error", "died")]

@@ -13,8 +13,8 @@ import urllib.request
 from types import SimpleNamespace
 
 import pytest
-from kubernetes import client
 
+from apiserver.connection import Connection
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.process.main import Sidecar, options, run
@@ -89,8 +89,7 @@ class Process:
     """A run in this thread, and its log."""
 
     def __init__(self, host, **settings):
-        self.configuration = client.Configuration(host=host)
-        self.configuration.retries = False
+        self.connection = Connection(host)
         self.settings = Settings(identity="one", **settings)
         self.lines = []
         self.address = queue.Queue()
@@ -103,7 +102,7 @@ class Process:
         self.on.get(event, lambda: None)()
 
     def run(self, bind=("127.0.0.1", 0)):
-        run(self.configuration, self.settings, bind, log=self.log, as_json=lambda decision: {"status": decision.status})
+        run(self.connection, self.settings, bind, log=self.log, as_json=lambda decision: {"status": decision.status})
 
     @property
     def events(self):
@@ -177,7 +176,7 @@ def test_it_keeps_the_lease_if_a_write_may_still_take_effect():
 
 
 def test_a_replica_that_leads_and_waits_is_not_ready_and_explains_nothing():
-    sidecar = Sidecar(client.Configuration(host="http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
+    sidecar = Sidecar(Connection("http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
     sidecar._term = lambda: 1
     sidecar._term_check._versions["Pod"] = "20"
     for kind in KINDS:
@@ -190,7 +189,7 @@ def test_a_replica_that_leads_and_waits_is_not_ready_and_explains_nothing():
 
 
 def test_the_scheduler_undoes_gangs_by_the_check_of_its_loop():
-    sidecar = Sidecar(client.Configuration(host="http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
+    sidecar = Sidecar(Connection("http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
 
     assert sidecar._scheduler._options.is_current == sidecar.loop._parts.members_check.is_current
 

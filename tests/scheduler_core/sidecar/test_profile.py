@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from kubernetes import client
 
+from apiserver.connection import Connection
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, behavior_of
 from scheduler_core.cluster.load import load
 from scheduler_core.loading.configuration.scheduler_configuration import read_by_any_version, read_configuration
@@ -93,7 +93,7 @@ def test_what_is_not_modelled_is_logged_at_the_start(share, monkeypatch):
     monkeypatch.setattr("sys.setswitchinterval", lambda _: None)
     before = threading.excepthook
     with serving(lambda *_: (404, {}, {})) as (_, api):
-        main.run(client.Configuration(host=api.host), settings, ("127.0.0.1", 0), log=lambda *line: lines.append(line), as_json=str)
+        main.run(Connection(api.host), settings, ("127.0.0.1", 0), log=lambda *line: lines.append(line), as_json=str)
     assert "scheduler-config" not in [event for _, event, _ in lines]
     assert settings == main.with_configuration_of(settings, 37, lambda *line: lines.append(line))
 
