@@ -21,7 +21,7 @@ from tests.installation.environments import FILES, PACKAGES, ROOT
 from tests.release import image_root
 
 PATH = ROOT / "deploy" / "Containerfile"
-LARGEST = 400 << 20
+LARGEST = 250 << 20
 """Bytes of Muster and its libraries."""
 HASHED_UNCHECKED = 1
 """Flags of a compiled module that is used without a look at its source."""
