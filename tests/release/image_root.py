@@ -61,6 +61,8 @@ class Image:
 
 
 def unpack(archive: Path, folder: Path) -> Image:
+    # A root that only its owner may enter is of no use to the user of the image.
+    folder.chmod(0o755)
     for layer in image.layers(archive):
         layer.extractall(folder, filter="fully_trusted")
     return Image(folder, configuration(archive)["config"])
