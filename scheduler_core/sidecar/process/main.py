@@ -70,8 +70,6 @@ class Sidecar:
         self._settings, self._log = settings, log
         behavior = settings.kubernetes or behavior_of(minor)
         self._mailbox = Mailbox()
-        # A new leader reads all kinds at once.
-        connection = dataclasses.replace(connection, pooled=settings.writers + 12 + len(WATCHED))
         api = Api(connection, manager := field_manager(settings.scheduler_name))
 
         def report(kind: str, reason: str) -> None:
@@ -237,7 +235,9 @@ def run(connection: Connection, settings: Settings, bind: tuple[str, int], *, lo
             log("info", "connected", {"server": connection.host, "kubernetes": f"1.{minor}"})
             warn_of_gates(settings, minor, log)
             settings = with_configuration_of(settings, minor, log)
-            sidecar = Sidecar(connection, settings, minor, log)
+            # A new leader reads all kinds at once.
+            pooled = dataclasses.replace(connection, pooled=settings.writers + 12 + len(WATCHED))
+            sidecar = Sidecar(pooled, settings, minor, log)
             answers.switch_to(sidecar.answers(as_json))
             _work(sidecar, stopping, log)
     if failed:
