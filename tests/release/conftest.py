@@ -16,6 +16,18 @@ from tests.cluster.programs import MissingError
 from tests.release import image_root
 
 
+BUILD_SECONDS = 1200
+"""Timeout of a test that has to wait for the build, on a machine that does other work too."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of this folder a longer timeout: the first of them builds all files."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.timeout(BUILD_SECONDS))
+
+
 @dataclasses.dataclass(frozen=True)
 class Released:
     """What ``make release`` has built of *clone*, and why parts are missing."""
