@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from release import image
-from tests.clones import clean_clone
+from tests.clones import clean_clone, git
 from tests.cluster import go_tools
+from tests.cluster.conftest import available
 from tests.cluster.programs import MissingError
 from tests.release import image_root
-
 
 BUILD_SECONDS = 1200
 """Timeout of a test that has to wait for the build, on a machine that does other work too."""
@@ -28,23 +30,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(BUILD_SECONDS))
 
 
+NO_NETWORK = re.compile("could not resolve|could not connect|failed to establish a new connection|temporary failure", re.IGNORECASE)
+"""What apt and pip say without a network, which the image needs."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Released:
-    """What ``make release`` has built of *clone*, and why parts are missing."""
+    """What ``make release`` has built of *clone*."""
 
     clone: Path
-    missing: dict[str, str]
 
     @property
     def folder(self) -> Path:
         return self.clone / "dist"
 
-    def file(self, pattern: str, part: str) -> Path:
-        """Return the file of *part*; skip the test where it cannot be built."""
-        if part in self.missing:
-            pytest.skip(self.missing[part])
-        (found,) = self.folder.glob(pattern)
-        return found
+    def file(self, pattern: str) -> Path:
+        """Return a file; skip the test if it was not built, because helm is missing."""
+        if not (found := [*self.folder.glob(pattern)]):
+            available(lambda: go_tools.find("helm"))
+        (result,) = found
+        return result
 
 
 def run_release(clone: Path, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -54,20 +59,32 @@ def run_release(clone: Path, *arguments: str, **options: object) -> subprocess.C
 
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Released:
-    missing = {}
-    try:
-        go_tools.find("helm")
-    except MissingError as error:
-        missing["chart"] = str(error)
-    if reasons := image.missing("") or image_root.missing():
-        missing["image"] = "; ".join(reasons)
+    """Packages and, if helm was built, chart."""
     clone = tmp_path_factory.mktemp("released") / "muster"
     clean_clone(clone)
-    ran = run_release(clone, *({"packages", "chart", "image"} - {*missing}))
+    parts = ["packages"]
+    with contextlib.suppress(MissingError):
+        go_tools.find("helm")
+        parts.append("chart")
+    ran = run_release(clone, *parts)
     assert ran.returncode == 0, ran.stderr
-    return Released(clone, missing)
+    return Released(clone)
 
 
 @pytest.fixture(scope="session")
-def unpacked(released: Released, tmp_path_factory: pytest.TempPathFactory) -> image_root.Image:
-    return image_root.unpack(released.file("*-image-*.tar", "image"), tmp_path_factory.mktemp("image"))
+def with_image(released: Released, tmp_path_factory: pytest.TempPathFactory) -> Released:
+    """Image and list of components of the same commit."""
+    if reasons := image.missing("") or image_root.missing():
+        pytest.skip("; ".join(reasons))
+    clone = tmp_path_factory.mktemp("image") / "muster"
+    git(released.clone, "clone", "--quiet", str(released.clone), str(clone))
+    ran = run_release(clone, "image")
+    if NO_NETWORK.search(ran.stderr):
+        pytest.skip(f"the image needs a network: {ran.stderr[-300:]}")
+    assert ran.returncode == 0, ran.stderr
+    return Released(clone)
+
+
+@pytest.fixture(scope="session")
+def unpacked(with_image: Released, tmp_path_factory: pytest.TempPathFactory) -> image_root.Image:
+    return image_root.unpack(with_image.file("*-image-*.tar"), tmp_path_factory.mktemp("root"))

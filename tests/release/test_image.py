@@ -89,9 +89,9 @@ def test_what_the_containerfile_declares_is_in_the_archive(unpacked):
     assert {*config["ExposedPorts"]} == {f"{each}/tcp" for each in ports.split()}
 
 
-def test_docker_podman_and_containerd_find_the_image_by_its_name(released):
+def test_docker_podman_and_containerd_find_the_image_by_its_name(with_image):
     """docker reads manifest.json, others the index of the OCI layout; both have the same blobs, which have the digests of their names."""
-    archive = released.file("*-image-*.tar", "image")
+    archive = with_image.file("*-image-*.tar")
     with tarfile.open(archive) as opened:
         names = opened.getnames()
         read = {each: json.load(opened.extractfile(each)) for each in ("index.json", "manifest.json", "oci-layout")}
@@ -109,8 +109,8 @@ def test_docker_podman_and_containerd_find_the_image_by_its_name(released):
 
 
 @pytest.mark.parametrize("transport", every(2, ["docker-archive", "oci-archive"]))
-def test_the_archive_is_loaded(transport, released, tmp_path):
-    archive = released.file("*-image-*.tar", "image")
+def test_the_archive_is_loaded(transport, with_image, tmp_path):
+    archive = with_image.file("*-image-*.tar")
     storage = ("--storage-driver", "vfs", "--root", tmp_path / "root", "--runroot", tmp_path / "run")
     pulled = subprocess.run(["buildah", *storage, "pull", "--quiet", f"{transport}:{archive}"], capture_output=True, text=True, check=False)
     assert pulled.returncode == 0, pulled.stderr
@@ -120,12 +120,12 @@ def test_the_archive_is_loaded(transport, released, tmp_path):
     assert pulled.stdout.strip() == config.removeprefix("blobs/sha256/")
 
 
-def test_all_files_have_the_time_of_the_commit_and_none_is_of_this_machine(released, unpacked):
-    time = tree.commit_time(released.clone)
+def test_all_files_have_the_time_of_the_commit_and_none_is_of_this_machine(with_image, unpacked):
+    time = tree.commit_time(with_image.clone)
     ours = [path for path in (unpacked.root / "opt").rglob("*") if not path.is_symlink()]
 
     assert {int(path.lstat().st_mtime) for path in ours} == {time}
-    assert image_root.configuration(released.file("*-image-*.tar", "image"))["created"] == f"{datetime.fromtimestamp(time, UTC):%FT%TZ}"
+    assert image_root.configuration(with_image.file("*-image-*.tar"))["created"] == f"{datetime.fromtimestamp(time, UTC):%FT%TZ}"
     assert not (unpacked.root / "src").exists()
     # Places for what a runtime mounts there.
     assert [(unpacked.root / "etc" / each).read_text() for each in ("hostname", "hosts", "resolv.conf")] == ["", "", ""]
