@@ -13,6 +13,7 @@
 # make clean   remove all files that the other targets created in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, and helm, kustomize and kubeconform, into a cache; prints the folder.
 #                        KUBERNETES=1.38.0-beta.0 builds that version of Kubernetes
+# make editor-assets     install code-server and package the extension of editors/vscode for tests/editors, into a cache; needs Node 20
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12
 
@@ -24,7 +25,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # More than the cores: tests on a control plane mostly wait.
 JOBS ?= 5
 
-.PHONY: demo test lint bench bench-cluster soak docs manifests docs-site release cluster-assets install dev clean
+.PHONY: demo test lint bench bench-cluster soak docs manifests docs-site release cluster-assets editor-assets install dev clean
 .DELETE_ON_ERROR:
 
 demo: install
@@ -64,6 +65,10 @@ release: dev
 cluster-assets:
 	@$(PYTHON) -m tests.cluster.programs
 	@$(PYTHON) -m tests.cluster.go_tools
+
+# Needs no virtual environment, as cluster-assets.
+editor-assets:
+	@$(PYTHON) -m tests.editors.assets
 
 install: $(VENV)/.installed
 dev: $(VENV)/.dev

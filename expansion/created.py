@@ -9,6 +9,7 @@ from typing import Any
 
 from expansion.contents import Content
 from expansion.pod_owners import Controller
+from kubeapi.base_structs import Record
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
 from kubeapi.gather import gather
@@ -39,8 +40,7 @@ class Cluster:
         return cls(kinds, others, problems)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OrderedPods:
+class OrderedPods(Record, frozen=True):
     """Created *pods* of the object *origin*, each with its part; *waits* are the parts that are created only after others."""
 
     origin: Name
@@ -48,8 +48,7 @@ class OrderedPods:
     waits: Mapping[str, Wait]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodSets:
+class PodSets(Record, frozen=True):
     """Created *pods* of one object; *indexes* has for each the number of the part of equal pods that it belongs to, *names* their names.
 
     *owned* are the created objects whose controllers create pods, owners first, each with the numbers of these parts.
@@ -61,8 +60,7 @@ class PodSets:
     owned: Sequence[tuple[Content, frozenset[int]]] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ConfinedPods:
+class ConfinedPods(Record, frozen=True):
     """Created *pods* of the object *origin* that Kueue places in one domain of *topology*; its *field* requires it, and they name their group."""
 
     origin: Name

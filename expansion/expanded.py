@@ -23,6 +23,7 @@ from expansion.rollouts.group_updates import grouped_as, has_gang_of_volcano, jo
 from expansion.rollouts.later import later_update
 from expansion.rollouts.running import KINDS, Rollout, is_played, selects
 from expansion.rollouts.strategies import RollingDeployment
+from kubeapi.base_structs import replaced
 from kubeapi.content import int_or_percent
 from kubeapi.decode import section
 from kubeapi.field_path import FieldPath
@@ -103,17 +104,17 @@ def expand(
     known = Cluster.from_sources(cluster or ())
     place_if_strict = place if strict else None
     plugins, plugin_notes = _plugins(known, creation)
-    creation = dataclasses.replace(creation, admission_plugins=plugins)
+    creation = replaced(creation, admission_plugins=plugins)
     created = controllers.create_objects(generated_names.named(objects), known, creation, place_if_strict)
     # Sorted once: a cluster has a great many objects.
     own = _with_created((each for listed in created.kinds.values() for each in listed.given()), created.objects)
     result, rest = Expanded(own, [*created.others], created.origins, created.skipped, created.notes), Rest()
     result.minimums = created.minimums
-    replaced = _Replaced(own, created, known) if cluster is not None else None
-    if replaced is not None:
+    replacing = _Replaced(own, created, known) if cluster is not None else None
+    if replacing is not None:
         result.remaining, rest = (
-            _with_created(replaced.remaining(), created.joined) if created.joined else replaced.remaining(),
-            replaced.rest,
+            _with_created(replacing.remaining(), created.joined) if created.joined else replacing.remaining(),
+            replacing.rest,
         )
         result.names = frozenset(_names(own))
     result.notes += plugin_notes
@@ -123,11 +124,11 @@ def expand(
     result.refused += [*admitted.refused, *created.refused]
     result.notes += admitted.notes
     result.unread += [*known.problems, *admitted.unread]
-    _admit_to_queues(result, created, known, admitted, replaced, creation)
-    if replaced is not None:
-        result.refused += replaced.with_changed_selectors()
-        result.rollouts = replaced.rollouts(creation)
-        result.later = [*replaced.later(creation, result.rollouts)] if strict else []
+    _admit_to_queues(result, created, known, admitted, replacing, creation)
+    if replacing is not None:
+        result.refused += replacing.with_changed_selectors()
+        result.rollouts = replacing.rollouts(creation)
+        result.later = [*replacing.later(creation, result.rollouts)] if strict else []
     return result
 
 
@@ -266,7 +267,7 @@ class _Replaced:
         namespace = update.origin.namespace
         quotas = self._of_namespace("ResourceQuota", namespace)
         others = self._of_namespace("Pod", namespace, {*map(full_name, update.old)}) if quotas else []
-        return dataclasses.replace(update, quotas=quotas, others=others)
+        return replaced(update, quotas=quotas, others=others)
 
     def _beyond(self, manifest: Content, creation: PodCreation) -> list[Content]:
         """Return the groups and pods beyond the number of an object that exist only during its update, as the API server admits them."""

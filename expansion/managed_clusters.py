@@ -6,14 +6,13 @@ cluster, or that change no field of pods that decides on nodes, are left out.  T
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from expansion.pod_creation import EXTENDED_RESOURCE_TOLERATION, POD_NODE_SELECTOR, POD_TOLERATION_RESTRICTION
+from kubeapi.base_structs import Record
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ManagedCluster:
+class ManagedCluster(Record, frozen=True):
     """Clusters of one provider.
 
     Attributes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import ClassVar
 
 from expansion.queue_notes import QueueNote
+from kubeapi.base_structs import Record
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 from kubeapi.resource_names import Quantity, unit_of_quota
@@ -16,8 +16,7 @@ from workloadbuilder.adapters.skipped_kinds import Skipped
 # Objects of controllers.
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotSimulated:
+class NotSimulated(Record, frozen=True):
     """Object that creates pods, or may create pods, which are not simulated.
 
     Attributes:
@@ -39,8 +38,7 @@ class NotSimulated:
         return cls(skipped.reason, named, ",replicas=".join(filter(None, (skipped.template, skipped.replicas))))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ManagedElsewhere:
+class ManagedElsewhere(Record, frozen=True):
     """Object whose *field* names another controller than the usual one."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
@@ -48,8 +46,7 @@ class ManagedElsewhere:
     manager: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FieldsUnknown:
+class FieldsUnknown(Record, frozen=True):
     """Object with *fields* that *source*, its project in a version, does not have."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
@@ -57,8 +54,7 @@ class FieldsUnknown:
     source: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CreatedTwice:
+class CreatedTwice(Record, frozen=True):
     """Object for which *duplicate* is created, as it is for *origin*."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
@@ -66,16 +62,14 @@ class CreatedTwice:
     origin: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupOfOwner:
+class GroupOfOwner(Record, frozen=True):
     """Group of another scheduler that its *owner* has made; the pods that are created for the owner have no group."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
     owner: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodOfTwoGroups:
+class PodOfTwoGroups(Record, frozen=True):
     """Group of another scheduler with a *pod* that *group*, which is one too, has as a member."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
@@ -83,15 +77,13 @@ class PodOfTwoGroups:
     group: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TemplateWithoutContainers:
+class TemplateWithoutContainers(Record, frozen=True):
     """Object with a pod template that has no containers."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TaskGroups:
+class TaskGroups(Record, frozen=True):
     """Pods with task groups of YuniKorn in the annotation *key*, which are not modelled; *created*: pods of an object, which has none then."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
@@ -99,8 +91,7 @@ class TaskGroups:
     created: bool = True
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ShareNotJudged:
+class ShareNotJudged(Record, frozen=True):
     """Pods with a share of a device that *scheduler* gives them, which is not modelled.
 
     Attributes:
@@ -116,8 +107,7 @@ class ShareNotJudged:
     annotation: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SharesUncounted:
+class SharesUncounted(Record, frozen=True):
     """Pods with whole devices of *node*, of which *scheduler* gives shares to other pods: they are not counted.
 
     Attributes:
@@ -133,8 +123,7 @@ class SharesUncounted:
     key: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SharesAhead:
+class SharesAhead(Record, frozen=True):
     """Pending pods of the cluster with shares of devices, which come before those at PATH: what they take is not known.
 
     Attributes:
@@ -148,8 +137,7 @@ class SharesAhead:
     key: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NameMissing:
+class NameMissing(Record, frozen=True):
     """Object without a name and without a prefix for a generated one."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED
@@ -189,8 +177,7 @@ class ObjectNote(enum.StrEnum):
         return ProblemKind(self.value)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotExpressed:
+class NotExpressed(Record, frozen=True):
     """Field of an object that groups cannot express; *detail* is the text of its adapter."""
 
     problem_kind: ClassVar = ProblemKind.NOT_EXPRESSED
@@ -198,8 +185,7 @@ class NotExpressed:
     detail: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ConversionWarning:
+class ConversionWarning(Record, frozen=True):
     """Warning about a field of an object that is converted; *detail* is the text of its adapter."""
 
     problem_kind: ClassVar = ProblemKind.CONVERSION_WARNING
@@ -207,8 +193,7 @@ class ConversionWarning:
     detail: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NeverCreated:
+class NeverCreated(Record, frozen=True):
     """Pods of an object that are created only after others which never run: their gang waits for the pods that come later.
 
     Attributes:
@@ -226,15 +211,13 @@ class NeverCreated:
     gang: Name | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class JudgedAsGang:
+class JudgedAsGang(Record, frozen=True):
     """Pods without a group that are judged as one gang."""
 
     problem_kind: ClassVar = ProblemKind.GANG_REQUEST
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GangsKept:
+class GangsKept(Record, frozen=True):
     """Consequence for groups of the option that judges pods as one gang.
 
     Attributes:
@@ -250,8 +233,7 @@ class GangsKept:
     replaced: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotOneGang:
+class NotOneGang(Record, frozen=True):
     """Pods of several *namespaces* or *schedulers*, which cannot be one gang as requested."""
 
     problem_kind: ClassVar = ProblemKind.NOT_ONE_GANG
@@ -259,8 +241,7 @@ class NotOneGang:
     schedulers: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class KueueGroupIncomplete:
+class KueueGroupIncomplete(Record, frozen=True):
     """Pods of the pod group *group_name* of Kueue, of which *existing* pods exist and *total* are needed."""
 
     problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
@@ -272,8 +253,7 @@ class KueueGroupIncomplete:
 # Admission by the API server, and by others.
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RefusedByServer:
+class RefusedByServer(Record, frozen=True):
     """Object that the API server refuses, or whose pods it refuses.
 
     Attributes:
@@ -287,8 +267,7 @@ class RefusedByServer:
     position: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RefusedByKueue:
+class RefusedByKueue(Record, frozen=True):
     """Object that Kueue refuses, or whose pods it never admits.
 
     Attributes:
@@ -302,8 +281,7 @@ class RefusedByKueue:
     position: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TemplateMissing:
+class TemplateMissing(Record, frozen=True):
     """Pods that name a ResourceClaimTemplate which does not exist; *similar* is the name of a similar one."""
 
     problem_kind: ClassVar = ProblemKind.MISSING_OBJECT
@@ -311,8 +289,7 @@ class TemplateMissing:
     similar: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupMissing:
+class GroupMissing(Record, frozen=True):
     """Pods that name a PodGroup which does not exist.
 
     Attributes:
@@ -328,31 +305,27 @@ class GroupMissing:
     api_group: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FieldsUnreadable:
+class FieldsUnreadable(Record, frozen=True):
     """ResourceQuota, LimitRange or RuntimeClass with fields that cannot be read, with the error of each; they are not applied."""
 
     problem_kind: ClassVar = ProblemKind.INVALID_FIELD
     errors: tuple[tuple[str, str], ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AnnotationsUnknown:
+class AnnotationsUnknown(Record, frozen=True):
     """Namespaces whose annotations an admission plugin reads, and that are not among the objects."""
 
     problem_kind: ClassVar = ProblemKind.MISSING_NAMESPACE
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PluginsOn:
+class PluginsOn(Record, frozen=True):
     """Admission plugins, off by default, that the API server of the cluster turns on: new pods are admitted with them."""
 
     problem_kind: ClassVar = ProblemKind.PLUGINS_ON
     plugins: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PluginsAssumed:
+class PluginsAssumed(Record, frozen=True):
     """Admission plugins, off by default, that are on by the documentation of a platform: new pods are admitted with them.
 
     Attributes:
@@ -368,15 +341,13 @@ class PluginsAssumed:
     as_of: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlatformNotAssumed:
+class PlatformNotAssumed(Record, frozen=True):
     """Preset of a platform that is not used, because the cluster shows the options of its API server."""
 
     problem_kind: ClassVar = ProblemKind.PLUGINS_ASSUMED
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FitsWithPlugin:
+class FitsWithPlugin(Record, frozen=True):
     """Objects without a node, whose pods all get one if an admission plugin is on when they are created; a trial has verified that.
 
     Attributes:
@@ -390,16 +361,14 @@ class FitsWithPlugin:
     stored: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class KueueQuotas:
+class KueueQuotas(Record, frozen=True):
     """Number of queues of Kueue in the cluster, whose quotas are not considered, because no object names a queue."""
 
     problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
     queues: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlaceUnknown:
+class PlaceUnknown(Record, frozen=True):
     """Claims of classes that provide volumes at once; *ephemeral*: those of the ephemeral volumes of an object's pods."""
 
     problem_kind: ClassVar = ProblemKind.VOLUME_PLACE_UNKNOWN
@@ -409,8 +378,7 @@ class PlaceUnknown:
 # ResourceQuotas that refuse new objects, or may refuse them.
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QuotaExceeded:
+class QuotaExceeded(Record, frozen=True):
     """New objects that need more of a resource than a ResourceQuota leaves.
 
     Attributes:
@@ -439,8 +407,7 @@ class QuotaExceeded:
         return unit_of_quota(self.quota_resource)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QuotaRequiresAmounts:
+class QuotaRequiresAmounts(Record, frozen=True):
     """Pods with a container that lacks requests or limits that a ResourceQuota limits.
 
     Attributes:
@@ -454,8 +421,7 @@ class QuotaRequiresAmounts:
     quota_resources: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectsUncounted:
+class ObjectsUncounted(Record, frozen=True):
     """Objects that a ResourceQuota counts, and that a controller creates in an unknown number.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
 from expansion.contents import Content
+from kubeapi.base_structs import Record, record_field
 from kubeapi.versions.kubernetes_releases import TODAY
 from validators.gates import ALL_ON, Gates
 from workloadbuilder.adapters.shared.known_objects import DeclaredTemplate
@@ -19,8 +19,7 @@ ADMISSION_PLUGINS = (POD_NODE_SELECTOR, POD_TOLERATION_RESTRICTION, EXTENDED_RES
 """Admission plugins that can be on: those of the API server that are off by default, and change pods so that placement differs."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Gang:
+class Gang(Record, frozen=True):
     """Gang of all pods; *topology* is the node label of its one domain, empty for no constraint."""
 
     topology: str = ""
@@ -35,8 +34,7 @@ class Gang:
         return {"schedulingConstraints": {"topology": [{"key": self.topology}]}} if self.topology else {}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodCreation:
+class PodCreation(Record, frozen=True):
     """Creation of the pods of the given objects.
 
     Attributes:
@@ -52,9 +50,9 @@ class PodCreation:
     """
 
     gang: Gang | None = None
-    levels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    levels: Mapping[str, str] = record_field(default_factory=dict)
     without_pods: Collection[str] = frozenset()
-    pod_templates: Mapping[str, Sequence[DeclaredTemplate]] = dataclasses.field(default_factory=dict)
+    pod_templates: Mapping[str, Sequence[DeclaredTemplate]] = record_field(default_factory=dict)
     kubernetes: int = TODAY
     gates: Gates = ALL_ON
     admission_plugins: frozenset[str] = frozenset()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubeapi import decode
+from kubeapi.base_structs import Record
 from kubeapi.decode import section
 from kubeapi.decoders import DECODERS
 from kubeapi.gathered import GatheredObjects, Objects, content_of, heads
@@ -77,8 +78,7 @@ class Controller:
         return Name(self.kind, self.namespace, self.name)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Test:
+class _Test(Record, frozen=True):
     label: str
     value: re.Pattern[str]
     kind: str

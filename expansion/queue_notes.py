@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import ClassVar
 
+from kubeapi.base_structs import Record
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 from kubeapi.resource_names import Quantity
@@ -25,8 +25,7 @@ class Mismatch(enum.StrEnum):
     """The Topology of the flavor lacks a level that the pods request."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QueueQuotaExceeded:
+class QueueQuotaExceeded(Record, frozen=True):
     """Job that needs more of a resource than the quotas leave to a ClusterQueue.
 
     Attributes:
@@ -62,8 +61,7 @@ class QueueQuotaExceeded:
     surge: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FlavorUnsuitable:
+class FlavorUnsuitable(Record, frozen=True):
     """Job whose pods cannot have the nodes of a flavor of a ClusterQueue.
 
     Attributes:
@@ -81,8 +79,7 @@ class FlavorUnsuitable:
     mismatch: Mismatch
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ResourceNotCovered:
+class ResourceNotCovered(Record, frozen=True):
     """Job that requests a resource of which a ClusterQueue has no quota."""
 
     problem_kind: ClassVar = ProblemKind.NOT_ADMITTED
@@ -90,8 +87,7 @@ class ResourceNotCovered:
     resource: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QueueInactive:
+class QueueInactive(Record, frozen=True):
     """Job whose queue admits nothing.
 
     Attributes:
@@ -113,8 +109,7 @@ class QueueInactive:
     inactive_checks: tuple[Name, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QueueMissing:
+class QueueMissing(Record, frozen=True):
     """Job whose queue does not exist; *similar* is the name of a similar one."""
 
     problem_kind: ClassVar = ProblemKind.NOT_ADMITTED
@@ -122,16 +117,14 @@ class QueueMissing:
     similar: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NamespaceNotSelected:
+class NamespaceNotSelected(Record, frozen=True):
     """Job whose namespace the selector of a ClusterQueue does not match."""
 
     problem_kind: ClassVar = ProblemKind.NOT_ADMITTED
     cluster_queue: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AdmittedByQueue:
+class AdmittedByQueue(Record, frozen=True):
     """Job that Kueue admits.
 
     Attributes:
@@ -153,8 +146,7 @@ class AdmittedByQueue:
     checks: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WorkloadsAhead:
+class WorkloadsAhead(Record, frozen=True):
     """Job that Kueue tries after other Workloads of its ClusterQueue, which wait for quota: what they take is not considered.
 
     Attributes:
@@ -170,8 +162,7 @@ class WorkloadsAhead:
     blocking: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QueueUnused:
+class QueueUnused(Record, frozen=True):
     """Object with a label for a queue, of a kind that Kueue does not manage, and whose pods have no such label.
 
     Attributes:
@@ -185,32 +176,28 @@ class QueueUnused:
     of_jobs: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FlavorsAssumed:
+class FlavorsAssumed(Record, frozen=True):
     """ResourceFlavors that are not among the inputs, and are taken to have no labels, taints and topology."""
 
     problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
     flavors: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TopologiesAssumed:
+class TopologiesAssumed(Record, frozen=True):
     """Topologies of ResourceFlavors that are not among the inputs, and are taken to have the levels that pods request."""
 
     problem_kind: ClassVar = ProblemKind.KUEUE_QUOTAS
     topologies: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NamespaceLabelsUnknown:
+class NamespaceLabelsUnknown(Record, frozen=True):
     """Namespace whose labels the selector of a ClusterQueue reads, and that is not among the inputs: it is taken to match."""
 
     problem_kind: ClassVar = ProblemKind.MISSING_NAMESPACE
     cluster_queue: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RunsElsewhere:
+class RunsElsewhere(Record, frozen=True):
     """Job that Kueue starts in another cluster, by the AdmissionCheck *check* of MultiKueue."""
 
     problem_kind: ClassVar = ProblemKind.NOT_SIMULATED

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expansion.contents import Content, full_name, items, namespace_of
+from kubeapi.base_structs import Record, replaced
 from kubeapi.decode import section
 from kubeapi.names import Name
 from workloadbuilder.adapters.shared.known_objects import group_of
@@ -34,8 +34,7 @@ _RANGES: Mapping[str, tuple[str, str, int, int | None]] = {
 AUTOSCALERS = _RANGES.keys()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ScaledField:
+class ScaledField(Record, frozen=True):
     """Field of an object that says how many of its parts there are.
 
     Attributes:
@@ -86,7 +85,7 @@ def _worker_groups(manifest: Content, cluster: Path, owner: Name) -> Iterator[Sc
         path, now = (*cluster, "workerGroupSpecs", index, "replicas"), _number(each.get("replicas"), 0)
         field = ScaledField(owner, path, "worker", now, str(each.get("groupName") or ""))
         if scales and isinstance(each.get("maxReplicas"), int):
-            field = dataclasses.replace(field, least=_number(each.get("minReplicas"), 0), most=each["maxReplicas"], limiter="maxReplicas")
+            field = replaced(field, least=_number(each.get("minReplicas"), 0), most=each["maxReplicas"], limiter="maxReplicas")
         yield field
 
 
@@ -115,7 +114,7 @@ def _with_autoscaler(field: ScaledField, manifest: Content, autoscalers: Iterabl
         most = spec.get(highest, default)
         if isinstance(most, int) and not isinstance(most, bool):
             limiter = f"{kind} {full_name(each)[1]}"
-            return dataclasses.replace(field, least=_number(spec.get(lowest), least), most=most, limiter=limiter)
+            return replaced(field, least=_number(spec.get(lowest), least), most=most, limiter=limiter)
     return field
 
 

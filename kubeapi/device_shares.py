@@ -9,8 +9,9 @@ Sources: KAI Scheduler 0.13, ``pkg/common/constants`` and ``docs/gpu-sharing``; 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
+
+from kubeapi.base_structs import Record
 
 KAI, HAMI, VOLCANO = "KAI Scheduler", "HAMi", "Volcano"
 ANNOTATIONS = {
@@ -49,8 +50,7 @@ PARTS = {
 """Resources that are parts of one device each, with the scheduler that divides the devices."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Share:
+class Share(Record, frozen=True):
     """Request of a share of a device.
 
     Attributes:

@@ -5,11 +5,11 @@ Objects that cannot be sorted are listed as problems; the rest is processed.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from kubeapi import decode, json_values
+from kubeapi.base_structs import Record
 from kubeapi.controllers import CONTROLLERS
 from kubeapi.decode import Source
 from kubeapi.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, StoredObjects, Unusable
@@ -158,8 +158,7 @@ class _Sorter:
         return None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Open:
+class _Open(Record, frozen=True):
     """Items of a list, and their apiVersion and kind if they do not state their own."""
 
     items: Iterator[Source]

@@ -6,10 +6,10 @@ of a list, ``[*]`` stands for all entries of a list or an object.  Filters, rang
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
+from kubeapi.base_structs import Record, replaced
 from kubeapi.decode import Json
 
 Step = str | int | None
@@ -24,8 +24,7 @@ _STEP = re.compile(
 _ESCAPED = re.compile(r"\\(.)")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class JsonPath:
+class JsonPath(Record, frozen=True):
     """Path as steps from an object down."""
 
     text: str
@@ -46,7 +45,7 @@ class JsonPath:
 
     def with_entries(self, entries: Iterator[str | int]) -> JsonPath:
         """Return the path with *entries* in place of its wildcards, in their order."""
-        return dataclasses.replace(self, steps=tuple(next(entries) if step is None else step for step in self.steps))
+        return replaced(self, steps=tuple(next(entries) if step is None else step for step in self.steps))
 
 
 def parse_path(text: str) -> JsonPath:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from kubeapi.base_structs import Record
 
 CLUSTER_SCOPED = frozenset(
     {
@@ -16,8 +16,7 @@ CLUSTER_SCOPED = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Name:
+class Name(Record, frozen=True):
     """Identity of an object.  The namespace of a cluster-scoped object is empty."""
 
     kind: str

@@ -10,11 +10,11 @@ Sums are in thousandths, as in the API server, and are rounded up to whole units
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 
 from kubeapi import quantity
+from kubeapi.base_structs import Record
 from kubeapi.pods import Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements
 from kubeapi.resource_names import BUILT_IN, is_extended
 
@@ -29,8 +29,7 @@ _Pick = Callable[[Container, str], _Millis]
 _UNREQUESTED: _Millis = {"cpu": 100, "memory": 200 * 1024 * 1024 * 1000}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodRequests:
+class PodRequests(Record, frozen=True):
     """Requests of a pod: CPU in millicores, all else in units."""
 
     requests: tuple[tuple[str, int], ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import ClassVar, Protocol
 
+from kubeapi.base_structs import Record, as_tuple
 from kubeapi.names import Name
 
 
@@ -122,15 +122,14 @@ class ProblemKind(enum.StrEnum):
 
 
 class Fact(Protocol):
-    """Content of a problem or note, what is wrong or said: a frozen dataclass, or a member of an enumeration."""
+    """Content of a problem or note, what is wrong or said: a record, or a member of an enumeration."""
 
     @property
     def problem_kind(self) -> ProblemKind:
         """Return the kind of the problem or note."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Record, frozen=True):
     """Problem or note about objects, or about a place.
 
     Attributes:
@@ -157,22 +156,20 @@ class Problem:
 
 def in_order(problems: set[Problem]) -> tuple[Problem, ...]:
     """Return *problems* in an order that depends on nothing but their content."""
-    return tuple(sorted(problems, key=lambda each: ([*map(dataclasses.astuple, each.names)], each.place, repr(each.fact))))
+    return tuple(sorted(problems, key=lambda each: ([*map(as_tuple, each.names)], each.place, repr(each.fact))))
 
 
 # Objects that are not used, whatever their kind.
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectUnreadable:
+class ObjectUnreadable(Record, frozen=True):
     """Object that cannot be sorted by its kind, with the error."""
 
     problem_kind: ClassVar = ProblemKind.UNREADABLE_OBJECT
     error: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectLeftOut:
+class ObjectLeftOut(Record, frozen=True):
     """Object of a known kind that cannot be used, with the error; *field* is empty if the error names the field, or if it is in none."""
 
     problem_kind: ClassVar = ProblemKind.OBJECT_LEFT_OUT
@@ -180,8 +177,7 @@ class ObjectLeftOut:
     field: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SeveralObjects:
+class SeveralObjects(Record, frozen=True):
     """Objects of one name with different content; the one that sorts first as JSON is used."""
 
     problem_kind: ClassVar = ProblemKind.SEVERAL_OBJECTS

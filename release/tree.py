@@ -17,6 +17,7 @@ CHART = "deploy/chart/Chart.yaml"
 _NAMED = {
     CHART: re.compile(r"^(?:version|appVersion): (?P<version>\S+)", re.MULTILINE),
     "CHANGELOG.md": re.compile(r"\A.*?^## (?P<version>\S+)", re.MULTILINE | re.DOTALL),
+    "editors/vscode/package.json": re.compile(r'^  "version": "(?P<version>[^"]+)"', re.MULTILINE),
 }
 """Files that name the version once in a way of their own."""
 _IN_TEXT = re.compile(

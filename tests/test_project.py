@@ -32,7 +32,7 @@ LONGEST_NOTES = 60
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PACKAGED = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
-NOT_OF_THE_PROJECT = frozenset({"build", "dist", "__pycache__"})
+NOT_OF_THE_PROJECT = frozenset({"build", "dist", "__pycache__", "node_modules"})
 TOLD_ELSEWHERE = tuple(
     # Written in two parts, so that this file does not say what it looks for.
     re.compile(first + second)

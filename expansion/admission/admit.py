@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from expansion.admission.admission_plugins import AdmissionPlugins
 from expansion.admission.limit_ranges import LimitRanges
 from expansion.admission.service_accounts import account_refusals
 from expansion.contents import Content, items, namespace_of, parsed
+from kubeapi.base_structs import Record, record_field
 from kubeapi.decode import section
 from kubeapi.gather import ADMISSION_KINDS, by_name, left_out, whole_name, written_name
 from kubeapi.gathered import Objects
@@ -26,8 +26,7 @@ _EVERYWHERE = "default"
 """Namespace that every cluster has."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Record, frozen=True):
     """Objects of a cluster that admission reads: by namespace, or by name."""
 
     limits: Mapping[str, LimitRanges]
@@ -42,13 +41,13 @@ class Rules:
     """None if they are not known."""
     terminating: frozenset[str] = frozenset()
     """The namespaces that are being deleted."""
-    accounts: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
+    accounts: Mapping[str, frozenset[str]] = record_field(default_factory=dict)
     """Names of the ServiceAccounts of each namespace of which all are known."""
     administrative: frozenset[str] = frozenset()
     """The namespaces with the label that allows admin access to devices."""
     unread: tuple[Problem, ...] = ()
     """Objects with fields that cannot be read, and are not applied."""
-    plugins: AdmissionPlugins = dataclasses.field(default_factory=AdmissionPlugins)
+    plugins: AdmissionPlugins = record_field(default_factory=AdmissionPlugins)
     """Admission plugins that are on besides those of an API server without options."""
     described_namespaces: frozenset[str] = frozenset()
     """The namespaces whose annotations are known."""

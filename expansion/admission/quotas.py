@@ -5,7 +5,6 @@ Source: Kubernetes 1.37.1, pkg/quota/v1/evaluator/core; apiserver, pkg/admission
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from expansion.admission.quota_scopes import Scopes, Traits, UsageByScope
 from expansion.admission.quota_usage import PODS, amount
 from expansion.contents import Content, items
 from expansion.notes import ObjectsUncounted, QuotaCause, QuotaExceeded, QuotaRequiresAmounts
+from kubeapi.base_structs import Record
 from kubeapi.decode import section
 from kubeapi.names import Name
 from kubeapi.problem import Problem
@@ -24,8 +24,7 @@ from kubeapi.resource_names import COUNT, LIMITS, REQUESTS
 _POD = "Pod"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(Record, frozen=True):
     """Object that quotas count, and the given object to which it belongs."""
 
     content: Content
@@ -34,8 +33,7 @@ class Charge:
     """Whether the cluster can have it already, although it is not among the known objects."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Charges:
+class Charges(Record, frozen=True):
     """Objects of one namespace that its quotas count.
 
     Attributes:
@@ -52,8 +50,7 @@ class Charges:
     uncounted: Sequence[Charge] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Shortage:
+class Shortage(Record, frozen=True):
     """Cause for which a quota refuses the objects of *origins*, or may refuse them."""
 
     cause: QuotaCause

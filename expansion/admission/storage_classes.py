@@ -6,11 +6,11 @@ object says where that is, except the ``allowedTopologies`` of the class.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from expansion.admission.static_volumes import BOUND, CLASS
 from expansion.contents import Content, items
+from kubeapi.base_structs import Record
 from kubeapi.decode import section
 
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
@@ -18,8 +18,7 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _DELAYED = "WaitForFirstConsumer"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StorageClasses:
+class StorageClasses(Record, frozen=True):
     """StorageClasses of a cluster by name, and the name of the default one; empty if there is none."""
 
     by_name: Mapping[str, Content]

@@ -24,6 +24,7 @@ from expansion.kueue.quota_tree import FlavorResource
 from expansion.notes import KueueQuotas, NotExpressed, RefusedByKueue
 from expansion.queue_notes import Mismatch, QueueNote
 from kubeapi import kueue
+from kubeapi.base_structs import replaced
 from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
 from kubeapi.field_path import FieldPath, Key
@@ -180,7 +181,7 @@ class _Admission:
         nomination = nominate(self._queues, queue, pending)
         for each in [] if nomination.is_admitted else _reasons(queue, nomination, self._own[job.origin]):
             if isinstance(each, queue_notes.QueueQuotaExceeded):
-                self._result.refused.append(Problem.about(job.origin, dataclasses.replace(each, surge=True)))
+                self._result.refused.append(Problem.about(job.origin, replaced(each, surge=True)))
 
     def _queue(self, job: QueuedJob) -> tuple[Queue | None, list[QueueNote]]:
         """Return the ClusterQueue that can admit a job; None, with the reasons, if its queue admits nothing."""
@@ -278,7 +279,7 @@ class _Admission:
 
 def _together(facts: Sequence[queue_notes.AdmittedByQueue]) -> queue_notes.AdmittedByQueue:
     """Return one note for the jobs of an object."""
-    return dataclasses.replace(
+    return replaced(
         facts[0],
         flavors=tuple(dict.fromkeys(flavor for each in facts for flavor in each.flavors)),
         pods=sum(each.pods for each in facts),

@@ -5,7 +5,6 @@ Source: Kueue 0.17.0, ``pkg/scheduler/flavorassigner``.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import itertools
 from collections import Counter
@@ -16,6 +15,7 @@ from expansion.kueue.pending import PendingJob, PodSet
 from expansion.kueue.queues import Queue, Queues
 from expansion.kueue.quota_tree import FlavorResource
 from expansion.queue_notes import Mismatch
+from kubeapi.base_structs import Record
 from kubeapi.decode import section
 from kubeapi.kueue import ResourceFlavorSpec
 from workloadbuilder.adapters.shared import node_matching
@@ -47,8 +47,7 @@ Trial = Callable[[FlavorResource, int], Possibility]
 """Returns what preemption does for an amount of a resource."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FlavorShortage:
+class FlavorShortage(Record, frozen=True):
     """Resource of which a flavor has too little now; of which *needed* is what the job needs of it up to this part."""
 
     resource: FlavorResource
@@ -56,16 +55,14 @@ class FlavorShortage:
     mode: Mode
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unsuitable:
+class Unsuitable(Record, frozen=True):
     """Flavor whose nodes a part cannot have."""
 
     flavor: str
     mismatch: Mismatch
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotCovered:
+class NotCovered(Record, frozen=True):
     """Resource of which the ClusterQueue has no quota."""
 
     resource: str
@@ -74,8 +71,7 @@ class NotCovered:
 Reason = FlavorShortage | Unsuitable | NotCovered
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(Record, frozen=True):
     """Flavor of one resource of a part."""
 
     flavor: str
@@ -83,8 +79,7 @@ class Assigned:
     borrowing: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodSetFlavors:
+class PodSetFlavors(Record, frozen=True):
     """Part of a job with the flavors of its resources; reasons if it cannot have them at once."""
 
     pod_set: PodSet
@@ -100,8 +95,7 @@ class PodSetFlavors:
         return min((each.mode for each in self.flavors.values()), default=Mode.NO_FIT)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Record, frozen=True):
     """Flavors of the parts of a job, up to the first one that gets none."""
 
     parts: tuple[PodSetFlavors, ...]

@@ -5,16 +5,14 @@ Source: Kueue 0.17.0, ``pkg/scheduler``, nominate and getAssignments.
 
 from __future__ import annotations
 
-import dataclasses
-
 from expansion.kueue.assign_flavors import Assignment, FlavorAssigner, Mode
 from expansion.kueue.pending import PendingJob
 from expansion.kueue.preemption import Preemption
 from expansion.kueue.queues import Queue, Queues, Reserved
+from kubeapi.base_structs import Record
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Nomination:
+class Nomination(Record, frozen=True):
     """Flavors of a job, and the Workloads that are preempted for it; it is admitted at once if all of its parts fit."""
 
     assignment: Assignment

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from kubeapi.base_structs import Record
 
 NEWEST = "~"
 """Time of creation of a job that does not exist yet: after all others."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodSet:
+class PodSet(Record, frozen=True):
     """Equal pods of a job.
 
     Attributes:
@@ -34,8 +34,7 @@ class PodSet:
     together: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PendingJob:
+class PendingJob(Record, frozen=True):
     """Job to admit, with its priority in the queue and the time of its creation."""
 
     pod_sets: Sequence[PodSet]
@@ -43,8 +42,7 @@ class PendingJob:
     created: str = NEWEST
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Record, frozen=True):
     """Workload without quota.
 
     Attributes:

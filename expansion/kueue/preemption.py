@@ -5,7 +5,6 @@ Source: Kueue 0.17.0, ``pkg/scheduler/preemption``.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -13,6 +12,7 @@ from expansion.kueue.assign_flavors import Mode, Possibility, borrows_by_preempt
 from expansion.kueue.pending import PendingJob
 from expansion.kueue.queues import Queue, Queues, Reserved
 from expansion.kueue.quota_tree import FlavorResource, QuotaNode
+from kubeapi.base_structs import Record
 
 _NEVER = frozenset({"", "Never"})
 _NEWER_EQUAL = "LowerOrNewerEqualPriority"
@@ -26,8 +26,7 @@ class _Variant(enum.Enum):
     """Only if the queue uses no more than its own quota afterwards."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Record, frozen=True):
     workload: Reserved
     shared: QuotaNode | None
     """Lowest Cohort above both queues; None in the same queue."""

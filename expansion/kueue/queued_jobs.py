@@ -7,7 +7,6 @@ Deployment, each group of a LeaderWorkerSet, and each pod or pod group with a la
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from expansion.notes import KueueGroupIncomplete
 from expansion.pod_owners import Controller
 from expansion.queue_notes import QueueUnused
 from kubeapi import kueue
+from kubeapi.base_structs import Record
 from kubeapi.decode import ENCODER, section
 from kubeapi.gathered import NameSearch
 from kubeapi.names import Name
@@ -49,8 +49,7 @@ _Indexed = tuple[int, Content]
 """Pod with the number of the part of equal pods that it belongs to."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QueuedJob:
+class QueuedJob(Record, frozen=True):
     """Job with its *queue* and the pods of its parts, in order.
 
     *origin* is the given object, of which several jobs can be parts; *manifest* has the metadata of the job.

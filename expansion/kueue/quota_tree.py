@@ -5,10 +5,11 @@ Amounts are millicores for cpu, and units of every other resource.  Source: Kueu
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
+
+from kubeapi.base_structs import Record
 
 
 class FlavorResource(NamedTuple):
@@ -21,8 +22,7 @@ class FlavorResource(NamedTuple):
 Amounts = Mapping[FlavorResource, int]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Record, frozen=True):
     """Quota of one resource of a flavor; None: borrowing, or lending, has no limit."""
 
     nominal: int = 0

@@ -6,15 +6,14 @@ Units are groups of pods, as in ``strategies``.  Source: LeaderWorkerSet 0.10 (`
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from expansion.rollouts.units import NOTHING, Actions, Key, Progress, Unit
+from kubeapi.base_structs import Record
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RollingGroups:
+class RollingGroups(Record, frozen=True):
     """Update of a LeaderWorkerSet: groups of one ordinal replace each other, the highest first, with further groups beyond the number.
 
     Attributes:
@@ -94,8 +93,7 @@ def _runs(progress: Progress, key: Key) -> bool:
     return key in progress.new and progress.new[key].ready
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NewCluster:
+class NewCluster(Record, frozen=True):
     """Update of a RayService: the new cluster is created beside the old one, which is deleted when the new one runs."""
 
     wanted: Sequence[Key]
@@ -125,8 +123,7 @@ def _split(key: Key) -> CliqueKey:
     return int(replica), part, int(number)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RollingCliques:
+class RollingCliques(Record, frozen=True):
     """Update of a PodCliqueSet: one replica at a time; in it, one pod of each clique and one replica of each scaling group at a time.
 
     Attributes:

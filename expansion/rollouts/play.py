@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from expansion.contents import Content, full_name
 from expansion.rollouts.strategies import Strategy
 from expansion.rollouts.units import NOTHING, Actions, Progress, Situation, Unit, is_ready, node_of
+from kubeapi.base_structs import Record
 from kubeapi.decode import section
 
 PodName = tuple[str, str]
@@ -32,8 +33,7 @@ class Outcome(enum.StrEnum):
     """The steps were not played to the end."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record, frozen=True):
     """Step of an update, which ends when the controller waits and the scheduler has placed what it can.
 
     Attributes:
@@ -54,8 +54,7 @@ class Step:
     refused: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Played:
+class Played(Record, frozen=True):
     """Result of an update: how it ends, and its steps, of which the last one is where it hangs."""
 
     outcome: Outcome

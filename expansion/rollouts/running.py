@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from expansion.rollouts import group_updates
 from expansion.rollouts.situations import ScaledSets, of_daemon_set, of_deployment, of_stateful_set, ordinals, target
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy, Unchanged
 from expansion.rollouts.units import Situation
+from kubeapi.base_structs import Record
 from kubeapi.content import int_or_percent
 from kubeapi.decode import encode, section
 from kubeapi.decoders import DECODERS
@@ -41,8 +41,7 @@ KINDS = _OF_APPS | group_updates.KINDS
 """Kinds whose updates are played."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rollout:
+class Rollout(Record, frozen=True):
     """Update of a running object.
 
     Attributes:

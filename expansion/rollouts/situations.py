@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from expansion.contents import Content, full_name, items
 from expansion.rollouts.strategies import deletion_order
 from expansion.rollouts.units import Actions, Key, Progress, Situation, Unit, created_at, created_spec, is_ready, node_of
+from kubeapi.base_structs import Record
 from kubeapi.decode import section
 
 _DESIRED, _MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
@@ -22,8 +22,7 @@ IsNew = Callable[[Content], bool]
 """Returns whether a running pod is as the new ones."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ScaledSets:
+class ScaledSets(Record, frozen=True):
     """Numbers by which a Deployment's controller scales its ReplicaSets, before it replaces pods.
 
     Attributes:

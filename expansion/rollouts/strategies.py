@@ -6,12 +6,12 @@ A unit that has its nodes is taken to become ready, and a deleted one to be gone
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from expansion.rollouts.units import NOTHING, Actions, Key, Progress, Unit
+from kubeapi.base_structs import Record
 
 
 class Strategy(Protocol):
@@ -24,8 +24,7 @@ class Strategy(Protocol):
         """Return whether nothing is left to replace."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Recreate:
+class Recreate(Record, frozen=True):
     """All old units are deleted before a new one is created."""
 
     wanted: Sequence[Key]
@@ -41,8 +40,7 @@ class Recreate:
         return not progress.old and progress.ready == len(self.wanted)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RollingDeployment:
+class RollingDeployment(Record, frozen=True):
     """Update of a Deployment: at most *surge* units more than wanted exist, and at most *unavailable* of them are not available.
 
     Attributes:
@@ -88,8 +86,7 @@ def deletion_order(progress: Progress) -> list[Unit]:
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RollingStatefulSet:
+class RollingStatefulSet(Record, frozen=True):
     """Update of a StatefulSet: units of one ordinal replace each other, the highest first.
 
     Attributes:
@@ -149,8 +146,7 @@ def _ordinal(key: Key) -> int:
     return key if isinstance(key, int) else -1
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RollingDaemonSet:
+class RollingDaemonSet(Record, frozen=True):
     """Update of a DaemonSet: on each node the old unit gives way to the new one, or the new one is created beside it.
 
     Attributes:
@@ -208,8 +204,7 @@ def _ready_nodes(units: Iterable[Unit]) -> set[Key]:
     return {each.key for each in units if each.ready}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unchanged:
+class Unchanged(Record, frozen=True):
     """The controller replaces nothing by itself, as of a Deployment that is paused."""
 
     def next_step(self, progress: Progress) -> Actions:

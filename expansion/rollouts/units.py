@@ -7,6 +7,7 @@ import datetime as dt
 from collections.abc import Sequence
 
 from expansion.contents import Content, items
+from kubeapi.base_structs import Record
 from kubeapi.decode import section
 
 Key = str | int
@@ -56,8 +57,7 @@ class Progress:
         return sum(each.ready for each in self.new.values())
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Actions:
+class Actions(Record, frozen=True):
     """Keys of the old units that a controller deletes, and of the new ones that it creates."""
 
     delete: Sequence[Key] = ()
@@ -70,8 +70,7 @@ class Actions:
 NOTHING = Actions()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Record, frozen=True):
     """Units of an object before its update.
 
     Attributes:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from kubeapi.base_structs import replaced
 
 if TYPE_CHECKING:
     from expansion.pod_creation import PodCreation
@@ -60,7 +61,7 @@ def with_whole_key(creation: PodCreation, objects: Iterable[Given], attributes: 
     labels = {key for each in kinds["Node"] for key in _labels(each.content())}
     advice = f"; for an attribute of devices, give --device-topology {gang.topology} too" if kinds["ResourceSlice"] else ""
     topology = whole_key(gang.topology, labels, "--topology", advice)
-    return dataclasses.replace(creation, gang=dataclasses.replace(gang, topology=topology))
+    return replaced(creation, gang=replaced(gang, topology=topology))
 
 
 def _labels(node: Any) -> Iterable[str]:

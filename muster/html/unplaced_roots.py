@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from kubeapi.base_structs import replaced
 from muster.html import failure_figure, failure_text, free_capacity, root_cards
 from muster.html.failure_figure import Figure
 from muster.html.page_data import Case, Listed
@@ -97,7 +98,7 @@ def _not_drawn(decision: Decision, figures: Sequence[Figure]) -> Sequence[Cause]
     if not any(figure.fails and (first.path[-1].name,) == need.names for figure in figures for need in figure.needs):
         return decision.causes
     domains = tuple(each for each in first.domains if not _is_drawn(each))
-    return (*([dataclasses.replace(first, domains=domains, further=None)] if domains else []), *others)
+    return (*([replaced(first, domains=domains, further=None)] if domains else []), *others)
 
 
 def _is_drawn(cause: DomainCause) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kubeapi.base_structs import Record, record_field
 from kubeapi.problem import ObjectLeftOut, Problem, ProblemKind
 from scheduler_core.causes.cause import Cause
 from scheduler_core.model.decision import Decision, latest, unplaced_pods
@@ -26,8 +26,7 @@ def is_unread(problem: Problem) -> bool:
     return problem.kind in _UNREAD or isinstance(problem.fact, ObjectLeftOut)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Share:
+class Share(Record, frozen=True):
     """Part of an answer about the requested objects: numbers of roots, placed roots, pending pods, problems."""
 
     roots: int
@@ -36,8 +35,7 @@ class Share:
     problems: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Record, frozen=True):
     """Heading of a page: the sign, the result, and sentences about it, which follow after *stop*."""
 
     sign: str
@@ -51,8 +49,7 @@ class Heading:
         return f"{self.head}{self.stop} {'. '.join(self.details)}" if self.details else self.head
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Record, frozen=True):
     """One simulation.
 
     Attributes:
@@ -84,7 +81,7 @@ class Answer:
     awaited: tuple[Name, ...] = ()
     own: Share | None = None
     path_roots: frozenset[Name] | None = None
-    origins: Mapping[Name, Name] = dataclasses.field(default_factory=dict)
+    origins: Mapping[Name, Name] = record_field(default_factory=dict)
     heading: Heading | None = None
     fragments: tuple[Fragment, ...] | None = None
 

@@ -6,7 +6,6 @@ present.  The fields of some values are keys of the cause itself, and causes of 
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import inspect
@@ -16,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from expansion.notes import Note
+from kubeapi.base_structs import Record
 from muster.render.drain_facts import DrainFact, LaterUpdateHangs
 from muster.render.file_notes import FileNote
 from scheduler_core.causes.attempts import AttemptResult, Feasibility
@@ -67,8 +67,7 @@ _KEYS = {
 """Keys of fields with another name, and by class of some of them; a message is a text of kube-scheduler, a plugin, a rule or the API server."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CauseField:
+class CauseField(Record, frozen=True):
     """Field of a cause, or of a value in one.
 
     Attributes:
@@ -103,7 +102,7 @@ def cause_types() -> tuple[type, ...]:
         EvictionRefused,
     )
     # The kind of a problem without fields says all.
-    problems = [kind for kind in typing.get_args(ProblemFact) if dataclasses.is_dataclass(kind) and dataclasses.fields(kind)]
+    problems = [kind for kind in typing.get_args(ProblemFact) if issubclass(kind, Record) and kind.__struct_fields__]
     members = (kind for union in unions for kind in typing.get_args(union))
     return (*dict.fromkeys((*members, *others, DevicesExchanged, SharedClaims, *problems)),)
 

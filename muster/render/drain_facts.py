@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
+from kubeapi.base_structs import Record
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DrainedPods:
+class DrainedPods(Record, frozen=True):
     """Pods of the drained nodes that their controllers create again.
 
     Attributes:
@@ -26,8 +25,7 @@ class DrainedPods:
     bare: tuple[Name, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EvictionsRefused:
+class EvictionsRefused(Record, frozen=True):
     """Evictions of pods of the drained nodes that a PodDisruptionBudget refuses at first.
 
     Attributes:
@@ -41,8 +39,7 @@ class EvictionsRefused:
     at_once: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupDisrupted:
+class GroupDisrupted(Record, frozen=True):
     """Group with the disruption mode All, of which a drain evicts some pods.
 
     Attributes:
@@ -56,8 +53,7 @@ class GroupDisrupted:
     others: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LaterUpdateHangs:
+class LaterUpdateHangs(Record, frozen=True):
     """New object that fits, but whose next update to the same resources would hang; it was played.
 
     Attributes:

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import ClassVar
 
+from kubeapi.base_structs import Record
 from kubeapi.names import Name
 from kubeapi.problem import ProblemKind
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NoFile:
+class NoFile(Record, frozen=True):
     """Directory without a file that has one of the *suffixes*."""
 
     problem_kind: ClassVar = ProblemKind.NO_FILE
     suffixes: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileUnreadable:
+class FileUnreadable(Record, frozen=True):
     """File that cannot be read, with the error of the system."""
 
     problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
     error: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileTooLarge:
+class FileTooLarge(Record, frozen=True):
     """File of more than *most_json* bytes of JSON, or of more than *most_yaml* bytes if it is YAML (no limit is given for JSON)."""
 
     problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
@@ -35,24 +32,21 @@ class FileTooLarge:
     most_yaml: int | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TextNotJson:
+class TextNotJson(Record, frozen=True):
     """Part of a file that is not JSON."""
 
     problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
     error: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class KeyRepeated:
+class KeyRepeated(Record, frozen=True):
     """JSON object with a key that it has twice."""
 
     problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
     error: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DocumentUnreadable:
+class DocumentUnreadable(Record, frozen=True):
     """Document of a file that is no object; *left_out* if the other documents are used."""
 
     problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
@@ -71,8 +65,7 @@ class CreatingTool(enum.StrEnum):
         return f"{'helm template CHART' if self is CreatingTool.HELM else 'kubectl kustomize DIRECTORY'} | {command} -"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FilesOfTool:
+class FilesOfTool(Record, frozen=True):
     """Files of a tool below a directory, whose objects the command with the name *command* can read."""
 
     problem_kind: ClassVar = ProblemKind.UNREADABLE_FILE
@@ -80,8 +73,7 @@ class FilesOfTool:
     command: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AlsoDefined:
+class AlsoDefined(Record, frozen=True):
     """Object that is also at *first_place*, where it is used."""
 
     problem_kind: ClassVar = ProblemKind.SEVERAL_OBJECTS
@@ -98,8 +90,7 @@ class RefusedRequest(enum.StrEnum):
     REVIEW_PERMISSIONS = "review-permissions"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RequestRefused:
+class RequestRefused(Record, frozen=True):
     """Request that the API server refuses, with its text."""
 
     problem_kind: ClassVar = ProblemKind.UNREADABLE_RESOURCE
@@ -107,8 +98,7 @@ class RequestRefused:
     error: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodSlotsAssumed:
+class PodSlotsAssumed(Record, frozen=True):
     """Nodes written by hand without ``allocatable.pods``, which are taken to have so many *slots*."""
 
     problem_kind: ClassVar = ProblemKind.POD_SLOTS_ASSUMED

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubeapi.base_structs import replaced
 from muster.render.answer import ALL_PLACED, Answer, Heading
 from muster.render.object_results import MARKS, PLACED, Kind, ObjectResult, object_results
 from muster.render.tree_rows import Kinship
@@ -30,7 +30,7 @@ def answer_heading(answer: Answer, kinship: Kinship) -> Heading:
         return Heading(MARKS[Kind.FITS if answer.exit_status == ALL_PLACED else Kind.DOES_NOT_FIT], head)
     made = object_heading(results, VerdictWords(answer, answer.origins, kinship, shown=short_title, of_person=True))
     incomplete = results[0].kind is Kind.FITS and answer.exit_status != ALL_PLACED
-    return dataclasses.replace(made, sign=MARKS[Kind.NOTHING]) if incomplete else made
+    return replaced(made, sign=MARKS[Kind.NOTHING]) if incomplete else made
 
 
 def object_heading(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubeapi.base_structs import Record
 from muster.render.phrases import LEAST, WIDTH, bare, fitting, folded, natural, nodes, per_node, pods
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
 from scheduler_core.model.decision import Decision
@@ -31,8 +31,7 @@ _COLOURS = {Status.SUCCESS: _GREEN, Status.WAIT: _YELLOW}
 _MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Paint:
+class Paint(Record, frozen=True):
     """Colours for terminals, or none."""
 
     colour: bool
@@ -57,8 +56,7 @@ class Paint:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Page:
+class Page(Record, frozen=True):
     """Style of a report."""
 
     kinship: Kinship

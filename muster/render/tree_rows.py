@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kubeapi.base_structs import Record, record_field
 from scheduler_core.causes.cause import Cause
 from scheduler_core.model.decision import Decision, GroupDecision
 from scheduler_core.model.names import Name
@@ -19,8 +20,7 @@ PARTLY = "◐"
 """Sign of a group of which some pods are left over."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Kinship:
+class Kinship(Record, frozen=True):
     """Groups and pods by parent.
 
     Attributes:
@@ -29,8 +29,8 @@ class Kinship:
 
     """
 
-    parents: Mapping[Name, Name] = dataclasses.field(default_factory=dict)
-    groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    parents: Mapping[Name, Name] = record_field(default_factory=dict)
+    groups: Mapping[str, str] = record_field(default_factory=dict)
 
     @classmethod
     def from_snapshot(cls, snapshot: ClusterSnapshot) -> Kinship:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from expansion.notes import FitsWithPlugin, NeverCreated
+from kubeapi.base_structs import Record
 from kubeapi.problem import Problem, ProblemKind
 from muster.render.answer import Answer
 from muster.render.object_results import Kind, ObjectResult, is_unsettled, subject
@@ -32,8 +32,7 @@ NAMED = 4
 _MISSPELT = frozenset({ProblemKind.UNKNOWN_TOPOLOGY_KEY, ProblemKind.UNKNOWN_LABEL, ProblemKind.UNKNOWN_RESOURCE})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VerdictWords:
+class VerdictWords(Record, frozen=True):
     """Words about an answer that is restricted to PATH.
 
     Attributes:

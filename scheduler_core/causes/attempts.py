@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import NamedTuple
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.filter_reasons import FilterReason
 from scheduler_core.causes.plugin_failures import PluginFailed
 from scheduler_core.model.names import Name
@@ -66,8 +66,7 @@ class AttemptResult(enum.StrEnum):
     """The pods are placed when those that were evicted for them have terminated."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MembersMissing:
+class MembersMissing(Record, frozen=True):
     """Group whose members (pods, or children with the members that they need) cannot reach its minimum on any placement."""
 
     composite: bool
@@ -75,8 +74,7 @@ class MembersMissing:
     members: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeWithoutKey:
+class NodeWithoutKey(Record, frozen=True):
     """Node on which a member runs, and which does not have the label *key* that its group must share."""
 
     node: str
@@ -90,8 +88,7 @@ class MemberDomain(NamedTuple):
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MembersApart:
+class MembersApart(Record, frozen=True):
     """Members that run in *number* domains of *key*; *domains* are some of them, each with a node."""
 
     key: str
@@ -99,8 +96,7 @@ class MembersApart:
     domains: tuple[MemberDomain, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EmptyDomain:
+class EmptyDomain(Record, frozen=True):
     """Member that runs on a node whose label *key*, which its group must share, has an empty value: no domain."""
 
     pod: str
@@ -108,8 +104,7 @@ class EmptyDomain:
     key: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ChildFailed:
+class ChildFailed(Record, frozen=True):
     """Group whose child has a status Error: *error* is that of the child."""
 
     group: Name
@@ -117,8 +112,7 @@ class ChildFailed:
     error: AttemptReason
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AncestorFailed:
+class AncestorFailed(Record, frozen=True):
     """Group that is not placed because *ancestor*, a group above it, is not; *in_error* is True if the ancestor has the status Error."""
 
     ancestor: Name
@@ -148,8 +142,7 @@ class TreeRule(enum.StrEnum):
     """All pods have one preemptionPolicy, that of the groups."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TreeRefused:
+class TreeRefused(Record, frozen=True):
     """Tree that kube-scheduler refuses whole, because *object*, a group or pod, breaks *rule*.
 
     Attributes:
@@ -166,15 +159,13 @@ class TreeRefused:
     expected: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PluginReason:
+class PluginReason(Record, frozen=True):
     """Text of a plugin that rejects a placement."""
 
     text: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlacementsUnavailable:
+class PlacementsUnavailable(Record, frozen=True):
     """Group with *tried* placements of which none is feasible; *first* is the result of the first of them."""
 
     tried: int
@@ -220,8 +211,7 @@ class ReasonCount(NamedTuple):
     resource: Resource | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FitError:
+class FitError(Record, frozen=True):
     """Nodes that refuse a pod, counted by kube-scheduler's reason (its FitError).
 
     Attributes:
@@ -253,8 +243,7 @@ class PreemptionResult(enum.StrEnum):
     """No placement after an eviction is known."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VictimsFound:
+class VictimsFound(Record, frozen=True):
     """Pods whose eviction makes room, including those whose eviction has begun; *node* is that of a single pod."""
 
     pods: int

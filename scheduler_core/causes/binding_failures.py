@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.names import Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WriteFailed:
+class WriteFailed(Record, frozen=True):
     """Claim, volume or pod that could not be written; *error* is the reply of the API server, or stands in for one."""
 
     target: Name
     error: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodOrNodeGone:
+class PodOrNodeGone(Record, frozen=True):
     """Pod that no longer exists, or whose *node* does not."""
 
     pod: Name
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimGone:
+class ClaimGone(Record, frozen=True):
     """Claim that no longer exists."""
 
     claim: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeOutOfReach:
+class VolumeOutOfReach(Record, frozen=True):
     """Volume to which *claim* is bound, and that *node* cannot use."""
 
     claim: Name
@@ -40,31 +36,27 @@ class VolumeOutOfReach:
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeNotCreated:
+class VolumeNotCreated(Record, frozen=True):
     """Claim for which its provisioner created no volume for *node*."""
 
     claim: Name
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ReservationLost:
+class ReservationLost(Record, frozen=True):
     """Claim that is no longer reserved for *pod*."""
 
     claim: Name
     pod: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OtherDevices:
+class OtherDevices(Record, frozen=True):
     """Claim with other devices than those that were chosen."""
 
     claim: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeviceAllocatedTwice:
+class DeviceAllocatedTwice(Record, frozen=True):
     """Device of *claim*, by driver, pool and name, that *other* has too."""
 
     claim: Name
@@ -72,16 +64,14 @@ class DeviceAllocatedTwice:
     other: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DevicesNotBound:
+class DevicesNotBound(Record, frozen=True):
     """Claim whose devices could not be bound to *node*."""
 
     claim: Name
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TimedOut:
+class TimedOut(Record, frozen=True):
     """Claims that are not bound, or whose devices are not ready, within *seconds*."""
 
     claims: tuple[Name, ...]
@@ -101,16 +91,14 @@ class PreBindStep(enum.StrEnum):
     """Devices are allocated."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PreBindFailed:
+class PreBindFailed(Record, frozen=True):
     """Step that failed, and why."""
 
     step: PreBindStep
     because: WriteFailed | PodOrNodeGone | VolumeFailure | DeviceFailure | TimedOut
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PreBindAwaited:
+class PreBindAwaited(Record, frozen=True):
     """Claims that pods wait for: to *volumes* that are not bound, and to *devices* that are not ready."""
 
     volumes: tuple[Name, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import ClassVar
 
+from kubeapi.base_structs import Record
 from kubeapi.nodes import Taint
 from kubeapi.problem import ProblemKind
 from scheduler_core.causes.domains import PodRule
@@ -13,8 +13,7 @@ from scheduler_core.causes.node_count import Amount, NodeLabel
 from scheduler_core.model.names import Domain, Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LoweredMinimum:
+class LoweredMinimum(Record, frozen=True):
     """The minimum of one group, lowered from *before*."""
 
     group: Name
@@ -29,15 +28,13 @@ class LoweredMinimum:
         return self.path or ("minCount" if self.group.kind == "PodGroup" else "minGroupCount")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LoweredMinimums:
+class LoweredMinimums(Record, frozen=True):
     """Groups need fewer pods, or fewer groups."""
 
     groups: tuple[LoweredMinimum, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WidenedTopology:
+class WidenedTopology(Record, frozen=True):
     """Groups that are confined to one domain of a key of *before* are confined to one of *key*."""
 
     groups: tuple[Name, ...]
@@ -45,23 +42,20 @@ class WidenedTopology:
     key: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DroppedTopology:
+class DroppedTopology(Record, frozen=True):
     """Groups are confined to no domain any more; *keys* are those of their constraints."""
 
     keys: tuple[str, ...]
     groups: tuple[Name, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AwaitedDeletions:
+class AwaitedDeletions(Record, frozen=True):
     """Pods that are being deleted already are gone; *pods* are sorted."""
 
     pods: tuple[Name, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MovedPod:
+class MovedPod(Record, frozen=True):
     """A running pod that is moved from the node *before* to the node *after*."""
 
     pod: Name
@@ -69,30 +63,26 @@ class MovedPod:
     after: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MovedPods:
+class MovedPods(Record, frozen=True):
     """Running pods are moved to other nodes; *moves* are sorted by pod."""
 
     moves: tuple[MovedPod, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EvictedUnits:
+class EvictedUnits(Record, frozen=True):
     """Whole trees and single pods are evicted, with *pods* running pods in all."""
 
     pods: int
     units: tuple[Name, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UncordonedNodes:
+class UncordonedNodes(Record, frozen=True):
     """Cordoned nodes accept new pods again; *nodes* are sorted."""
 
     nodes: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AddedNodes:
+class AddedNodes(Record, frozen=True):
     """New nodes like an existing one.
 
     Attributes:
@@ -109,23 +99,20 @@ class AddedNodes:
     larger: tuple[Amount, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AddedNodesByDomain:
+class AddedNodesByDomain(Record, frozen=True):
     """New nodes in several domains."""
 
     parts: tuple[AddedNodes, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ToleratedTaint:
+class ToleratedTaint(Record, frozen=True):
     """The pods of *owner* tolerate a taint of nodes."""
 
     taint: Taint
     owner: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DroppedSelectors:
+class DroppedSelectors(Record, frozen=True):
     """The pods of *owner* lose their node selectors, their required node affinity, or both: those that some of them have."""
 
     owner: Name
@@ -133,23 +120,20 @@ class DroppedSelectors:
     node_affinity: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DroppedPodRules:
+class DroppedPodRules(Record, frozen=True):
     """The pods of *owner* require nothing of other pods; *rules* are those that some of them have: affinity, anti-affinity, spread."""
 
     owner: Name
     rules: tuple[PodRule, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RemovedGates:
+class RemovedGates(Record, frozen=True):
     """The pods of *owner* have no scheduling gates."""
 
     owner: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EnabledPlugin:
+class EnabledPlugin(Record, frozen=True):
     """An admission plugin of the API server is on when the pods are created; *stored* pods must be created again."""
 
     plugin: str
@@ -160,8 +144,7 @@ Relaxation = ToleratedTaint | DroppedSelectors | DroppedPodRules | RemovedGates
 """Change of the spec of pending pods."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LocalVolumes:
+class LocalVolumes(Record, frozen=True):
     """New local volumes of one class; *size* in bytes, 0 if their claims request none."""
 
     count: int
@@ -169,8 +152,7 @@ class LocalVolumes:
     size: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AddedVolumes:
+class AddedVolumes(Record, frozen=True):
     """New local volumes on *nodes*, which are sorted; *domain* is None for the cluster."""
 
     volumes: tuple[LocalVolumes, ...]
@@ -178,16 +160,14 @@ class AddedVolumes:
     nodes: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(Record, frozen=True):
     """A size in bytes that is raised; *before* is None if there was none."""
 
     before: int | None
     after: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RaisedCapacity:
+class RaisedCapacity(Record, frozen=True):
     """Storage for a class on some nodes, which is raised or added.
 
     Attributes:
@@ -204,23 +184,20 @@ class RaisedCapacity:
     capacity: Raised | None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RaisedCapacities:
+class RaisedCapacities(Record, frozen=True):
     """More storage for volumes that are provisioned."""
 
     capacities: tuple[RaisedCapacity, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttachLimit:
+class AttachLimit(Record, frozen=True):
     """Number of volumes of one driver that a node attaches."""
 
     node: str
     limit: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RaisedAttachLimits:
+class RaisedAttachLimits(Record, frozen=True):
     """Nodes attach *more* volumes of *driver*; *before* are their limits, sorted by node."""
 
     driver: str
@@ -228,46 +205,40 @@ class RaisedAttachLimits:
     more: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CreatedClassesLike:
+class CreatedClassesLike(Record, frozen=True):
     """New storage classes like an existing one."""
 
     classes: tuple[str, ...]
     like: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CreatedClasses:
+class CreatedClasses(Record, frozen=True):
     """New storage classes with a provisioner."""
 
     classes: tuple[str, ...]
     provisioner: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DroppedAllowedTopologies:
+class DroppedAllowedTopologies(Record, frozen=True):
     """A storage class provisions volumes for all nodes."""
 
     storage_class: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SelectedNode:
+class SelectedNode(Record, frozen=True):
     """Node for which the volume of a claim is being provisioned."""
 
     claim: Name
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RemovedSelectedNodes:
+class RemovedSelectedNodes(Record, frozen=True):
     """Claims have no selected node any more; *claims* are sorted."""
 
     claims: tuple[SelectedNode, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AddedDevices:
+class AddedDevices(Record, frozen=True):
     """New devices of a class on *nodes*, which are sorted; *domain* is None for the cluster."""
 
     count: int
@@ -276,31 +247,27 @@ class AddedDevices:
     nodes: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RequestOfClaim:
+class RequestOfClaim(Record, frozen=True):
     """A request of a claim to devices, or of its template."""
 
     request: str
     claim: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ToleratedDeviceTaint:
+class ToleratedDeviceTaint(Record, frozen=True):
     """A request tolerates a taint of devices."""
 
     taint: Taint
     request: RequestOfClaim
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DroppedDeviceSelectors:
+class DroppedDeviceSelectors(Record, frozen=True):
     """A request selects all devices of its class."""
 
     request: RequestOfClaim
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ChangedDeviceClass:
+class ChangedDeviceClass(Record, frozen=True):
     """A request is for devices of the class *after* instead of *before*."""
 
     request: RequestOfClaim
@@ -308,16 +275,14 @@ class ChangedDeviceClass:
     after: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DroppedDeviceConstraint:
+class DroppedDeviceConstraint(Record, frozen=True):
     """The devices of a claim need not be equal, or different, in *attribute*."""
 
     attribute: str
     claim: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeletedBudgets:
+class DeletedBudgets(Record, frozen=True):
     """PodDisruptionBudgets are deleted, so that victims are evicted.
 
     Attributes:
@@ -330,8 +295,7 @@ class DeletedBudgets:
     disruptions: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Successive:
+class Successive(Record, frozen=True):
     """Two changes, one after the other."""
 
     first: Change
@@ -357,8 +321,7 @@ Change = PodChange | GroupChange | Relaxation | NodeChange | StorageChange | Dev
 """Change of a cluster."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TakenAhead:
+class TakenAhead(Record, frozen=True):
     """Reason why more nodes are added than a root needs: roots ahead of it in the queue use *nodes* of them.
 
     Attributes:
@@ -382,8 +345,7 @@ class SearchLimit(enum.Enum):
     """Some changes were not decided within the maximum number of search steps."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SearchedRoots:
+class SearchedRoots(Record, frozen=True):
     """Remedies were searched for *searched* of the *failed* roots that are not placed."""
 
     problem_kind: ClassVar = ProblemKind.REMEDIES_LIMITED
@@ -404,8 +366,7 @@ class Waste(enum.StrEnum):
     """What pods leave of a node is too small for pods of another size."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MoreThanSums:
+class MoreThanSums(Record, frozen=True):
     """Reason why more nodes are added than the sum of requests says.
 
     Attributes:

@@ -2,59 +2,52 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import NamedTuple
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.filter_reasons import DeviceAdvice
 from scheduler_core.model.names import Name, NamedClaim
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimFull:
+class ClaimFull(Record, frozen=True):
     """Claim with as many consumers as it can have; *pod_group* is that of the pod, if it has one."""
 
     claim: NamedClaim
     pod_group: Name | None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DevicesAwaited:
+class DevicesAwaited(Record, frozen=True):
     """Claim that gets its devices when the pods that an earlier root evicts are gone."""
 
     claim: NamedClaim
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodsLeftOut:
+class PodsLeftOut(Record, frozen=True):
     """Number of pods that are left out of an attempt, and why."""
 
     pods: int
     reasons: tuple[ClaimFull | DevicesAwaited, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DevicesExchanged:
+class DevicesExchanged(Record, frozen=True):
     """Pod whose claims get the devices of each other."""
 
     pod: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SharedClaims:
+class SharedClaims(Record, frozen=True):
     """Claims whose pods are not bound together."""
 
     claims: tuple[NamedClaim, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class BoundOtherwise:
+class BoundOtherwise(Record, frozen=True):
     """Placement that kube-scheduler does not bind as decided."""
 
     faults: tuple[DevicesExchanged | SharedClaims, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SelectorNotEvaluated:
+class SelectorNotEvaluated(Record, frozen=True):
     """Selector that cannot be evaluated for a device.
 
     Attributes:
@@ -74,15 +67,13 @@ class SelectorNotEvaluated:
     advice: DeviceAdvice
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SelectorsNotEvaluated:
+class SelectorsNotEvaluated(Record, frozen=True):
     """Selectors that could not be evaluated for some device, which was left out."""
 
     unevaluated: tuple[SelectorNotEvaluated, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class BindingConditionsAwaited:
+class BindingConditionsAwaited(Record, frozen=True):
     """Pod that waits for the binding conditions of a device of *node*."""
 
     node: str
@@ -95,15 +86,13 @@ class WaitingPod(NamedTuple):
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodsAwaitDevices:
+class PodsAwaitDevices(Record, frozen=True):
     """Pods that wait for the binding conditions of devices, each with its node."""
 
     waiting_pods: tuple[WaitingPod, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ReservationRefused:
+class ReservationRefused(Record, frozen=True):
     """Claim that the API server does not let kube-scheduler reserve.
 
     *too_many* is True if it has the most consumers; otherwise it was allocated without the time of the allocation.
@@ -113,8 +102,7 @@ class ReservationRefused:
     too_many: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimsDeallocated:
+class ClaimsDeallocated(Record, frozen=True):
     """Claims that are allocated, but reserved for nobody: deallocated first, or *afterwards*."""
 
     claims: tuple[NamedClaim, ...]

@@ -2,61 +2,52 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from kubeapi.base_structs import Record
 from scheduler_core.causes.changes import Relaxation
 from scheduler_core.model.names import Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NeedsMembers:
+class NeedsMembers(Record, frozen=True):
     """A group needs *minimum* pods, or groups."""
 
     group: Name
     minimum: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class InOneDomain:
+class InOneDomain(Record, frozen=True):
     """A group must be in one domain of a topology key."""
 
     group: Name
     key: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TakesCapacity:
+class TakesCapacity(Record, frozen=True):
     """A group takes capacity from its siblings."""
 
     group: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EarlierRoot:
+class EarlierRoot(Record, frozen=True):
     """A root that was placed before takes capacity."""
 
     root: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EarlierRoots:
+class EarlierRoots(Record, frozen=True):
     """Several roots that were placed before take capacity."""
 
     count: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NominatedPodsKeepCapacity:
+class NominatedPodsKeepCapacity(Record, frozen=True):
     """Capacity is held for pods with a nominated node."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RunningPodsKeepNodes:
+class RunningPodsKeepNodes(Record, frozen=True):
     """Running pods are not moved."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotRelaxed:
+class NotRelaxed(Record, frozen=True):
     """The spec of pods is not changed by *relaxation*."""
 
     relaxation: Relaxation

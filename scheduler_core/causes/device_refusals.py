@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from decimal import Decimal
 
+from kubeapi.base_structs import Record
 from kubeapi.nodes import Taint
 from kubeapi.resource_names import Quantity
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
@@ -13,8 +13,7 @@ from scheduler_core.model.device_comparisons import SelectorPart
 from scheduler_core.model.names import NamedClaim
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class InsufficientDevices:
+class InsufficientDevices(Record, frozen=True):
     """Nodes with too few free devices for a request.
 
     Attributes:
@@ -46,8 +45,7 @@ class InsufficientDevices:
     together: DevicesTogether | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DevicesTaken:
+class DevicesTaken(Record, frozen=True):
     """Nodes that cannot use the devices of *claim*, which other pods take: at *place*, if that is one simple expression."""
 
     claim: NamedClaim
@@ -55,8 +53,7 @@ class DevicesTaken:
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeviceConstraintUnmet:
+class DeviceConstraintUnmet(Record, frozen=True):
     """Nodes whose free devices do not have one value of *attribute* for *claim*, or if *distinct*, different values.
 
     *request_names* are the requests that the constraint of the claim applies to; empty for all.
@@ -69,16 +66,14 @@ class DeviceConstraintUnmet:
     request_names: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimsUnsatisfied:
+class ClaimsUnsatisfied(Record, frozen=True):
     """Nodes whose free devices do not satisfy *claims* together, although enough are free for each request."""
 
     claims: tuple[NamedClaim, ...]
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AllocatedClaim:
+class AllocatedClaim(Record, frozen=True):
     """Claim that is allocated: at *place*, if that is one simple expression; *failed* if the binding of its devices failed."""
 
     claim: NamedClaim
@@ -86,8 +81,7 @@ class AllocatedClaim:
     failed: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DevicesElsewhere:
+class DevicesElsewhere(Record, frozen=True):
     """Nodes that cannot use the devices of claims that are allocated."""
 
     claims: tuple[AllocatedClaim, ...]

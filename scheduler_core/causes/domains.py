@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.attempts import AttemptReason
 from scheduler_core.causes.device_refusals import DeviceRefusal
 from scheduler_core.causes.filter_reasons import UnmodelledField
@@ -15,8 +15,7 @@ from scheduler_core.causes.volume_causes import VolumeCause
 from scheduler_core.model.names import Domain
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttemptFailed:
+class AttemptFailed(Record, frozen=True):
     """Failure of an attempt although the pods fit."""
 
     reason: AttemptReason
@@ -45,16 +44,14 @@ Relaxable = Cordoned | NodeAffinityMismatch | UntoleratedTaint | UnmodelledField
 """Filters whose effect can be tried alone."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DroppedFilter:
+class DroppedFilter(Record, frozen=True):
     """Filter without which a domain would hold *pods* pods."""
 
     dropped: Relaxable
     pods: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DomainCause:
+class DomainCause(Record, frozen=True):
     """Domain that does not hold *wanted* pods.
 
     Attributes:

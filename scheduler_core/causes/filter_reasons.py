@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 
+from kubeapi.base_structs import Record
 from kubeapi.device_shares import Share, first_share
 
 
@@ -23,8 +23,7 @@ class DeviceAdvice(enum.StrEnum):
     """Drop the constraint, or request a number of devices."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnmodelledField:
+class UnmodelledField(Record, frozen=True):
     """Fields of the pod that can exclude nodes and are not modelled."""
 
     fields: tuple[str, ...]
@@ -40,8 +39,7 @@ class UnmodelledField:
         return first_share(self.fields)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeviceError:
+class DeviceError(Record, frozen=True):
     """Error of kube-scheduler about devices that refuses a node and does not end the attempt, and what to change."""
 
     error: str
@@ -53,8 +51,7 @@ class DeviceError:
         return self.error
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SearchUnfinished:
+class SearchUnfinished(Record, frozen=True):
     """Search for devices that ended after *tried* of them; None if the pod requests too many devices to search for."""
 
     tried: int | None
@@ -65,8 +62,7 @@ class SearchUnfinished:
         return "too-many-devices" if self.tried is None else "timed-out"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RelationsUnmet:
+class RelationsUnmet(Record, frozen=True):
     """Relations of the pod to other pods that do not hold on a node, whichever victims are evicted there."""
 
     @property

@@ -5,10 +5,10 @@ A *path* has the names of the groups from the root to the group that the cause i
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.attempts import AttemptReason, FitError
 from scheduler_core.causes.domains import AttemptFailed, DomainCause
 from scheduler_core.causes.node_count import Amount
@@ -19,8 +19,7 @@ from scheduler_core.model.names import Domain, Name
 Path = tuple[Name, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TooFewMembers:
+class TooFewMembers(Record, frozen=True):
     """Group with fewer members (pods, or child groups of a composite) than its minimum."""
 
     path: Path
@@ -28,15 +27,13 @@ class TooFewMembers:
     minimum: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NoPlacement:
+class NoPlacement(Record, frozen=True):
     """Group without a topology key for which the plugins generate no placement."""
 
     path: Path
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NoDomain:
+class NoDomain(Record, frozen=True):
     """Group that has no candidate domain of *key* inside *inside*.
 
     Attributes:
@@ -54,16 +51,14 @@ class NoDomain:
     empty_values: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FurtherDomains:
+class FurtherDomains(Record, frozen=True):
     """Domains that are not described; *most* is the most pods that one of them holds, if that was counted."""
 
     number: int
     most: int | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodDemand:
+class PodDemand(Record, frozen=True):
     """Pods that a group must place.
 
     Attributes:
@@ -80,8 +75,7 @@ class PodDemand:
     requests: tuple[Amount, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodsDoNotFit:
+class PodsDoNotFit(Record, frozen=True):
     """PodGroup, or single pod, whose minimum fits in no domain.
 
     Attributes:
@@ -107,8 +101,7 @@ class PodsDoNotFit:
     elsewhere: VolumeElsewhere | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodsLeftOver:
+class PodsLeftOver(Record, frozen=True):
     """PodGroup that has its minimum; *domain* says why some of its pods, with *requests* each, have no node there."""
 
     path: Path
@@ -116,8 +109,7 @@ class PodsLeftOver:
     domain: DomainCause
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class InsufficientCapacity:
+class InsufficientCapacity(Record, frozen=True):
     """PodGroup of which the best domain of *key* (or the domain of its parent) holds only *pods* of *wanted* pods; a short form."""
 
     path: Path
@@ -127,8 +119,7 @@ class InsufficientCapacity:
     in_order: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SiblingPlacement:
+class SiblingPlacement(Record, frozen=True):
     """Placement of an earlier child of a composite.
 
     Attributes:
@@ -145,8 +136,7 @@ class SiblingPlacement:
     extra: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ChildrenInDomain:
+class ChildrenInDomain(Record, frozen=True):
     """Number of children of a composite that fit in one domain, and why the others do not.
 
     Attributes:
@@ -163,8 +153,7 @@ class ChildrenInDomain:
     taken: tuple[SiblingPlacement, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ChildrenDoNotFit:
+class ChildrenDoNotFit(Record, frozen=True):
     """CompositePodGroup of which too few children fit in one domain.
 
     Attributes:
@@ -186,15 +175,13 @@ class ChildrenDoNotFit:
     failure: AttemptFailed | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ChildFails:
+class ChildFails(Record, frozen=True):
     """Child of a composite that fails in a domain for a reason that is not described."""
 
     path: Path
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MinimumOutOfReach:
+class MinimumOutOfReach(Record, frozen=True):
     """CompositePodGroup that cannot place its minimum of children any more; its other children are not tried."""
 
     path: Path
@@ -202,39 +189,34 @@ class MinimumOutOfReach:
     minimum: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotTried:
+class NotTried(Record, frozen=True):
     """Group that was not tried, because of the group above it."""
 
     because: TooFewMembers | NoPlacement | NoDomain | MinimumOutOfReach
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FitsAlone:
+class FitsAlone(Record, frozen=True):
     """Group that fits, in *domain* if it has a topology constraint, but is not placed: its *sibling* does not fit, or else its parent."""
 
     domain: Domain | None
     sibling: Name | None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StorageExceeded:
+class StorageExceeded(Record, frozen=True):
     """Root whose claims need more storage together than there is, although each claim fits alone."""
 
     path: Path
     classes: tuple[StorageShortage, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttemptError:
+class AttemptError(Record, frozen=True):
     """Error that ended the attempt at a group."""
 
     path: Path
     reason: AttemptReason
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VictimsAwaited:
+class VictimsAwaited(Record, frozen=True):
     """Root for which pods were evicted, and that is placed when they have terminated on the nominated nodes."""
 
 
@@ -245,23 +227,20 @@ class LeavingPod(NamedTuple):
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeletionsAwaited:
+class DeletionsAwaited(Record, frozen=True):
     """Root that fits when pods that are being deleted are gone."""
 
     path: Path
     leaving: tuple[LeavingPod, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LeavingPodsLeftOut:
+class LeavingPodsLeftOut(Record, frozen=True):
     """Pods that are being deleted: the causes of the root are about what is left when they are gone."""
 
     leaving: tuple[LeavingPod, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PartlyPlaced:
+class PartlyPlaced(Record, frozen=True):
     """Root that is placed, without some of its pods or groups."""
 
     groups: tuple[FailedGroup | PodsLeftOver, ...]
@@ -286,8 +265,7 @@ GroupCause = (
 """Why a group, or a single pod that is a root, is not placed, or not all of it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupUnschedulable:
+class GroupUnschedulable(Record, frozen=True):
     """Pod that fits or was not tried, and shares the result of its root: *reason*, or that no new pod was placed.
 
     *group* is the PodGroup that kube-scheduler's message names in place of the reason; None if it states the reason.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import ClassVar
 
+from kubeapi.base_structs import Record
 from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, ProblemKind, SeveralObjects
 
 
@@ -22,16 +22,14 @@ class Effect(enum.StrEnum):
 # Objects that are not used.
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class KindNotServed:
+class KindNotServed(Record, frozen=True):
     """Group of a kind that the API server does not serve, because the feature gate *gate* is off."""
 
     problem_kind: ClassVar = ProblemKind.OBJECT_LEFT_OUT
     gate: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeUnknown:
+class NodeUnknown(Record, frozen=True):
     """Pod on a node that is not among the nodes."""
 
     problem_kind: ClassVar = ProblemKind.OBJECT_LEFT_OUT
@@ -41,8 +39,7 @@ class NodeUnknown:
 # Objects that are not used in full, or otherwise than they were written.
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnknownValue:
+class UnknownValue(Record, frozen=True):
     """Field with a *value* that is none of those *allowed*."""
 
     problem_kind: ClassVar = ProblemKind.INVALID_FIELD
@@ -52,8 +49,7 @@ class UnknownValue:
     effect: Effect
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class InvalidField:
+class InvalidField(Record, frozen=True):
     """Field that breaks a rule; *detail* is the text of the rule."""
 
     problem_kind: ClassVar = ProblemKind.INVALID_FIELD
@@ -62,8 +58,7 @@ class InvalidField:
     effect: Effect
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FieldDropped:
+class FieldDropped(Record, frozen=True):
     """Field that the API server drops, because the feature gate *gate* is off."""
 
     problem_kind: ClassVar = ProblemKind.FIELD_DROPPED
@@ -71,16 +66,14 @@ class FieldDropped:
     gate: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PriorityClassUnknown:
+class PriorityClassUnknown(Record, frozen=True):
     """Pod or group with a priority class that does not exist, so that its priority is 0."""
 
     problem_kind: ClassVar = ProblemKind.UNKNOWN_PRIORITY_CLASS
     priority_class: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TemplateDiffers:
+class TemplateDiffers(Record, frozen=True):
     """Group with other values in *differing_fields* than the *template* of its Workload; those of the group count."""
 
     problem_kind: ClassVar = ProblemKind.TEMPLATE_DIFFERS
@@ -88,16 +81,14 @@ class TemplateDiffers:
     differing_fields: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NominatedNodeUnknown:
+class NominatedNodeUnknown(Record, frozen=True):
     """Pod that is nominated for a node which is not among the nodes."""
 
     problem_kind: ClassVar = ProblemKind.UNKNOWN_NOMINATED_NODE
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PoolIncomplete:
+class PoolIncomplete(Record, frozen=True):
     """Pool of devices of whose newest *generation* only some slices exist.
 
     Attributes:
@@ -115,8 +106,7 @@ class PoolIncomplete:
     of_slices: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeviceRepeated:
+class DeviceRepeated(Record, frozen=True):
     """Pool of devices whose slices have a device of one name more than once."""
 
     problem_kind: ClassVar = ProblemKind.UNUSABLE_POOL
@@ -124,8 +114,7 @@ class DeviceRepeated:
     device: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MorePoolsUnusable:
+class MorePoolsUnusable(Record, frozen=True):
     """Number of further pools of devices that are incomplete or invalid."""
 
     problem_kind: ClassVar = ProblemKind.UNUSABLE_POOL
@@ -144,8 +133,7 @@ class UnmodelledSetting(enum.StrEnum):
     CAPACITY_SCORE = "capacity-score"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SettingNotModelled:
+class SettingNotModelled(Record, frozen=True):
     """Field of a scheduler configuration that has no effect."""
 
     problem_kind: ClassVar = ProblemKind.NOT_MODELLED
@@ -153,8 +141,7 @@ class SettingNotModelled:
     setting: UnmodelledSetting
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PluginNotModelled:
+class PluginNotModelled(Record, frozen=True):
     """Plugin in a scheduler configuration that is none of kube-scheduler's default plugins."""
 
     problem_kind: ClassVar = ProblemKind.NOT_MODELLED
@@ -162,8 +149,7 @@ class PluginNotModelled:
     plugin: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ArgumentsNotModelled:
+class ArgumentsNotModelled(Record, frozen=True):
     """Arguments of a plugin that are not modelled; *plugin* is empty if it has no name."""
 
     problem_kind: ClassVar = ProblemKind.NOT_MODELLED
@@ -171,8 +157,7 @@ class ArgumentsNotModelled:
     plugin: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PluginStaysEnabled:
+class PluginStaysEnabled(Record, frozen=True):
     """Plugin that a scheduler configuration disables at an extension point where it is always modelled."""
 
     problem_kind: ClassVar = ProblemKind.NOT_MODELLED
@@ -181,8 +166,7 @@ class PluginStaysEnabled:
     extension_point: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PartlyScored:
+class PartlyScored(Record, frozen=True):
     """All feasible nodes are scored, while kube-scheduler scores a part of them, which depends on timing.
 
     Attributes:
@@ -213,8 +197,7 @@ class LabelSource(enum.StrEnum):
     TOPOLOGY_SPREAD = "topology-spread"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TopologyKeyUnknown:
+class TopologyKeyUnknown(Record, frozen=True):
     """Topology key that no node has, while nodes have the *similar* one."""
 
     problem_kind: ClassVar = ProblemKind.UNKNOWN_TOPOLOGY_KEY
@@ -222,8 +205,7 @@ class TopologyKeyUnknown:
     similar: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LabelUnknown:
+class LabelUnknown(Record, frozen=True):
     """Label that a pod requires and no node has.
 
     Attributes:
@@ -241,8 +223,7 @@ class LabelUnknown:
     values: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ResourceUnknown:
+class ResourceUnknown(Record, frozen=True):
     """Resource that a pod requests and no node has, while nodes have the *similar* one."""
 
     problem_kind: ClassVar = ProblemKind.UNKNOWN_RESOURCE
@@ -250,8 +231,7 @@ class ResourceUnknown:
     similar: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class KeyInOtherCase:
+class KeyInOtherCase(Record, frozen=True):
     """Label of a node whose key differs from the topology key *key* only in case."""
 
     problem_kind: ClassVar = ProblemKind.LABEL_CASE
@@ -259,8 +239,7 @@ class KeyInOtherCase:
     key: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ValueInOtherCase:
+class ValueInOtherCase(Record, frozen=True):
     """Label of a node that differs from that of *other_node* only in case, so that they are in two domains."""
 
     problem_kind: ClassVar = ProblemKind.LABEL_CASE
@@ -270,8 +249,7 @@ class ValueInOtherCase:
     other_node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttributeUnknown:
+class AttributeUnknown(Record, frozen=True):
     """Attribute that is to be a topology level and that no device has; *similar* is a similar one of devices."""
 
     problem_kind: ClassVar = ProblemKind.UNKNOWN_ATTRIBUTE
@@ -279,8 +257,7 @@ class AttributeUnknown:
     similar: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SeveralDomains:
+class SeveralDomains(Record, frozen=True):
     """Node whose devices have several values of an attribute that is a topology level, so that it is in no domain."""
 
     problem_kind: ClassVar = ProblemKind.IN_NO_DOMAIN
@@ -288,16 +265,14 @@ class SeveralDomains:
     values: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttributeIsNoLevel:
+class AttributeIsNoLevel(Record, frozen=True):
     """Topology key of a group that is an attribute of devices, but was not declared as a topology level."""
 
     problem_kind: ClassVar = ProblemKind.ATTRIBUTE_WITHOUT_LEVEL
     key: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NamespacesUnknown:
+class NamespacesUnknown(Record, frozen=True):
     """Field of a pod that needs the labels of namespaces with pods, which are not among the objects."""
 
     problem_kind: ClassVar = ProblemKind.MISSING_NAMESPACE

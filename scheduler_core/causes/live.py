@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import enum
 from typing import NamedTuple
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.names import Name, NamedClaim
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ExceededBudget:
+class ExceededBudget(Record, frozen=True):
     """PodDisruptionBudget that allows fewer disruptions than there are *victims* that it matches."""
 
     budget: Name
@@ -19,8 +18,7 @@ class ExceededBudget:
     victims: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OverlappingBudgets:
+class OverlappingBudgets(Record, frozen=True):
     """Pod with several PodDisruptionBudgets, which the eviction API does not evict."""
 
     pod: str
@@ -30,31 +28,27 @@ class OverlappingBudgets:
 BudgetConflict = ExceededBudget | OverlappingBudgets
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EvictionRefused:
+class EvictionRefused(Record, frozen=True):
     """Pod that the API server did not evict, with its error."""
 
     pod: str
     error: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EvictionsBlocked:
+class EvictionsBlocked(Record, frozen=True):
     """Victims that are not evicted before a PodDisruptionBudget changes, or *retry_seconds* have passed."""
 
     by: EvictionRefused | tuple[BudgetConflict, ...]
     retry_seconds: float
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimsUnreleased:
+class ClaimsUnreleased(Record, frozen=True):
     """Claims to devices that are reserved for pods that are gone, and that nominated pods need."""
 
     claims: tuple[NamedClaim, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimsAwaited:
+class ClaimsAwaited(Record, frozen=True):
     """Claims that get devices for pods of other roots when evicted pods are gone."""
 
     claims: tuple[NamedClaim, ...]
@@ -71,8 +65,7 @@ class UnlistedReason(enum.StrEnum):
     """The API server does not serve the kind."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unlisted:
+class Unlisted(Record, frozen=True):
     """Why a kind is not listed; *error* is that of the last attempt, if it failed."""
 
     because: UnlistedReason = UnlistedReason.NOT_YET
@@ -86,16 +79,14 @@ class UnlistedKind(NamedTuple):
     status: Unlisted
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectsAwaited:
+class ObjectsAwaited(Record, frozen=True):
     """Kinds that are not listed, and the first object that needs one of them."""
 
     needed_by: Name
     kinds: tuple[UnlistedKind, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PartiallyBound:
+class PartiallyBound(Record, frozen=True):
     """Gang of which *pods* have a node, but not all that it needs.
 
     They are deleted at *until*, in UTC; None: it waits for pods that are being deleted, however long that takes.
@@ -105,8 +96,7 @@ class PartiallyBound:
     until: dt.datetime | None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PinnedPodsAwaited:
+class PinnedPodsAwaited(Record, frozen=True):
     """Gang whose *pods* are pinned to nodes, and deleted at *until*, in UTC, if their scheduler does not bind them."""
 
     pods: int
@@ -122,8 +112,7 @@ class UndoReason(enum.StrEnum):
     """Its pods were not bound to the nodes to which they are pinned."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GangUndone:
+class GangUndone(Record, frozen=True):
     """Partially bound gang whose *pods* with a node were deleted."""
 
     because: UndoReason
@@ -139,23 +128,20 @@ class Awaited(enum.StrEnum):
     """Pods of the root are being deleted."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeWithoutHostname:
+class NodeWithoutHostname(Record, frozen=True):
     """Node without the label of its host name, which is needed to pin a pod to it."""
 
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StaleExtendedClaim:
+class StaleExtendedClaim(Record, frozen=True):
     """Pod whose status names a claim for extended resources, although *node* has these resources itself."""
 
     pod: str
     node: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimUnreserved:
+class ClaimUnreserved(Record, frozen=True):
     """Claim that is not reserved for a pod that another scheduler binds."""
 
     claim: NamedClaim

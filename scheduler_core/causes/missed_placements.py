@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import NamedTuple
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.names import Name, NamedClaim
 
 
@@ -22,23 +22,20 @@ class Dependency(enum.StrEnum):
     OTHER_PLUGIN = "other-plugin"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnequalPods:
+class UnequalPods(Record, frozen=True):
     """PodGroup whose pods differ, so that their order matters."""
 
     group: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DependentPods:
+class DependentPods(Record, frozen=True):
     """PodGroup whose pods depend on other pods."""
 
     group: Name
     dependencies: tuple[Dependency, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnexaminedDomains:
+class UnexaminedDomains(Record, frozen=True):
     """Domains of *key* in which *group* was not examined."""
 
     group: Name
@@ -46,8 +43,7 @@ class UnexaminedDomains:
     number: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnsharedClaims:
+class UnsharedClaims(Record, frozen=True):
     """Claims to devices that groups of one tree do not share because they are not allocated yet."""
 
     claims: tuple[NamedClaim, ...]
@@ -60,22 +56,19 @@ class ExtraPods(NamedTuple):
     pods: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OptionalPods:
+class OptionalPods(Record, frozen=True):
     """Groups that placed pods above their minimum before their siblings were placed."""
 
     extra_pods: tuple[ExtraPods, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class KeptPlacements:
+class KeptPlacements(Record, frozen=True):
     """Groups that keep their placement, although a sibling may need the capacity."""
 
     groups: tuple[Name, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FeasibilityChecks:
+class FeasibilityChecks(Record, frozen=True):
     """A plugin that decides what is feasible."""
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from kubeapi.base_structs import Record
 from kubeapi.resource_names import Quantity
 from scheduler_core.model.resource_values import Resource
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeCount:
+class NodeCount(Record, frozen=True):
     """Number of nodes for which a cause holds, of *total* examined nodes."""
 
     count: int
     total: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Record, frozen=True):
     """Amount of a resource.
 
     It is in the unit of its row: millicores, bytes or a count.
@@ -27,8 +24,7 @@ class Amount:
     amount: Quantity
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeLabel:
+class NodeLabel(Record, frozen=True):
     """Nodes whose label *key* has one of *values*."""
 
     key: str

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from kubeapi.base_structs import Record
 from kubeapi.nodes import Taint
 from kubeapi.selectors import NodeSelectorTerm, Requirement
 from scheduler_core.causes.filter_reasons import FilterReason, UnmodelledField
 from scheduler_core.causes.node_count import NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FurtherTaint:
+class FurtherTaint(Record, frozen=True):
     """Taint that the pod does not tolerate either, of some of the nodes that a cause is about."""
 
     taint: Taint
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UntoleratedTaint:
+class UntoleratedTaint(Record, frozen=True):
     """Nodes with a taint that the pod does not tolerate; the first such taint of each node counts.
 
     Attributes:
@@ -32,8 +29,7 @@ class UntoleratedTaint:
     further_taints: tuple[FurtherTaint, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Cordoned:
+class Cordoned(Record, frozen=True):
     """Nodes with ``spec.unschedulable``.
 
     Attributes:
@@ -45,8 +41,7 @@ class Cordoned:
     further_taints: tuple[FurtherTaint, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeAffinityMismatch:
+class NodeAffinityMismatch(Record, frozen=True):
     """Nodes that the pod does not select.
 
     Attributes:
@@ -65,8 +60,7 @@ class NodeAffinityMismatch:
     unmet_requirements: tuple[Requirement, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodesRefused:
+class NodesRefused(Record, frozen=True):
     """Nodes that a plugin refuses.
 
     Attributes:
@@ -80,15 +74,13 @@ class NodesRefused:
     plugin: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodRefused:
+class PodRefused(Record, frozen=True):
     """Pod that a plugin refuses whatever the node (PreFilter); *reason* is its own text."""
 
     reason: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnusableCapacity:
+class UnusableCapacity(Record, frozen=True):
     """Node whose free capacity no new pod can use; the first field that is set is the reason.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import NamedTuple
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.model.selector_clause import SelectorClause
 
@@ -17,8 +17,7 @@ class HostPort(NamedTuple):
     port: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class HostPortsInUse:
+class HostPortsInUse(Record, frozen=True):
     """Nodes where a host port of the pod is in use."""
 
     ports: tuple[HostPort, ...]
@@ -34,8 +33,7 @@ class AffinityRule(enum.StrEnum):
     """Anti-affinity of pods in the domain to the pod."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AffinityConflict:
+class AffinityConflict(Record, frozen=True):
     """Domains that affinity excludes because they have no matching pod, or anti-affinity because they have one.
 
     Attributes:
@@ -64,8 +62,7 @@ class DomainPods(NamedTuple):
     pods: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ExceededSkew:
+class ExceededSkew(Record, frozen=True):
     """Topology spread constraint that one more pod violates, with the number of matching pods by domain."""
 
     max_skew: int
@@ -74,16 +71,14 @@ class ExceededSkew:
     counts: tuple[DomainPods, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SpreadExceeded:
+class SpreadExceeded(Record, frozen=True):
     """Nodes that topology spread constraints exclude."""
 
     constraints: tuple[ExceededSkew, ...]
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SpreadLabelsMissing:
+class SpreadLabelsMissing(Record, frozen=True):
     """Nodes without one of the labels *keys* by which topology spread constraints form domains; *absent* if no node of the cluster has it."""
 
     keys: tuple[str, ...]

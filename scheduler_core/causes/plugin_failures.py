@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.filter_reasons import DeviceAdvice, SearchUnfinished
 
 
@@ -19,16 +19,14 @@ class PlacementMethod(enum.StrEnum):
     """Returns a reason."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FilterFailed:
+class FilterFailed(Record, frozen=True):
     """Error of a filter of kube-scheduler."""
 
     plugin: str
     error: str | SearchUnfinished
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlacementPluginRaised:
+class PlacementPluginRaised(Record, frozen=True):
     """Placement plugin that raised an exception, *error* with its type.
 
     *file* and *line* are where the code of the plugin raised it, or called what raised it; empty and None if that is not known.
@@ -41,8 +39,7 @@ class PlacementPluginRaised:
     line: int | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WrongResult:
+class WrongResult(Record, frozen=True):
     """Placement plugin that returned a value of the Python type *returned*, which its method must not return."""
 
     plugin: str
@@ -54,8 +51,7 @@ PluginFailure = FilterFailed | PlacementPluginRaised | WrongResult
 """How a plugin failed."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttemptEnded:
+class AttemptEnded(Record, frozen=True):
     """Error about devices with which kube-scheduler ends the attempt for all pods.
 
     *others_usable* is True if other nodes or devices can be used; *advice* is how to avoid the error, None if that is not known.
@@ -65,8 +61,7 @@ class AttemptEnded:
     advice: DeviceAdvice | None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PluginFailed:
+class PluginFailed(Record, frozen=True):
     """Plugin that failed, so that the attempt ended: *failure*; *ended* is what that means if it is about devices."""
 
     failure: PluginFailure

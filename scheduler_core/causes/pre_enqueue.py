@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import NamedTuple
 
+from kubeapi.base_structs import Record
 from scheduler_core.model.names import Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SchedulingGated:
+class SchedulingGated(Record, frozen=True):
     """Pod with scheduling gates."""
 
     gates: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimMissing:
+class ClaimMissing(Record, frozen=True):
     """Pod without one of its resource claims; *reason* is kube-scheduler's text."""
 
     reason: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodGroupAwaited:
+class PodGroupAwaited(Record, frozen=True):
     """Pod whose PodGroup *group* does not exist, or *exists* but cannot be used; kube-scheduler says that it can be an ancestor since 1.38."""
 
     group: Name
@@ -32,8 +29,7 @@ class PodGroupAwaited:
     or_ancestor: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ParentAwaited:
+class ParentAwaited(Record, frozen=True):
     """Group *child* whose *parent* does not exist, or *exists* but cannot be used; kube-scheduler names the child since 1.38."""
 
     parent: Name
@@ -42,8 +38,7 @@ class ParentAwaited:
     names_child: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QuorumShortage:
+class QuorumShortage(Record, frozen=True):
     """Group that lacks members and so prevents its root from being tried.
 
     Attributes:
@@ -65,8 +60,7 @@ class RootPolicy(enum.StrEnum):
     BASIC = "basic"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class QuorumAwaited:
+class QuorumAwaited(Record, frozen=True):
     """Root without its quorum, from the top down; its *policy*, gang or basic, if kube-scheduler tells it (since 1.38)."""
 
     root: Name
@@ -74,8 +68,7 @@ class QuorumAwaited:
     policy: RootPolicy | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupBeingDeleted:
+class GroupBeingDeleted(Record, frozen=True):
     """Group that is being deleted, so that no more of its members can be created; *missing* is the number that its minimum lacks."""
 
     group: Name
@@ -89,8 +82,7 @@ class GatedPod(NamedTuple):
     gates: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MembersGated:
+class MembersGated(Record, frozen=True):
     """Members with scheduling gates."""
 
     gated_pods: tuple[GatedPod, ...]
@@ -103,15 +95,13 @@ class PodWithoutClaim(NamedTuple):
     message: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MembersWithoutClaims:
+class MembersWithoutClaims(Record, frozen=True):
     """Members without one of their resource claims, with kube-scheduler's text for each."""
 
     pods_without_claim: tuple[PodWithoutClaim, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RuleViolation:
+class RuleViolation(Record, frozen=True):
     """Field of a group that breaks a rule about trees; *detail* is the text of the rule."""
 
     field: str
@@ -119,8 +109,7 @@ class RuleViolation:
     rule: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PriorityMismatch:
+class PriorityMismatch(Record, frozen=True):
     """Pods whose priority, *priority* for the first of them, is not that of their root."""
 
     pod_names: tuple[str, ...]
@@ -132,16 +121,14 @@ class PriorityMismatch:
 TreeViolation = RuleViolation | PriorityMismatch
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupViolations:
+class GroupViolations(Record, frozen=True):
     """Violations of the rules about trees by *group*."""
 
     group: Name
     violations: tuple[TreeViolation, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class InvalidTree:
+class InvalidTree(Record, frozen=True):
     """Tree that breaks rules, by group."""
 
     groups: tuple[GroupViolations, ...]
@@ -154,8 +141,7 @@ class PodField(enum.StrEnum):
     PREEMPTION_POLICY = "preemptionPolicy"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodsDiffer:
+class PodsDiffer(Record, frozen=True):
     """Pods of one group that are unlike *expected* in *field*: *pod* has *value*, and there are *more* such pods.
 
     *of_group* is True if the group has a policy of its own, from which that of the pod differs.
@@ -187,8 +173,7 @@ PreEnqueueCause = (
 """Why a root, one of its groups or a pod is not tried."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotARoot:
+class NotARoot(Record, frozen=True):
     """Name in a requested order of roots that is not the name of a root.
 
     Attributes:

@@ -5,9 +5,9 @@ Amounts are in the unit of the resource's row: millicores, bytes or a count.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 
+from kubeapi.base_structs import Record
 from kubeapi.resource_names import Quantity
 from scheduler_core.causes.node_count import Amount, NodeCount
 from scheduler_core.model.resource_values import Resource
@@ -23,8 +23,7 @@ class ComparedNodes(enum.StrEnum):
     """The nodes that no plugin excludes; there are others."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class InsufficientResource:
+class InsufficientResource(Record, frozen=True):
     """Sum over the usable nodes that is too small for the pods that still need a node.
 
     Attributes:
@@ -40,15 +39,13 @@ class InsufficientResource:
     nodes: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NoneFree:
+class NoneFree(Record, frozen=True):
     """Resource of which nothing is left, such as the volumes of a storage class."""
 
     resource: Resource
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RequestTooLarge:
+class RequestTooLarge(Record, frozen=True):
     """Request of one pod that no node can satisfy even if it is empty; *largest* is the most that one node has."""
 
     resource: Resource
@@ -57,8 +54,7 @@ class RequestTooLarge:
     compared_nodes: ComparedNodes
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FragmentedResource:
+class FragmentedResource(Record, frozen=True):
     """Resource of which enough is free in sum, but no node has enough for one pod.
 
     Attributes:
@@ -76,15 +72,13 @@ class FragmentedResource:
     others_fit: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FragmentedResources:
+class FragmentedResources(Record, frozen=True):
     """Requests of one pod, each satisfied by some node, but by no node together."""
 
     amounts: tuple[Amount, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class InsufficientOnNodes:
+class InsufficientOnNodes(Record, frozen=True):
     """Requests of one pod that some of the usable nodes do not satisfy."""
 
     amounts: tuple[Amount, ...]

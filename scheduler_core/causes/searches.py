@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 
+from kubeapi.base_structs import Record
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.model.names import Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NoPlacementExists:
+class NoPlacementExists(Record, frozen=True):
     """Search that has proved in *explored* steps that there is no placement."""
 
     explored: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SearchStopped:
+class SearchStopped(Record, frozen=True):
     """Search that spent its budget of *explored* steps without a result."""
 
     explored: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlacementMissed:
+class PlacementMissed(Record, frozen=True):
     """Reasons why greedy may have missed a placement."""
 
     limits: tuple[GreedyLimit, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlacementsSampled:
+class PlacementsSampled(Record, frozen=True):
     """Group with *feasible* placements, of which kube-scheduler compares only *compared*, in random order.
 
     *key* is the topology key of the placements; empty for those of a plugin.
@@ -67,8 +63,7 @@ class ProofObstacle(enum.StrEnum):
     """The proof needs more than the numbers of devices by node, or other such facts."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ProofNotFound:
+class ProofNotFound(Record, frozen=True):
     """Proof that was not found within *steps* steps."""
 
     steps: int

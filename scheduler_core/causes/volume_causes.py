@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import NamedTuple
 
+from kubeapi.base_structs import Record
 from kubeapi.resource_names import Bytes
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
 from scheduler_core.model.names import Name, NamedClaim
 from scheduler_core.model.volumes import ClaimState
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class BoundVolume:
+class BoundVolume(Record, frozen=True):
     """Volume of a claim, and the nodes that can use it; no places if they are not given by simple expressions."""
 
     claim: NamedClaim
@@ -20,24 +19,21 @@ class BoundVolume:
     places: tuple[NodeLabel, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeAffinityConflict:
+class VolumeAffinityConflict(Record, frozen=True):
     """Nodes that do not match the node affinity of bound volumes."""
 
     volumes: tuple[BoundVolume, ...]
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeZoneConflict:
+class VolumeZoneConflict(Record, frozen=True):
     """Nodes outside the zones of bound volumes."""
 
     volumes: tuple[BoundVolume, ...]
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeElsewhere:
+class VolumeElsewhere(Record, frozen=True):
     """Bound volume of *claim* at *place*, in none of the domains *confined* (values of the same label) that its group can use."""
 
     claim: NamedClaim
@@ -46,8 +42,7 @@ class VolumeElsewhere:
     confined: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OtherNodeSelected:
+class OtherNodeSelected(Record, frozen=True):
     """Nodes other than *node*, which is selected for *claim* (annotation ``selected-node``)."""
 
     claim: NamedClaim
@@ -55,8 +50,7 @@ class OtherNodeSelected:
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StorageOffer:
+class StorageOffer(Record, frozen=True):
     """Storage capacity of some nodes.
 
     Attributes:
@@ -71,8 +65,7 @@ class StorageOffer:
     others_smaller: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class InsufficientStorage:
+class InsufficientStorage(Record, frozen=True):
     """Nodes without enough storage capacity of a class for *claim*; there is no *offer* if they have no capacity object."""
 
     claim: NamedClaim
@@ -82,8 +75,7 @@ class InsufficientStorage:
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumeReserved:
+class VolumeReserved(Record, frozen=True):
     """Nodes that cannot use *volume*, which is reserved for *claim*."""
 
     claim: NamedClaim
@@ -91,8 +83,7 @@ class VolumeReserved:
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NoFreeVolume:
+class NoFreeVolume(Record, frozen=True):
     """Nodes without a free volume of a class for *claim*; there is no *size* if the claim requests none."""
 
     claim: NamedClaim
@@ -101,8 +92,7 @@ class NoFreeVolume:
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OutsideAllowedTopologies:
+class OutsideAllowedTopologies(Record, frozen=True):
     """Nodes outside the ``allowedTopologies`` of the class of *claim*."""
 
     claim: NamedClaim
@@ -110,15 +100,13 @@ class OutsideAllowedTopologies:
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SharedClaimElsewhere:
+class SharedClaimElsewhere(Record, frozen=True):
     """Nodes that cannot use the volume of a claim of several pods, whose first pod selects the node."""
 
     nodes: NodeCount
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnboundClaim:
+class UnboundClaim(Record, frozen=True):
     """Claim that must be bound before its pod is scheduled.
 
     Attributes:
@@ -135,16 +123,14 @@ class UnboundClaim:
     storage_class: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MissingObject:
+class MissingObject(Record, frozen=True):
     """Object that the pod needs and that does not exist; *reason* is kube-scheduler's text."""
 
     reason: str
     object: Name
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StorageShortage:
+class StorageShortage(Record, frozen=True):
     """Storage of a class that is too small for *claim_count* claims together; *offers* are those of its segments, the largest first."""
 
     storage_class: str
@@ -160,8 +146,7 @@ class SharedVolume(NamedTuple):
     claims: tuple[NamedClaim, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumesNotHeld:
+class VolumesNotHeld(Record, frozen=True):
     """Warning about a root that is placed: kube-scheduler does not hold volumes between the groups of a tree.
 
     Attributes:

@@ -6,6 +6,7 @@ import dataclasses
 import operator
 from collections.abc import Sequence
 
+from kubeapi.base_structs import replaced
 from scheduler_core.cel.expressions import Call, ListLiteral, Literal, Node, Select, children
 from scheduler_core.cel.reads import path_of
 from scheduler_core.model.device_comparisons import ComparedPart, Comparison, DeviceComparison, LiteralKind, SelectorLiteral
@@ -67,7 +68,7 @@ def _comparison(node: Node) -> DeviceComparison | None:
 def _negated(compared: DeviceComparison) -> DeviceComparison:
     opposite = _OPPOSITE.get(compared.comparison, compared.comparison)
     negated = opposite is compared.comparison and not compared.negated
-    return dataclasses.replace(compared, comparison=opposite, negated=negated)
+    return replaced(compared, comparison=opposite, negated=negated)
 
 
 def _order(node: Node) -> tuple[Node, Comparison, Node] | None:

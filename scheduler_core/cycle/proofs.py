@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kubeapi.base_structs import as_dict
 from scheduler_core.causes.searches import ProofNotFound, ProofObstacle
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.run_cycle import CycleOptions, attempted, queued
@@ -32,7 +33,7 @@ def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], optio
             at_attempt = Effects(snapshot.nodes, attempted(decisions[:number], snapshot, options)).apply(snapshot)
             # The requested order no longer matters, and contains roots that are placed already.
             root = next(entity for entity in queued(at_attempt, dataclasses.replace(options, order=())) if entity.name == decision.root)
-            yield {"root": dataclasses.asdict(root.name), **_proof(at_attempt, root, options, decision=decision, before=snapshot)}
+            yield {"root": as_dict(root.name), **_proof(at_attempt, root, options, decision=decision, before=snapshot)}
 
 
 def _proof(

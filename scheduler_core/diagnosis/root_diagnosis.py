@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from kubeapi.base_structs import replaced
 from scheduler_core.causes.attempts import NOTHING_NEW, AttemptResult
 from scheduler_core.causes.groups import (
     AttemptError,
@@ -90,7 +91,7 @@ def _pods(request: PlacementRequest, outcome: PlacementOutcome, tree: TreeCause)
         nodes = [] if below is None or below.nodes is None or status is not None else below.nodes.tolist()
         other = status or GroupUnschedulable()
         if tree.hides_reasons_from_pods and leaf.entity.name.kind == "PodGroup":
-            other = dataclasses.replace(other, group=leaf.entity.name)
+            other = replaced(other, group=leaf.entity.name)
         for index, pod in enumerate(leaf.entity.waiting):
             if index >= len(nodes) or nodes[index] < 0:
                 yield pod.key, tree.pods.get(pod.key, other)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 
 from kubeapi import decode, pod_requests
 from kubeapi.affinity import Affinity
+from kubeapi.base_structs import replaced
 from kubeapi.device_shares import share_fields
 from kubeapi.pods import Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume, has_tag
 from scheduler_core.loading import object_errors
@@ -135,7 +136,7 @@ class ParsedPodSpecs:
             unmodelled = tuple(field for field in form.unmodelled if field not in volumes.modelled)
             demand = form.demand
             if volumes.requests:
-                demand = dataclasses.replace(demand, requests=tuple(sorted((*demand.requests, *volumes.requests))))
+                demand = replaced(demand, requests=tuple(sorted((*demand.requests, *volumes.requests))))
             resolved = self._by_volumes[key] = self._interned(
                 dataclasses.replace(form, demand=demand, unmodelled=unmodelled, volumes=volumes.needs, named_volumes=volumes.named)
             )

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
+from kubeapi.base_structs import Record
 from kubeapi.nodes import Taint
 from kubeapi.resource_names import Quantity
 from kubeapi.selectors import NodeSelector
@@ -142,8 +143,7 @@ class KnownClaim:
         return self.allocation is not None and any(each.waits for each in self.allocation.devices)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DevicesTogether:
+class DevicesTogether(Record, frozen=True):
     """Number of free devices on the *nodes* that a group can use, and the number that its pods need."""
 
     free: Quantity

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
+
+from kubeapi.base_structs import Record
 
 
 class ComparedPart(enum.StrEnum):
@@ -43,16 +44,14 @@ class LiteralKind(enum.StrEnum):
     QUANTITY = "quantity"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SelectorLiteral:
+class SelectorLiteral(Record, frozen=True):
     """Literal of a selector; *text* is its value without quotes and escapes, a version or quantity as the expression spells it."""
 
     type: LiteralKind
     text: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeviceComparison:
+class DeviceComparison(Record, frozen=True):
     """Condition on one attribute, capacity or field of a device.
 
     Attributes:
@@ -69,8 +68,7 @@ class DeviceComparison:
     negated: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OtherSelector:
+class OtherSelector(Record, frozen=True):
     """Expression that is not one comparison or several of them that must all be true."""
 
     expression: str

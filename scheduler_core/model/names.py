@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from kubeapi.base_structs import Record
 from kubeapi.names import Name
 
 HOSTNAME = "kubernetes.io/hostname"
 """Label with the host name of a node: the topology key of single nodes."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NamedClaim:
+class NamedClaim(Record, frozen=True):
     """Claim to devices or to a volume.
 
     Attributes:
@@ -34,8 +32,7 @@ class NamedClaim:
         return self.label if self.object is None else f"{self.object.namespace}/{self.object.name}"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(Record, frozen=True):
     """One value of a topology key."""
 
     key: str

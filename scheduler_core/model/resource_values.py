@@ -5,16 +5,15 @@ Imports no numpy, because causes have resources and are read where numpy is not 
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
+from kubeapi.base_structs import Record
 from kubeapi.resource_names import Bytes
 from scheduler_core.model.attach_limits import row_name
 from scheduler_core.model.delayed_claims import class_and_size
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttachableVolumes:
+class AttachableVolumes(Record, frozen=True):
     """Volumes of *driver* that nodes can attach."""
 
     resource: ClassVar = "attachable-volumes"
@@ -26,8 +25,7 @@ class AttachableVolumes:
         return row_name(self.driver)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VolumesOfClass:
+class VolumesOfClass(Record, frozen=True):
     """Free volumes that the same claims can use.
 
     Attributes:

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
+from kubeapi.base_structs import replaced
 from scheduler_core.causes.domains import AttemptFailed, DomainCause, NodeCause, Relaxable
 from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
@@ -92,7 +93,7 @@ def _named(cause: _Stated, noun: str) -> _Stated:
     nodes = getattr(cause, "nodes", None)
     if not noun or not isinstance(nodes, NodeCount) or nodes.total != 1:
         return cause
-    named: _Stated = dataclasses.replace(cast("Any", cause), nodes=NamedNode(nodes.count, nodes.total, noun))
+    named: _Stated = replaced(cast("Any", cause), nodes=NamedNode(nodes.count, nodes.total, noun))
     return named
 
 

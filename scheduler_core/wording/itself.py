@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from kubeapi.base_structs import Record, replaced
 from scheduler_core.causes.cause import Cause
 from scheduler_core.causes.pre_enqueue import PreEnqueueCause
 from scheduler_core.model.names import Name
@@ -29,10 +29,9 @@ def _changed(value: Any, root: Name) -> Any:
     if isinstance(value, tuple):
         items = [_changed(each, root) for each in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+    if not isinstance(value, Record):
         return value
-    fields = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
-    changes = {name: _changed(field, root) for name, field in fields.items()}
+    changes = {name: _changed(getattr(value, name), root) for name in value.__struct_fields__}
     if "in_order" in changes:
         changes["in_order"] = False
-    return dataclasses.replace(value, **changes)
+    return replaced(value, **changes)

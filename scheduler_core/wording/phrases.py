@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
 from kubeapi.resource_names import is_storage, size
@@ -13,8 +12,7 @@ from scheduler_core.wording.nouns import SHOWN, level, listed, plural
 from scheduler_core.wording.titles import domain_text, has_noun
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NamedNode(NodeCount):
+class NamedNode(NodeCount, frozen=True):
     """The only node of each domain that a clause is about, which has the domain's name: *noun* is ``the node`` or ``each node``."""
 
     noun: str

@@ -10,7 +10,8 @@ PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "cause
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "kubeapi": (
-        frozenset({"base_structs", "content", "device_shares", "field_path", "names"}),
+        frozenset({"base_structs"}),
+        frozenset({"content", "device_shares", "field_path", "names"}),
         frozenset({"problem", "redaction", "resource_names"}),
         frozenset({"meta", "quantity"}),
         frozenset({"decode", "object_heads", "priority", "selectors", "versions", "view"}),

@@ -81,6 +81,12 @@ def find() -> Programs:
     raise MissingError(f"`make cluster-assets` builds one (it needs Go), or {FOLDER} names a folder of one")
 
 
+def find_older() -> list[Programs]:
+    """Return the programs of versions before OLDEST that were built before, which serve other kinds or versions of the API."""
+    older = [each for each in versions() if (1, _minor(f"{each}.") or 0) < OLDEST]
+    return [Programs(cached(each)) for each in older if cached(each).is_dir()]
+
+
 def _demand_version(apiserver: Path) -> None:
     told = _version_of(apiserver)
     if (minor := _minor(told)) is None or (1, minor) < OLDEST:
@@ -122,11 +128,11 @@ def _required_version(module: Path) -> str:
     return result[1]
 
 
-def cached() -> Path:
-    """Return the folder of a build of the current modules; it need not exist."""
+def cached(version: str = "") -> Path:
+    """Return the folder of a build of the current modules, of *version*, a key of ``versions``, or the selected one; it need not exist."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     base = Path(os.environ.get(CACHE) or Path(home) / "muster" / "cluster-assets").absolute()
-    version = kubernetes_version()
+    version = version or kubernetes_version()
     content = hashlib.sha256(b"".join(path.read_bytes() for path in _sources(versions()[version]))).hexdigest()
     return base / f"{version}-{content[:12]}"
 

@@ -17,7 +17,36 @@ from tests.cluster.installed import CONFIGURATIONS, NAMESPACE, Installed, eventu
 from tests.cluster.unfit import is_refused, unfit_group
 from tests.deploy import rendered
 
-OWN_KINDS = "webhooks.pods=true", "criticalPodsQuota=true", "sidecar.enabled=true", rendered.ALL_MODES, rendered.MONITORING
+DIGEST = f"sha256:{'0a' * 32}"
+TERM = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]"
+OF_COMPONENTS = (
+    r"serviceAccount.annotations.eks\.amazonaws\.com/role-arn=arn:aws:iam::1:role/muster",
+    *(f"{TERM}.{each}" for each in ("key=pool", "operator=In", "values={infra}")),
+    *(
+        f"topologySpreadConstraints[0].{each}"
+        for each in ("maxSkew=2", "topologyKey=rack", "whenUnsatisfiable=DoNotSchedule", "minDomains=2")
+    ),
+    "extraEnv[0].name=TZ",
+    "extraEnv[0].value=Europe/Paris",
+    "podLabels.team=infra",
+    "podAnnotations.team=infra",
+)
+SETTINGS = (
+    *(f"{section}.{each}" for section in ("webhooks", "sidecar") for each in OF_COMPONENTS),
+    "sidecar.extraEnv[1].name=NODE",
+    "sidecar.extraEnv[1].valueFrom.fieldRef.fieldPath=spec.nodeName",
+    "sidecar.extraEnv[2].name=TOKEN",
+    "sidecar.extraEnv[2].valueFrom.secretKeyRef.name=proxy",
+    "sidecar.extraEnv[2].valueFrom.secretKeyRef.key=token",
+    "sidecar.extraEnv[2].valueFrom.secretKeyRef.optional=true",
+    "sidecar.extraEnv[3].name=MEMORY",
+    "sidecar.extraEnv[3].valueFrom.resourceFieldRef.resource=limits.memory",
+    "image.tag=v2",
+    f"image.digest={DIGEST}",
+    "webhooks.env.MUSTER_RULES=gang-minimum=warning",
+)
+"""Values that change objects of the chart and add none."""
+OWN_KINDS = "webhooks.pods=true", "criticalPodsQuota=true", "sidecar.enabled=true", rendered.ALL_MODES, rendered.MONITORING, *SETTINGS
 """Values with which the chart has all its objects of Kubernetes' own kinds."""
 EVERYTHING = (*OWN_KINDS, "certificate.source=cert-manager", "prometheus.monitors=true", "prometheus.alerts=true")
 EXTRA_KINDS = (
@@ -55,6 +84,27 @@ def test_a_group_with_an_error_is_refused_and_another_one_completed(api, namespa
 
     assert is_refused(refused.value.status)
     assert {"single": {}} == created["spec"]["disruptionMode"]
+
+
+@pytest.mark.parametrize("name", ["muster-webhook", "muster-sidecar"])
+def test_the_objects_on_the_server_have_the_values(api, name):
+    deployment = api.get("Deployment", name, NAMESPACE)
+    pod = deployment["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    (constraint,) = pod["spec"]["topologySpreadConstraints"]
+    selector = {"matchLabels": {"app.kubernetes.io/name": name}}
+    account = api.get("ServiceAccount", pod["spec"]["serviceAccountName"], NAMESPACE)["metadata"]
+
+    assert f"muster@{DIGEST}" == container["image"]
+    assert {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/muster"}.items() <= account["annotations"].items()
+    assert {"nodeAffinity", "podAntiAffinity"} == pod["spec"]["affinity"].keys()
+    assert (selector, "DoNotSchedule", 2) == (constraint["labelSelector"], constraint["whenUnsatisfiable"], constraint["minDomains"])
+    assert {"TZ": "Europe/Paris"}.items() <= {each["name"]: each.get("value") for each in container["env"]}.items()
+    assert ("infra", "infra", "true") == (
+        pod["metadata"]["labels"]["team"],
+        pod["metadata"]["annotations"]["team"],
+        pod["metadata"]["annotations"]["prometheus.io/scrape"],
+    )
 
 
 def test_applied_twice_nothing_differs(plane, webhooks):

@@ -143,7 +143,7 @@ def test_a_version_that_cannot_be_built_is_refused_with_those_that_can(nowhere, 
 
 def test_another_version_is_built_with_a_stand_in_for_what_no_proxy_serves(nowhere, monkeypatch):
     """The module of the server before has a type, a conversion, a client and a test."""
-    version = [*programs.versions()][1]
+    version = [*programs.versions()][-1]
     older = nowhere / "older"
     imports = 'import "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"'
     for path in (

@@ -14,8 +14,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import yaml
+
 from tests.cluster import go_tools
 from tests.cluster.programs import MissingError
+from tests.cluster.resources import Manifest
 from tests.deploy import values_schema
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -24,11 +27,15 @@ SCHEMA = CHART / "values.schema.json"
 NAMESPACE = "muster-system"
 ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect}"
 MONITORING = "networkPolicy.metricsFrom={monitoring}"
+ISSUED = "certificate.source=secret", "certificate.caBundle=QUE="
+"""A certificate that an administrator issues, of any CA."""
+SIDECAR = ("sidecar.enabled=true",)
+DIGEST = f"sha256:{'0a' * 32}"
 SECONDS = 60
 FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "install.yaml": ("", ()),
     "base/rbac.yaml": ("webhooks/rbac.yaml", ()),
-    "base/deployment.yaml": ("webhooks/deployment.yaml", ("certificate.source=secret",)),
+    "base/deployment.yaml": ("webhooks/deployment.yaml", ISSUED),
     "components/managed-certificate/rbac.yaml": ("webhooks/certificate-rbac.yaml", ()),
     "base/service.yaml": ("webhooks/service.yaml", ()),
     "base/webhooks.yaml": ("webhooks/webhooks.yaml", ()),
@@ -45,7 +52,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         for name, of_prometheus in (
             ("monitors", ("prometheus.monitors=true", MONITORING)),
             ("network-policy", (MONITORING,)),
-            ("alerts", ("prometheus.alerts=true",)),
+            ("alerts", ("prometheus.alerts=true", MONITORING)),
         )
     },
     "sidecar/rbac.yaml": ("sidecar/rbac.yaml", ("sidecar.enabled=true", ALL_MODES)),
@@ -70,6 +77,30 @@ def template(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run ``helm template`` on the chart.  Raises MissingError if helm was not built."""
     command = [go_tools.find("helm"), "template", "muster", CHART, "--namespace", NAMESPACE, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+
+
+def with_values(*values: str) -> subprocess.CompletedProcess[str]:
+    """Run ``helm template`` on the chart with these values, each as in ``--set``.  Raises MissingError."""
+    return template(*(part for each in values for part in ("--set", each)))
+
+
+def objects(*values: str) -> dict[tuple[str, str], Manifest]:
+    """Return the objects of the chart with these values, by kind and name.  Raises MissingError, and RuntimeError if helm refuses them."""
+    done = with_values(*values)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    found = [each for each in yaml.safe_load_all(done.stdout) if each]
+    by_name = {(each["kind"], each["metadata"]["name"]): each for each in found}
+    if len(by_name) != len(found):
+        raise RuntimeError("two objects have the same kind and name")
+    return by_name
+
+
+def container(name: str, *values: str) -> tuple[Manifest, Manifest]:
+    """Return the spec of the pods of a Deployment, and their container."""
+    spec = objects(*values)["Deployment", name]["spec"]["template"]["spec"]
+    (result,) = spec["containers"]
+    return spec, result
 
 
 def render(name: str) -> str:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import base64
-import json
-import re
-import shutil
 import subprocess
 
 import pytest
 import yaml
 
-from tests.cluster import go_tools, programs
+from kubeapi.versions import kubernetes_releases
+from kubeapi.versions.api_versions import SCHEDULING, TABLE
+from tests.cluster import programs
 from tests.cluster.conftest import available
-from tests.deploy import rendered, values_schema
+from tests.deploy import rendered
+from tests.deploy.rendered import DIGEST, SIDECAR, container, objects, with_values
 from webhooks import admission_options
-from webhooks import settings as webhook_settings
 
+pytestmark = pytest.mark.usefixtures("helm")
+GROUP_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-SIDECAR = ("sidecar.enabled=true",)
+SIDECAR_FLAGS = ("--set", *SIDECAR)
+SPREAD = ",".join(
+    f"webhooks.topologySpreadConstraints[0].{each}" for each in ("maxSkew=1", "topologyKey=rack", "whenUnsatisfiable=ScheduleAnyway")
+)
 EVERYTHING = (
     "webhooks.pods=true",
     "certificate.source=cert-manager",
@@ -31,30 +35,6 @@ EVERYTHING = (
     "doctor.roles=true",
     "why.roles=true",
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def helm():
-    return available(lambda: go_tools.find("helm"))
-
-
-def helm_template(*values):
-    return rendered.template(*(part for each in values for part in ("--set", each)))
-
-
-def objects(*values):
-    """Return the objects of the chart with these values, by kind and name."""
-    done = helm_template(*values)
-    assert 0 == done.returncode, done.stderr
-    found = [each for each in yaml.safe_load_all(done.stdout) if each]
-    assert len(found) == len({(each["kind"], each["metadata"]["name"]) for each in found})
-    return {(each["kind"], each["metadata"]["name"]): each for each in found}
-
-
-def container(name, *values):
-    spec = objects(*values)["Deployment", name]["spec"]["template"]["spec"]
-    (result,) = spec["containers"]
-    return spec, result
 
 
 @pytest.mark.parametrize("name", list(rendered.FILES))
@@ -75,7 +55,7 @@ def test_helm_finds_nothing_to_improve(helm):
 
 def test_it_is_rendered_the_same_each_time():
     """A certificate that is made while rendering would change with each upgrade."""
-    assert helm_template(*EVERYTHING).stdout == helm_template(*reversed(EVERYTHING)).stdout
+    assert with_values(*EVERYTHING).stdout == with_values(*reversed(EVERYTHING)).stdout
 
 
 def test_all_objects_say_what_they_belong_to_and_where_they_are():
@@ -84,132 +64,6 @@ def test_all_objects_say_what_they_belong_to_and_where_they_are():
     for (kind, _), each in objects(*EVERYTHING).items():
         assert "muster" == each["metadata"]["labels"]["app.kubernetes.io/part-of"]
         assert (kind in cluster_scoped) == ("namespace" not in each["metadata"])
-
-
-def test_the_defaults_of_the_values_satisfy_the_schema_and_all_of_them_are_in_it():
-    values = yaml.safe_load((rendered.CHART / "values.yaml").read_text(encoding="utf-8"))
-    schema = json.loads((rendered.CHART / "values.schema.json").read_text(encoding="utf-8"))
-
-    assert values.keys() == schema["properties"].keys() - {"global"}
-    for name, part in values.items():
-        if isinstance(part, dict):
-            assert part.keys() == schema["properties"][name]["properties"].keys()
-
-
-@pytest.mark.parametrize(
-    ("value", "field"),
-    [
-        pytest.param("webhook.replicas=2", "webhook", id="a section that does not exist"),
-        pytest.param("webhooks.replica=2", "replica", id="a value that does not exist"),
-        pytest.param("webhooks.replicas=0", "replicas", id="no replica"),
-        pytest.param("runAsUser=0", "runAsUser", id="root"),
-        pytest.param("webhooks.enforcement=dryrun", "enforcement", id="a mode"),
-        pytest.param("webhooks.failurePolicy=fail", "failurePolicy", id="case"),
-        pytest.param("webhooks.timeoutSeconds=2", "timeoutSeconds", id="less than the server needs to answer"),
-        pytest.param("webhooks.timeoutSeconds=31", "timeoutSeconds", id="more than the API server waits"),
-        pytest.param("webhooks=null", "webhooks", id="no section"),
-        pytest.param("webhooks.replicas=null", "replicas", id="no value"),
-        pytest.param("certificate.certManager=null", "certManager", id="no section in a section"),
-        pytest.param("webhooks.env.PATH=/", "PATH", id="a variable that is no setting"),
-        pytest.param("webhooks.env.MUSTER_RULE=gang-minimum=off", "MUSTER_RULE", id="a variable that does not exist"),
-        pytest.param("webhooks.env.MUSTER_STRATEGY=greedy", "MUSTER_STRATEGY", id="a variable of the sidecar"),
-        pytest.param("sidecar.env.MUSTER_RULES=gang-minimum=off", "MUSTER_RULES", id="a variable of the webhooks"),
-        pytest.param("webhooks.env.MUSTER_ENFORCEMENT=foo", "MUSTER_ENFORCEMENT", id="no mode of enforcement"),
-        pytest.param("webhooks.env.MUSTER_WORKERS=0", "MUSTER_WORKERS", id="below the least number"),
-        pytest.param("webhooks.env.MUSTER_CERTIFICATE_DAYS=3651", "MUSTER_CERTIFICATE_DAYS", id="above the largest number"),
-        pytest.param("webhooks.env.MUSTER_REQUEST_SECONDS=soon", "MUSTER_REQUEST_SECONDS", id="no number of seconds"),
-        pytest.param("webhooks.env.MUSTER_PROFILE=kap", "MUSTER_PROFILE", id="no profile"),
-        pytest.param("webhooks.env.MUSTER_KUBERNETES=1.20", "MUSTER_KUBERNETES", id="no version of Kubernetes"),
-        pytest.param("webhooks.env.MUSTER_RULES=gang-minimum=none", "MUSTER_RULES", id="no severity"),
-        pytest.param("webhooks.env.MUSTER_GATES=GenericWorkload", "MUSTER_GATES", id="a gate without a value"),
-        pytest.param("sidecar.env.MUSTER_STRATEGY=best", "MUSTER_STRATEGY", id="no strategy of the sidecar"),
-        pytest.param("sidecar.env.MUSTER_WRITERS=65", "MUSTER_WRITERS", id="above the largest number of the sidecar"),
-        pytest.param("sidecar.env.MUSTER_LABELS=maybe", "MUSTER_LABELS", id="neither on nor off"),
-        pytest.param("webhooks.resources.limit.memory=1Gi", "limit", id="a key of the resources"),
-        pytest.param("webhooks.tolerations[0].opertor=Exists", "opertor", id="a key of a toleration"),
-        pytest.param("webhooks.exemptNamespaces={Mine}", "exemptNamespaces", id="no name of a namespace"),
-        pytest.param("image.repository=registry:5000/muster:v1", "repository", id="a tag in the repository"),
-        pytest.param("image.tag=v1 ", "tag", id="a blank in the tag"),
-        pytest.param("certificate.secretName=my_secret", "secretName", id="no name of a Secret"),
-        pytest.param("certificate.caBundle=aGVsbG8", "caBundle", id="half a base64"),
-        pytest.param("certificate.source=helm", "source", id="a source"),
-        pytest.param("certificate.caBundle=-----BEGIN", "caBundle", id="PEM instead of base64"),
-        pytest.param("certificate.certManager.issuerRef.kind=ClusterIssuer", "issuerRef", id="an issuer without a name"),
-        pytest.param("sidecar.modes={place,bind}", "modes", id="a mode of the sidecar"),
-        pytest.param("sidecar.modes={}", "modes", id="no mode of the sidecar"),
-        pytest.param("sidecar.schedulerName=Muster", "schedulerName", id="no name of a scheduler"),
-        pytest.param("networkPolicy.reviewsFrom={10.0.0.1}", "reviewsFrom", id="an address without a length"),
-        pytest.param("networkPolicy.reviewsFrom={10.0.0.0/99}", "reviewsFrom", id="a length of no address"),
-        pytest.param("networkPolicy.metricsFrom={team_a}", "metricsFrom", id="no name of a namespace that reads metrics"),
-    ],
-)
-def test_a_bad_value_is_refused_with_its_name(value, field):
-    done = helm_template(value)
-
-    assert 0 != done.returncode
-    assert field in done.stderr
-    assert "nil pointer" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "image.repository=registry.example:5000/team/muster",
-        f"image.tag=v1.2@sha256:{'0a' * 32}",
-        "webhooks.resources=null",
-        "webhooks.tolerations[0].tolerationSeconds=30",
-        "networkPolicy.reviewsFrom={fd00::/8,10.0.0.0/32,::ffff:10.0.0.0/104}",
-        "sidecar.schedulerName=batch.example",
-        r"webhooks.env.MUSTER_ENFORCEMENT=audit\, gang-minimum=deny\,",
-        "webhooks.env.MUSTER_KUBERNETES=1.36",
-        r"webhooks.env.MUSTER_RULES=gang-minimum=off\,all-needs-gang=warning",
-        r"webhooks.env.MUSTER_GATES=GenericWorkload=true\,CompositePodGroup=false",
-        "sidecar.env.MUSTER_LABELS=false",
-        "sidecar.env.MUSTER_BUDGET=100000",
-    ],
-)
-def test_an_unusual_value_is_accepted(value):
-    done = helm_template(*SIDECAR, value)
-
-    assert 0 == done.returncode, done.stderr
-
-
-@pytest.mark.parametrize(
-    ("values", "want"),
-    [
-        (("webhooks.enabled=false",), "webhooks.enabled and sidecar.enabled are false"),
-        ((*SIDECAR, "sidecar.modes={validate,preempt}"), "sidecar.modes: preempt needs place or ungate"),
-        (("webhooks.env.MUSTER_REQUEST_SECONDS=20",), "MUSTER_REQUEST_SECONDS=20 must be less than webhooks.timeoutSeconds=3"),
-        (("networkPolicy.enabled=false", "networkPolicy.reviewsFrom={10.0.0.0/28}"), "networkPolicy.reviewsFrom has no effect"),
-        (("networkPolicy.enabled=false", "networkPolicy.metricsFrom={monitoring}"), "networkPolicy.metricsFrom has no effect"),
-        (
-            ("certificate.certManager.issuerRef.name=ours",),
-            "certificate.certManager.issuerRef has no effect with certificate.source=managed",
-        ),
-        (
-            ("certificate.source=cert-manager", "certificate.caBundle=QUE="),
-            "certificate.caBundle is not for certificate.source=cert-manager",
-        ),
-    ],
-)
-def test_values_that_contradict_each_other_are_refused(values, want):
-    done = helm_template(*values)
-
-    assert (1, True) == (done.returncode, want in done.stderr), done.stderr
-
-
-def test_the_types_of_the_variables_are_those_of_the_settings():
-    assert values_schema.render(rendered.SCHEMA) == rendered.SCHEMA.read_text(encoding="utf-8"), "run `make manifests`"
-
-
-@pytest.mark.parametrize("option", [each for each in webhook_settings.OPTIONS.values() if each.type.bounds], ids=lambda each: each.variable)
-def test_the_bounds_are_those_that_the_server_checks(option):
-    low, high = option.type.bounds
-    for accepted in (low, high):
-        assert float(option.type.parse([str(accepted)])) == accepted
-    for refused in (low - 0.01 if isinstance(low, float) else low - 1, high + 1):
-        with pytest.raises(ValueError, match="must be a"):
-            option.type.parse([str(refused)])
 
 
 @pytest.mark.parametrize("values", [(), ("webhooks.pods=true",)], ids=["groups", "pods"])
@@ -252,7 +106,7 @@ def test_replicas_manage_the_certificate_unless_another_source_is_chosen():
     assert ["scratch"] == [each["name"] for each in spec["volumes"]] == [each["name"] for each in own["volumeMounts"]]
     assert [["mine"], ["muster-webhook"]] == [each["resourceNames"] for each in role["rules"] if "resourceNames" in each]
     for source in ("secret", "cert-manager"):
-        others = objects(f"certificate.source={source}")
+        others = objects(*(rendered.ISSUED if source == "secret" else (f"certificate.source={source}",)))
         assert ("Role", "muster-webhook-certificate") not in others
         assert ("ClusterRole", "muster-webhook-certificate") not in others
 
@@ -341,9 +195,12 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
         f"{section}.tolerations[0].operator=Exists",
         f"{section}.resources.limits.memory=2Gi",
         rf"{section}.podLabels.sidecar\.istio\.io/inject=no",
-        rf"{section}.podLabels.app\.kubernetes\.io/name=other",
         f"{section}.podAnnotations.team=infra",
-        rf"{section}.podAnnotations.prometheus\.io/port=none",
+        rf"{section}.serviceAccount.annotations.eks\.amazonaws\.com/role-arn=arn:aws:iam::1:role/muster",
+        f"{section}.extraEnv[0].name=TZ",
+        f"{section}.extraEnv[0].value=Europe/Paris",
+        f"{section}.extraEnv[1].name=GOMEMLIMIT",
+        f"{section}.extraEnv[1].valueFrom.resourceFieldRef.resource=limits.memory",
     )
     spec, own = container(name, *values)
     metadata = objects(*values)["Deployment", name]["spec"]["template"]["metadata"]
@@ -354,7 +211,73 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
     assert ({"pool": "infra"}, [{"operator": "Exists"}]) == (spec["nodeSelector"], spec["tolerations"])
     assert "2Gi" == own["resources"]["limits"]["memory"]
     assert {"app.kubernetes.io/name": name, "sidecar.istio.io/inject": "no"} == metadata["labels"]
-    assert ("infra", "8080") == (metadata["annotations"]["team"], metadata["annotations"]["prometheus.io/port"])
+    assert {"team": "infra"} == metadata["annotations"]
+    account = objects(*values)["ServiceAccount", name]["metadata"]
+    assert {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/muster"} == account["annotations"]
+    assert [
+        {"name": "TZ", "value": "Europe/Paris"},
+        {"name": "GOMEMLIMIT", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory"}}},
+    ] == own["env"][-2:]
+    assert spec["serviceAccountName"] == account["name"]
+
+
+@pytest.mark.parametrize(
+    ("values", "want"),
+    [
+        ((), "muster:0.1.0"),
+        (("image.tag=v2",), "muster:v2"),
+        ((f"image.digest={DIGEST}",), f"muster@{DIGEST}"),
+        ((f"image.digest={DIGEST}", "image.tag=v2", "image.repository=a.example:5000/b/muster"), f"a.example:5000/b/muster@{DIGEST}"),
+    ],
+)
+def test_a_digest_replaces_the_tag(values, want):
+    for name in ("muster-webhook", "muster-sidecar"):
+        assert want == container(name, *SIDECAR, *values)[1]["image"]
+
+
+@pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])
+def test_replicas_are_placed_as_the_values_say(name, section):
+    """Maps are merged with the defaults of the chart, lists replace them, and null removes them."""
+    own = {"matchLabels": {"app.kubernetes.io/name": name}}
+    zone = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
+    spec, _ = container(name, *SIDECAR)
+    (term,) = spec["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert ("kubernetes.io/hostname", own) == (term["podAffinityTerm"]["topologyKey"], term["podAffinityTerm"]["labelSelector"])
+    assert [{**zone, "labelSelector": own}] == spec["topologySpreadConstraints"]
+
+    node = f"{section}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]"
+    constraint = SPREAD.replace("webhooks", section)
+    spec, _ = container(
+        name,
+        *SIDECAR,
+        f"{node}.key=pool",
+        f"{node}.operator=In",
+        f"{node}.values={{infra}}",
+        f"{section}.tolerations[0].operator=Exists",
+        constraint,
+    )
+    assert {"podAntiAffinity", "nodeAffinity"} == spec["affinity"].keys()
+    assert [{**zone, "topologyKey": "rack", "labelSelector": own}] == spec["topologySpreadConstraints"]
+
+    selector = f"{section}.topologySpreadConstraints[0].labelSelector.matchLabels.team=infra"
+    spec, _ = container(name, *SIDECAR, f"{section}.affinity=null", constraint, selector)
+    assert "affinity" not in spec
+    assert {"matchLabels": {"team": "infra"}} == spec["topologySpreadConstraints"][0]["labelSelector"]
+    assert "topologySpreadConstraints" not in container(name, *SIDECAR, f"{section}.topologySpreadConstraints=null")[0]
+
+
+def test_a_value_adds_no_right():
+    """Whatever it places, annotates or starts: the roles are those of the chart."""
+    values = (
+        f"image.digest={DIGEST}",
+        *(f"{section}.{each}" for section in ("webhooks", "sidecar") for each in ("serviceAccount.annotations.a=b", "affinity=null")),
+        *(f"{section}.extraEnv[0].name=A" for section in ("webhooks", "sidecar")),
+    )
+
+    def rights(*values):
+        return {key: each for key, each in objects(*SIDECAR, *values).items() if "Role" in key[0]}
+
+    assert rights() == rights(*values)
 
 
 @pytest.mark.parametrize(("value", "want"), [("null", None), ("1000690000", 1000690000)])
@@ -371,29 +294,6 @@ def test_a_server_in_the_network_of_its_node_is_reached_without_the_network_of_p
     assert (True, "ClusterFirstWithHostNet") == (spec["hostNetwork"], spec["dnsPolicy"])
     assert not {"hostNetwork", "dnsPolicy"} & {*container("muster-webhook")[0]}
     assert {9443, 8080} == {each["containerPort"] for each in own["ports"]}
-
-
-@pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])
-def test_a_variable_of_the_chart_is_not_set_twice(name, section):
-    """The API server refuses a list of variables with a name twice, and an option of the container hides its variable."""
-    _, own = container(name, *SIDECAR, "webhooks.pods=true")
-    options = [each.partition("=")[0].removeprefix("--") for each in own["args"] if each.startswith("--")]
-    for variable in (*(each["name"] for each in own["env"]), *(f"MUSTER_{each.upper().replace('-', '_')}" for each in options)):
-        (value, *_) = values_schema.variables()[section].get(variable, {}).get("enum", ["1"])
-        done = helm_template(*SIDECAR, "webhooks.pods=true", f"{section}.env.{variable}={str(value).lower()}")
-        assert (1, True) == (done.returncode, f"{section}.env.{variable}: the chart sets this variable itself" in done.stderr), done.stderr
-
-
-def test_a_number_of_a_file_is_written_in_full(tmp_path):
-    """helm reads the numbers of a file as floats."""
-    (tmp_path / "values.yaml").write_text(
-        "webhooks: {env: {MUSTER_BODY_BYTES: 8388608, MUSTER_KEEPALIVE_SECONDS: 1.5, MUSTER_KUBERNETES: 1.36}}\n", encoding="utf-8"
-    )
-    done = rendered.template("--values", str(tmp_path / "values.yaml"))
-    (deployment,) = (each for each in yaml.safe_load_all(done.stdout) if each["kind"] == "Deployment")
-    env = {each["name"]: each["value"] for each in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
-
-    assert ("8388608", "1.5", "1.36") == tuple(env[f"MUSTER_{name}"] for name in ("BODY_BYTES", "KEEPALIVE_SECONDS", "KUBERNETES"))
 
 
 @pytest.mark.parametrize("modes", [("validate",), ("protect", "validate"), ("ungate", "preempt"), ("place", "preempt")])
@@ -413,98 +313,13 @@ def test_a_component_that_is_off_leaves_nothing_behind():
     assert not [key for key in objects() if "sidecar" in key[1]]
 
 
-def test_only_the_port_for_reviews_is_open():
-    found = objects(*SIDECAR)
-    webhook, sidecar = (found["NetworkPolicy", f"muster-{name}"]["spec"] for name in ("webhook", "sidecar"))
-
-    assert (["Ingress"], [{"ports": [{"port": "webhook", "protocol": "TCP"}]}]) == (webhook["policyTypes"], webhook["ingress"])
-    assert (["Ingress"], None) == (sidecar["policyTypes"], sidecar.get("ingress"))
-    assert not [key for key in found if key[1].endswith("-metrics")]
-    assert not [key for key in objects(*SIDECAR, "networkPolicy.enabled=false") if key[0] == "NetworkPolicy"]
-
-
-def test_reviews_are_accepted_from_named_addresses_only():
-    (rule,) = objects("networkPolicy.reviewsFrom={10.0.0.0/28,fd00::/64}")["NetworkPolicy", "muster-webhook"]["spec"]["ingress"]
-
-    *addresses, replicas = rule["from"]
-    assert ["10.0.0.0/28", "fd00::/64"] == [each["ipBlock"]["cidr"] for each in addresses]
-    assert {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "muster-webhook"}}} == replicas
-    (others,) = objects("networkPolicy.reviewsFrom={10.0.0.0/28}", "certificate.source=secret")["NetworkPolicy", "muster-webhook"]["spec"][
-        "ingress"
-    ]
-    assert [{"ipBlock": {"cidr": "10.0.0.0/28"}}] == others["from"]
-    assert "networkPolicy/reviewsFrom/0" in helm_template("networkPolicy.reviewsFrom={api-server}").stderr.replace(".", "/")
-
-
-def test_prometheus_may_read_the_metrics_of_every_pod():
-    found = objects(*SIDECAR, rendered.MONITORING)
-    for name in ("muster-webhook", "muster-sidecar"):
-        policy = found["NetworkPolicy", f"{name}-metrics"]["spec"]
-        (rule,) = policy["ingress"]
-        assert found["Deployment", name]["spec"]["template"]["metadata"]["labels"] == policy["podSelector"]["matchLabels"]
-        assert [{"port": "probes", "protocol": "TCP"}] == rule["ports"]
-        assert ["monitoring"] == rule["from"][0]["namespaceSelector"]["matchExpressions"][0]["values"]
-
-
-def test_a_service_monitor_reads_every_replica_through_a_service_of_its_own():
-    values = (*SIDECAR, rendered.MONITORING, "prometheus.monitors=true")
-    pods, services = objects(*values), objects(*values, "prometheus.monitorKind=ServiceMonitor")
-
-    for name in ("muster-webhook", "muster-sidecar"):
-        labels = pods["Deployment", name]["spec"]["template"]["metadata"]["labels"]
-        assert labels == pods.pop(("PodMonitor", name))["spec"]["selector"]["matchLabels"]
-        monitor, service = services.pop(("ServiceMonitor", name))["spec"], services.pop(("Service", f"{name}-metrics"))
-        assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
-        assert [each["name"] for each in service["spec"]["ports"]] == [each["port"] for each in monitor["endpoints"]]
-        assert (labels, "None", True) == (
-            service["spec"]["selector"],
-            service["spec"]["clusterIP"],
-            service["spec"]["publishNotReadyAddresses"],
-        )
-    assert pods == services
-
-
-PAGE = (rendered.DEPLOY.parent / "docs/operate/prometheus.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("name", "component", "resource", "values"),
-    [
-        ("muster-webhook", "prometheus", "overlays/managed", ()),
-        ("muster-sidecar", "prometheus-sidecar", "sidecar", (*SIDECAR, "webhooks.enabled=false")),
-    ],
-)
-def test_the_component_of_the_page_is_the_chart(tmp_path, name, component, resource, values):
-    kubectl = available(lambda: programs.find().path("kubectl"))
-    shutil.copytree(rendered.DEPLOY, tmp_path / "deploy")
-    (block,) = re.findall(r"```yaml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
-    folder = tmp_path / "deploy/overlays/ours"
-    folder.mkdir()
-    text = block.replace("../managed", f"../../{resource}").replace("components/prometheus", f"components/{component}")
-    (folder / "kustomization.yaml").write_text(text, encoding="utf-8")
-    built = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=True).stdout
-    found = {(each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(built)}
-
-    want = objects(*values, "prometheus.monitors=true", "prometheus.alerts=true", rendered.MONITORING)
-    # The role of a mode that is off is in the manifests, and is not bound.
-    assert want.keys() == found - {("Namespace", "muster-system"), ("ClusterRole", "muster-sidecar-ungate")}
-    assert {("PrometheusRule", name), ("PodMonitor", name)} <= found
-
-
-def test_monitors_that_could_read_nothing_are_an_error():
-    done = helm_template("prometheus.monitors=true")
-
-    assert 1 == done.returncode
-    assert "--set 'networkPolicy.metricsFrom={monitoring}'" in done.stderr
-    assert 0 == helm_template("prometheus.monitors=true", "networkPolicy.enabled=false").returncode
-
-
 @pytest.mark.parametrize(
     ("values", "want"),
     [
-        (("certificate.source=secret",), "certificate.caBundle is empty"),
-        (("certificate.source=secret", "certificate.caBundle=QUE="), ""),
+        (rendered.ISSUED, "of the image muster:0.1.0"),
+        ((f"image.digest={DIGEST}", "image.tag=v2"), f"of the image muster@{DIGEST}"),
         (("webhooks.env.MUSTER_ENFORCEMENT=warn",), "An object with an error is allowed with a warning"),
+        (("webhooks.env.MUSTER_FINALIZERS=all", *SIDECAR, "sidecar.modes={place}"), "no sidecar in mode protect"),
         (("webhooks.replicas=1",), "webhooks.replicas is 1 and webhooks.failurePolicy is Fail"),
         ((), "The replicas create the certificate in the Secret muster-webhook-tls"),
     ],
@@ -516,7 +331,6 @@ def test_the_notes_say_what_is_missing(helm, values, want):
 
     assert 0 == done.returncode, done.stderr
     assert want in done.stdout
-    assert ("empty" in want) == ("caBundle is empty" in done.stdout)
 
 
 def test_the_chart_has_the_version_of_the_program():
@@ -530,6 +344,8 @@ def test_the_chart_has_the_version_of_the_program():
 @pytest.mark.parametrize(
     ("version", "values", "want"),
     [
+        pytest.param("1.35.0", [], ["1.35"], id="the oldest API server with a kind of group"),
+        pytest.param("1.36.2", [], ["1.36"], id="an older API server"),
         pytest.param("1.37.1", [], [], id="the version that is mirrored by default"),
         pytest.param("1.38.0-beta.0", [], ["1.38"], id="a newer API server"),
         pytest.param("v1.38.2-eks-1", [], ["1.38"], id="a managed cluster"),
@@ -546,3 +362,41 @@ def test_the_webhooks_mirror_the_version_of_the_api_server(version, values, want
     )
 
     assert want == [each["value"] for each in env if each["name"] == "MUSTER_KUBERNETES"]
+
+
+def test_the_newest_version_that_is_mirrored_is_the_newest_one_known():
+    text = (rendered.CHART / "templates/_helpers.tpl").read_text(encoding="utf-8")
+
+    assert f"min {kubernetes_releases.NEWEST} (semver" in text
+
+
+@pytest.mark.parametrize("minor", kubernetes_releases.names().values())
+def test_a_version_of_kubernetes_is_served_as_the_page_says(minor):
+    """The webhooks are called for every version of the API that this API server has, and after an upgrade for those of the next one."""
+    done = rendered.template("--kube-version", f"{kubernetes_releases.name(minor)}.0", "--set", "webhooks.pods=true")
+    assert 0 == done.returncode, done.stderr
+    configurations = [
+        each for each in yaml.safe_load_all(done.stdout) if each and each["kind"] in CONFIGURATIONS and each["metadata"]["name"] == "muster"
+    ]
+    called = {
+        version for each in configurations for entry in each["webhooks"] for rule in entry["rules"] for version in rule["apiVersions"]
+    }
+    having = {
+        each: {row.version for row in TABLE if row.group == SCHEDULING and any(serves(row, kind, each) for kind in GROUP_KINDS)}
+        for each in (minor, min(minor + 1, kubernetes_releases.NEWEST))
+    }
+
+    assert having[minor]
+    assert set().union(*having.values()) <= called
+
+    sidecar = rendered.template("--kube-version", f"{kubernetes_releases.name(minor)}.0", *SIDECAR_FLAGS)
+    assert (minor >= kubernetes_releases.TODAY) == (sidecar.returncode == 0)
+    assert sidecar.returncode == 0 or "the sidecar needs Kubernetes 1.37 or newer, and the API server is v1.3" in sidecar.stderr
+
+
+def serves(row, name, minor):
+    return any(each.kind == name and each.since <= minor <= each.until for each in row.kinds)
+
+
+def test_an_older_kubernetes_is_refused():
+    assert "requires kubeVersion: >=1.35.0-0" in rendered.template("--kube-version", "1.34.9").stderr

@@ -103,7 +103,14 @@ def test_probes_match_the_endpoints_of_the_server():
     }
     assert {"probes"} == {each["port"] for each in paths.values()}
     assert not as_started().tls_probes, "port 9443 is open to the cluster"
-    assert routes.METRICS == the("Deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/path"]
+
+
+def test_no_annotation_announces_metrics_that_the_policy_closes():
+    (policy,) = documents("base/network-policy.yaml")
+    assert [{"ports": [{"port": "webhook", "protocol": "TCP"}]}] == policy["spec"]["ingress"]
+    assert "annotations" not in the("Deployment")["spec"]["template"]["metadata"]
+    (monitor,) = documents("components/prometheus/monitors.yaml")
+    assert routes.METRICS == monitor["spec"]["podMetricsEndpoints"][0]["path"]
 
 
 @pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))

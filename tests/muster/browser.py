@@ -19,6 +19,8 @@ import websocket
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 MISSING = "Chromium is not there: apt-get install chromium"
 _TRIES, _PAUSE = 600, 0.1
+CONTROL, SHIFT = 2, 8
+"""Keys that are held, as the protocol numbers them."""
 
 
 def program() -> str | None:
@@ -82,8 +84,12 @@ class Browser:
         self._call("Emulation.setEmulatedMedia", media=medium, features=preferred)
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self._call("Emulation.setScriptExecutionDisabled", value=not script)
+        self.visit(path.as_uri())
+
+    def visit(self, url: str) -> None:
+        """Show what a server answers, in the size that was set."""
         self._events: list[dict[str, Any]] = []
-        self._call("Page.navigate", url=path.as_uri())
+        self._call("Page.navigate", url=url)
         while not any(each.get("method") == "Page.loadEventFired" for each in self._events):
             self._receive()
 
@@ -104,10 +110,10 @@ class Browser:
         wait = f"new Promise((done) => {{ const look = () => ({expression}) ? done() : setTimeout(look, 20); look() }})"
         self._call("Runtime.evaluate", expression=wait, awaitPromise=True)
 
-    def press(self, *keys: str) -> None:
-        """Press keys, one after the other."""
+    def press(self, *keys: str, held: int = 0) -> None:
+        """Press keys, one after the other, while others are *held*: CONTROL, SHIFT."""
         for key in keys:
-            more: dict[str, Any] = {"text": "\r"} if key == "Enter" else {"text": key} if len(key) == 1 else {}
+            more: dict[str, Any] = {"text": "\r"} if key == "Enter" else {"text": key} if len(key) == 1 and not held else {}
             code = {
                 "Tab": 9,
                 "Enter": 13,
@@ -124,7 +130,19 @@ class Browser:
                 "/": 191,
             }
             for kind in ("keyDown", "keyUp"):
-                self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code[key], **more)
+                number = code[key] if key in code else ord(key.upper())
+                place = {" ": "Space", "/": "Slash"}.get(key, f"Key{key.upper()}" if len(key) == 1 else key)
+                self._call("Input.dispatchKeyEvent", type=kind, key=key, code=place, windowsVirtualKeyCode=number, modifiers=held, **more)
+
+    def type(self, text: str) -> None:
+        """Enter a text where the focus is."""
+        self._call("Input.insertText", text=text)
+
+    def click(self, x: float, y: float, times: int = 1) -> None:
+        """Press the button of the pointer."""
+        for count in range(1, times + 1):
+            for kind in ("mousePressed", "mouseReleased"):
+                self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=count)
 
     def point(self, x: float, y: float) -> None:
         """Move the pointer."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from unittest import mock
 
 from benchmarks import clusters
+from kubeapi.base_structs import replaced
 from muster.html import cluster_map, page, unplaced_roots
 from muster.html.page_content import Origin
 from muster.html.update_steps import UpdateStep, drawn_update
@@ -42,7 +42,7 @@ def fitted(kind=Kind.DOES_NOT_FIT):
     """The page of ``muster fit`` for one root of several."""
     answer, snapshot, options = paged.decided([*paged.many_gpus(), *gang("other", 2), *gang("third", 2, cpu="99")], strategy="complete")
     heading = Heading(MARKS[kind], f"PodGroup job {kind.value.replace('-', ' ')}", ("rack r1 can hold 2 (short of 8 nvidia.com/gpu)",))
-    own = dataclasses.replace(answer, path_roots=frozenset({Name("PodGroup", "default", "job")}), heading=heading)
+    own = replaced(answer, path_roots=frozenset({Name("PodGroup", "default", "job")}), heading=heading)
     return page.render(own, snapshot, options, ORIGIN)
 
 
@@ -56,7 +56,7 @@ def updating():
         drawn_update("Deployment team/llm (at most 1 more pod, at most 1 unavailable)", "the update hangs", hanging),
         drawn_update("StatefulSet team/db (1 pod at a time)", "every new pod has a node as soon as it is created", long),
     ]
-    return page.render(dataclasses.replace(answer, heading=heading), snapshot, options, ORIGIN, updates)
+    return page.render(replaced(answer, heading=heading), snapshot, options, ORIGIN, updates)
 
 
 PAGES = {

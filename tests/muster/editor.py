@@ -107,6 +107,47 @@ class Editor:
         answer = await self.client.text_document_code_action_async(params)
         return [each for each in answer or () if isinstance(each, types.CodeAction)]
 
+    async def completions(self, name: str, marked: str) -> dict[str, types.CompletionItem]:
+        """Give an open file the text *marked* without its mark ``|``; return what can be typed at the mark, by label and in order."""
+        before, after = marked.split("|")
+        await self.change(name, before + after)
+        items = await self.client.text_document_completion_async(types.CompletionParams(*self._at_end_of(name, before)))
+        assert isinstance(items, list)
+        assert [each.sort_text for each in items] == sorted(each.sort_text or "" for each in items)
+        return {each.label: each for each in items}
+
+    async def completed(self, name: str, marked: str, label: str) -> str:
+        """Return the text of a file after the choice *label* was taken at the mark."""
+        item = (await self.completions(name, marked))[label]
+        assert isinstance(item.text_edit, types.TextEdit)
+        return applied(marked.replace("|", "", 1), [item.text_edit])
+
+    async def outline(self, name: str) -> Sequence[types.DocumentSymbol] | Sequence[types.SymbolInformation]:
+        """Return the symbols of a file."""
+        answer = await self.client.text_document_document_symbol_async(
+            types.DocumentSymbolParams(types.TextDocumentIdentifier(self.uri(name)))
+        )
+        return answer or []
+
+    async def renamed(self, name: str, before: str, new: str) -> dict[str, list[types.TextEdit]]:
+        """Rename what is after the text *before* of a file; return the edits by file."""
+        document, position = self._at_end_of(name, before)
+        answer = await self.client.text_document_rename_async(types.RenameParams(text_document=document, position=position, new_name=new))
+        assert answer is not None
+        return {Path(uri).name: list(edits) for uri, edits in (answer.changes or {}).items()}
+
+    async def renameable(self, name: str, before: str) -> types.PrepareRenamePlaceholder:
+        """Return the name that can be renamed after the text *before* of a file."""
+        document, position = self._at_end_of(name, before)
+        answer = await self.client.text_document_prepare_rename_async(types.PrepareRenameParams(document, position))
+        assert isinstance(answer, types.PrepareRenamePlaceholder)
+        return answer
+
+    def _at_end_of(self, name: str, before: str) -> tuple[types.TextDocumentIdentifier, types.Position]:
+        line = before.rpartition("\n")[2]
+        position = types.Position(before.count("\n"), len(line.encode("utf-16-le")) // 2)
+        return types.TextDocumentIdentifier(self.uri(name)), position
+
     async def until(self, condition: Callable[[], Any], what: str) -> None:
         """Wait for diagnostics with which *condition* holds."""
         try:
@@ -126,6 +167,19 @@ class Editor:
 
         await self.until(is_published, f"diagnostics of version {version} of {name}")
         return next(list(each.diagnostics) for each in reversed(self._diagnostics[self.uri(name)]) if each.version == version)
+
+
+def applied(text: str, edits: Sequence[types.TextEdit]) -> str:
+    """Return *text* after edits, whose columns are units of UTF-16."""
+    starts = [0, *(at + 1 for at, each in enumerate(text) if each == "\n")]
+
+    def offset(position: types.Position) -> int:
+        line = text[starts[position.line] :]
+        return starts[position.line] + len(line.encode("utf-16-le")[: 2 * position.character].decode("utf-16-le"))
+
+    for edit in sorted(edits, key=lambda each: each.range.start, reverse=True):
+        text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]
+    return text
 
 
 @contextlib.asynccontextmanager

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
+from kubeapi.base_structs import replaced
 from kubeapi.problem import Problem
 from muster.html import page_content
 from muster.html.page_content import content
@@ -47,9 +46,7 @@ def test_facts(objects, options, want):
 
 def test_problems_are_a_fact():
     answer, snapshot, options = paged.decided(racks(1))
-    found = content(
-        dataclasses.replace(answer, problems=(Problem(DocumentUnreadable("bad", left_out=False), place="Pod x"),)), snapshot, options
-    )
+    found = content(replaced(answer, problems=(Problem(DocumentUnreadable("bad", left_out=False), place="Pod x"),)), snapshot, options)
     assert [("1", "problem in the input", "problems")] == [
         (fact.number, fact.text, fact.anchor) for fact in found.facts if fact.anchor == "problems"
     ]
@@ -92,7 +89,7 @@ def test_fragmentation_is_reported_for_the_requested_resources():
     answer, snapshot, options = paged.decided(racks(1))
     row = Fragment(RACK, (Amount("cpu", 1000),), "default/p", 3, "r1", 7)
     assert () == content(answer, snapshot, options).fragments.shown
-    assert (row,) == content(dataclasses.replace(answer, fragments=(row,)), snapshot, options).fragments.shown
+    assert (row,) == content(replaced(answer, fragments=(row,)), snapshot, options).fragments.shown
 
 
 @pytest.mark.parametrize(
@@ -104,4 +101,4 @@ def test_foot_says_how_it_was_decided(strategy, want):
 
 def test_footer_shows_the_duration_on_request():
     answer, snapshot, options = paged.decided(racks(1))
-    assert ("It took 1.500 s.",) == content(dataclasses.replace(answer, seconds=1.5), snapshot, options).foot
+    assert ("It took 1.500 s.",) == content(replaced(answer, seconds=1.5), snapshot, options).foot

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
+from kubeapi.base_structs import replaced
 from muster.html.root_index import RootResult, index_roots, result_of
 from scheduler_core.model.decision import Decision, Search
 from scheduler_core.model.names import Name
@@ -63,8 +62,6 @@ def test_roots_at_path_come_first_unless_all_are():
     answer, snapshot, options = paged.decided([*racks(2), *gang("a", 1), *gang("b", 1)])
     last = Name("PodGroup", "default", "b")
     both = frozenset({last, Name("PodGroup", "default", "a")})
-    cases = [
-        paged.Case.from_answer(dataclasses.replace(answer, path_roots=each), snapshot, options) for each in (None, frozenset({last}), both)
-    ]
+    cases = [paged.Case.from_answer(replaced(answer, path_roots=each), snapshot, options) for each in (None, frozenset({last}), both)]
     assert [["a", "b"], ["b", "a"], ["a", "b"]] == [[each.root.name for each in case.placed] for case in cases]
     assert [0, 1, 0] == [len(case.own) for case in cases]

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
+from kubeapi.base_structs import replaced
 from kubeapi.problem import Problem
 from muster.html import page, sentences
 from muster.html.sentences import CountedSentence
@@ -89,7 +88,7 @@ def test_verdict(answer, want, sign):
 def test_a_heading_is_parted_where_its_fields_are():
     answer, snapshot, options = paged.decided(paged.placed_tree())
     heading = Heading("✗", "a: b", ("c: d", "e"), ".")
-    text = page.render(dataclasses.replace(answer, heading=heading), snapshot, options)
+    text = page.render(replaced(answer, heading=heading), snapshot, options)
 
     assert "a: b. c: d. e" == heading.text
     assert '</span> a: b<span class="stop-full">.</span> <span class="why">c: d.</span> <span class="why">e.</span></h1>' in text

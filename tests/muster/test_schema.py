@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,77 @@ def test_structural_schemas_refer_to_nothing_and_close_nothing():
     text = schema("--building-blocks", "--format", "openapi").stdout
 
     assert ("$ref" in text, "additionalProperties" in text) == (False, False)
+
+
+URI = {"type": "string", "pattern": "^https://"}
+ENTRY = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["name", "url", "description"],
+    "properties": {
+        "name": {"type": "string"},
+        "description": {"type": "string"},
+        "fileMatch": {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+        "url": URI,
+        "versions": {"type": "object", "additionalProperties": URI},
+    },
+}
+CATALOG = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["schemas", "version", "$schema"],
+    "properties": {
+        "$schema": {"enum": ["https://json.schemastore.org/schema-catalog.json"]},
+        "version": {"type": "number"},
+        "schemas": {"type": "array", "items": ENTRY},
+    },
+}
+"""Form of SchemaStore's catalog (SchemaStore/schemastore, ``src/schemas/json/schema-catalog.json``)."""
+
+
+def test_the_catalog_has_the_form_of_schemastore():
+    answer = schema("--catalog", "https://schemas.example.com/")
+    printed = json.loads(answer.stdout)
+
+    jsonschema_rs.validate(CATALOG, printed)
+    entries = {each["name"]: each for each in printed["schemas"]}
+    assert entries["Muster"]["fileMatch"] == [".muster.yaml"]
+    assert [each["url"] for each in entries.values()] == [
+        "https://schemas.example.com/muster.json",
+        *(f"https://schemas.example.com/muster-{kind}.json" for kind in ("compositepodgroup", "podgroup", "workload")),
+    ]
+
+
+def test_each_kind_of_the_catalog_has_a_schema_of_its_versions():
+    for entry in json.loads(schema("--catalog", "https://schemas.example.com").stdout)["schemas"][1:]:
+        printed = json.loads(schema(entry["name"].removeprefix("Kubernetes ")).stdout)
+        assert [each.rpartition("/")[2] for each in printed["properties"]["apiVersion"]["enum"]] == [*entry["versions"]]
+
+
+def test_file_names_of_the_catalog_are_those_of_their_kind_only():
+    """SchemaStore refuses patterns that match files of others."""
+    entries = json.loads(schema("--catalog", "https://schemas.example.com").stdout)["schemas"]
+    names = [
+        "a.workload.yaml",
+        "a.podgroup.yml",
+        "a.compositepodgroup.json",
+        ".muster.yaml",
+        "workload.yaml",
+        "compositepodgroup.yaml",
+        "a.yaml",
+    ]
+    matched = [[each["name"] for each in entries if any(fnmatch.fnmatchcase(name, one) for one in each["fileMatch"])] for name in names]
+    assert matched == [["Kubernetes Workload"], ["Kubernetes PodGroup"], ["Kubernetes CompositePodGroup"], ["Muster"], [], [], []]
+
+
+@pytest.mark.parametrize("arguments", [["PodGroup"], ["--report", "fit"], ["--building-blocks"], ["--format", "openapi"]])
+def test_the_catalog_is_printed_alone(arguments: list[str]):
+    answer = schema("--catalog", "https://schemas.example.com", *arguments)
+    assert answer.exit_code == 2
+    assert "is used alone" in answer.output
+
+
+def test_the_catalog_must_be_published_with_encryption():
+    answer = schema("--catalog", "http://schemas.example.com")
+    assert answer.exit_code == 2
+    assert "must begin with https://" in answer.output

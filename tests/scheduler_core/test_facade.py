@@ -20,6 +20,7 @@ from muster.render.cause_keys import member_word
 from scheduler_core import facade
 from scheduler_core.model import decision as internal
 from scheduler_core.model.decision import GroupDecision
+from tests.scheduler_core.wording.examples import field_names
 
 PLACEMENT = Path(__file__).parents[2] / "muster" / "commands" / "demo" / "data" / "placement"
 PROMISED = {
@@ -144,7 +145,7 @@ def test_a_mistake_is_a_value_error(options: dict[str, Any], reported: str) -> N
 
 def test_what_is_promised_is_there() -> None:
     assert {*PROMISED, "ProblemKind", "Status", "simulate"} == set(scheduler_core.__all__)
-    fields = {name: {each.name for each in dataclasses.fields(getattr(scheduler_core, name))} for name in PROMISED}
+    fields = {name: {*field_names(getattr(scheduler_core, name))} for name in PROMISED}
     assert {name: set(listed) - fields[name] for name, listed in PROMISED.items()} == {name: set() for name in PROMISED}
     assert {"SUCCESS", "WAIT", "UNSCHEDULABLE", "UNRESOLVABLE", "INVALID", "ERROR"} <= set(scheduler_core.Status.__members__)
     parameters = inspect.signature(scheduler_core.simulate).parameters

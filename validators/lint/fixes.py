@@ -26,16 +26,19 @@ _NOT_QUOTED = re.compile(r"[^\"'|>!*\[\]{}\r\n][^\r\n]*")
 
 def text_fix(document: Document, error: FieldError) -> TextFix | None:
     """Return the edits for the fix of an error; None if it has none, or the text of a field is not known."""
-    if error.fix is None:
-        return None
-    chunk, parts = document.chunk, (error.fix, *error.fix.also)
-    changes = [_change(chunk, document.route, error.path.join(each.below), each) for each in parts]
+    return None if error.fix is None else edits_at(document, error.path, error.fix)
+
+
+def edits_at(document: Document, path: FieldPath, fix: Fix) -> TextFix | None:
+    """Return the edits for the change of a field; None if the text of a field is not known."""
+    chunk, parts = document.chunk, (fix, *fix.also)
+    changes = [_change(chunk, document.route, path.join(each.below), each) for each in parts]
     known = sorted(each for each in changes if each is not None)
     if len(known) < len(parts):
         return None
     edits = tuple(Edit(chunk.base + start, chunk.base + end, text) for start, end, text, _ in known)
     spans = tuple(Span(*chunk.lines.position(each.start), *chunk.lines.position(each.end)) for each in edits)
-    return TextFix(error.fix.title, edits, error.fix.is_safe and all(is_safe for *_, is_safe in known), spans)
+    return TextFix(fix.title, edits, fix.is_safe and all(is_safe for *_, is_safe in known), spans)
 
 
 def _change(chunk: Chunk, route: Sequence[Part], path: FieldPath, fix: Fix) -> tuple[int, int, str, bool] | None:
@@ -73,7 +76,7 @@ def _addition(chunk: Chunk, route: Sequence[Part], path: FieldPath, fix: Fix) ->
     begins_line = not line.strip(" -")
     if not begins_line and chunk.text[at - 1 : at] not in _BEFORE_ENTRY:
         return None  # an anchor or a tag
-    text = json.dumps({name: fix.value}, ensure_ascii=False)[1:-1] if chunk.is_json else f"{_in_yaml(name)}: {_in_yaml(fix.value)}"
+    text = json.dumps({name: fix.value}, ensure_ascii=False)[1:-1] if chunk.is_json else f"{in_yaml(name)}: {in_yaml(fix.value)}"
     is_flow = chunk.is_json or not begins_line or _is_flow(chunk, way[-2])
     newline = "\r\n" if "\r\n" in chunk.text else "\n"
     separator = f"{',' if is_flow else ''}{newline}{' ' * len(line)}" if begins_line else ", "
@@ -86,10 +89,10 @@ def _is_flow(chunk: Chunk, mapping: Entry | Place) -> bool:
     return chunk.text.startswith("{", anchor.end() if anchor else place.start)
 
 
-def _in_yaml(value: FixValue) -> str:
+def in_yaml(value: FixValue) -> str:
     """Return a value on one line of YAML."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_in_yaml(name)}: {_in_yaml(each)}' for name, each in value.items())}}}"
+        return f"{{{', '.join(f'{in_yaml(name)}: {in_yaml(each)}' for name, each in value.items())}}}"
     if isinstance(value, int):
         return str(value)
     is_plain = _PLAIN.fullmatch(value) and scalars.plain(value) == value
@@ -122,9 +125,9 @@ def _replacement(written: str, fix: Fix, *, is_json: bool) -> str:
     if isinstance(fix.value, int):
         return str(fix.value) if written[:1] in {'"', "'"} else ""
     if isinstance(fix.value, Mapping) and not is_json:
-        return _in_yaml(fix.value)
+        return in_yaml(fix.value)
     if is_json or written.startswith('"'):
         return json.dumps(fix.value, ensure_ascii=False)
     if written.startswith("'"):
         return f"'{fix.value}'" if "'" not in fix.value else ""
-    return _in_yaml(fix.value) if _NOT_QUOTED.fullmatch(written) else ""
+    return in_yaml(fix.value) if _NOT_QUOTED.fullmatch(written) else ""

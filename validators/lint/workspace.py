@@ -100,6 +100,10 @@ class Workspace:
         listed = lookup.read(("name", kind, namespace, name))
         return self._document_at(listed[0][0]) if listed else None
 
+    def objects(self, kind: str) -> list[Object]:
+        """Return the objects of a kind, in order of their files; also those of which only the name can be read."""
+        return [item for _, item in self._index.objects(("kind", kind))]
+
     def _document_at(self, place: Place) -> Document | None:
         for name, current in self._files.items():
             if file_order(name) == place[0]:

@@ -228,6 +228,11 @@ class Templates:
                 yield template_list.path / index, item, old if isinstance(old, CompositePodGroupTemplate) else None
 
 
+def all_templates(workload: Workload) -> list[Template]:
+    """Return all templates of a Workload, a list before the lists below its items."""
+    return [template for template, _ in _walk_names(workload.spec)]
+
+
 class TemplatesByName:
     """Templates of a Workload by name, each with its parent template.  The walk goes only as far as needed."""
 

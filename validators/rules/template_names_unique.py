@@ -34,7 +34,7 @@ def _in_one_list(templates: Templates) -> Iterator[FieldError]:
             for index, template in enumerate(template_list.new):
                 first = seen.setdefault(template.name, index)
                 if first != index:
-                    yield _duplicate(template_list.path / index, template.name, template_list.path / first)
+                    yield duplicate(template_list.path / index, template.name, template_list.path / first)
 
 
 def _across_lists(spec: WorkloadSpec) -> Iterator[FieldError]:
@@ -55,13 +55,14 @@ def _one_list(path: FieldPath, listed: Sequence[Template], seen: dict[str, Field
     first_paths: dict[str, FieldPath] = {}
     for index, template in enumerate(listed):
         if template.name in seen:
-            yield _duplicate(path.join((index, "name")), template.name, seen[template.name])
+            yield duplicate(path.join((index, "name")), template.name, seen[template.name])
         first_paths.setdefault(template.name, path / index)
     for name, first in first_paths.items():
         seen.setdefault(name, first)
 
 
-def _duplicate(path: FieldPath, name: str, first: FieldPath) -> FieldError:
+def duplicate(path: FieldPath, name: str, first: FieldPath) -> FieldError:
+    """Return the error at a name that is already used at the template *first*."""
     return field.duplicate(path, name, f"must be unique in the whole Workload; already used at {first}")
 
 

@@ -1,5 +1,9 @@
 {{- define "muster.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
 {{- end }}
 
 {{- define "muster.labels" -}}
@@ -71,24 +75,47 @@ readinessProbe:
   failureThreshold: 2
 {{- end }}
 
-{{/* Labels and annotations of a pod: those of the Service and of Prometheus, and those of the values, which cannot replace the former. */}}
+{{/*
+Labels and annotations of the pods of a component. They are annotated for Prometheus if somebody can read the metrics, and no monitor does:
+a pod that is read twice would count as two replicas. The schema refuses values that contradict this.
+*/}}
 {{- define "muster.podMetadata" -}}
+{{- $policy := .root.Values.networkPolicy }}
+{{- $open := or (not $policy.enabled) $policy.metricsFrom .component.hostNetwork }}
+{{- $annotations := .component.podAnnotations | default dict }}
+{{- if or (and $open (not .root.Values.prometheus.monitors)) (eq (get $annotations "prometheus.io/scrape") "true") }}
+{{- $annotations = merge (dict) $annotations (dict "prometheus.io/scrape" "true" "prometheus.io/port" "8080" "prometheus.io/path" "/metrics") }}
+{{- end -}}
 labels:
   app.kubernetes.io/name: {{ .name }}
-  {{- with omit (.podLabels | default dict) "app.kubernetes.io/name" }}
+  {{- with .component.podLabels }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+{{- with $annotations }}
 annotations:
-  prometheus.io/scrape: "true"
-  prometheus.io/port: "8080"
-  prometheus.io/path: /metrics
-  {{- with omit (.podAnnotations | default dict) "prometheus.io/scrape" "prometheus.io/port" "prometheus.io/path" }}
   {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* ServiceAccount of a component. */}}
+{{- define "muster.serviceAccount" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    app.kubernetes.io/part-of: muster
+  {{- with (.component.serviceAccount | default dict).annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end }}
 
-{{/* Where the pods of a Deployment may run, and what the image needs. */}}
+{{/* Nodes on which the pods of a component can run. */}}
 {{- define "muster.placement" -}}
+{{- $labels := dict "matchLabels" (dict "app.kubernetes.io/name" .name) }}
+{{- with .component }}
 {{- with .nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -97,21 +124,40 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- range . }}
+  - {{ hasKey . "labelSelector" | ternary . (merge (dict "labelSelector" $labels) .) | toYaml | nindent 4 | trim }}
+  {{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/*
-Settings of a section of the values as variables. Those that the chart sets, as variable or option, are refused: twice the same name is an
-error of the API server, and an option hides its variable. own has them, with the value to set instead. Numbers of a file are written in
-full: 8388608, not 8.388608e+06.
+Settings of a section of the values as variables, then its extraEnv. Those that the chart sets, as variable or option, are refused: twice the
+same name is an error of the API server, and an option hides its variable. own has them, with the value to set instead. The schema refuses
+settings in extraEnv. Numbers of a file are written in full: 8388608, not 8.388608e+06.
 */}}
 {{- define "muster.env" -}}
 {{- $root := . }}
-{{- range $name, $value := .env }}
+{{- range $name, $value := .component.env }}
 {{- if hasKey $root.own $name }}
 {{- fail (printf "%s.env.%s: the chart sets this variable itself: %s" $root.section $name (get $root.own $name | default "leave it out")) }}
 {{- end }}
 - name: {{ $name }}
   value: {{ if kindIs "float64" $value }}{{ toJson $value | quote }}{{ else }}{{ quote $value }}{{ end }}
+{{- end }}
+{{- $names := dict }}
+{{- range .component.extraEnv }}
+{{- if hasKey $names .name }}
+{{- fail (printf "%s.extraEnv: %s is in the list twice: leave one of them out" $root.section .name) }}
+{{- end }}
+{{- $_ := set $names .name true }}
+- {{ toYaml . | nindent 2 | trim }}
 {{- end }}
 {{- end }}
 
@@ -131,46 +177,36 @@ replaces webhooks.enforcement.
 {{- get $modes "" }},{{ values (omit $modes "") | sortAlpha | uniq | join "," }}
 {{- end }}
 
-{{/* Values that contradict each other. */}}
-{{- define "muster.check" -}}
-{{- if not (or .Values.webhooks.enabled .Values.sidecar.enabled) }}
-{{- fail "webhooks.enabled and sidecar.enabled are false, so nothing would be installed: set one of them to true" }}
-{{- end }}
-{{- $modes := .Values.sidecar.modes }}
-{{- if and .Values.sidecar.enabled (has "preempt" $modes) (not (or (has "place" $modes) (has "ungate" $modes))) }}
-{{- fail "sidecar.modes: preempt needs place or ungate" }}
-{{- end }}
-{{- with .Values.webhooks }}
-{{- $seconds := get (.env | default dict) "MUSTER_REQUEST_SECONDS" | default 2.5 }}
-{{- if and .enabled (ge (float64 $seconds) (float64 .timeoutSeconds)) }}
-{{- fail (printf "webhooks.env.MUSTER_REQUEST_SECONDS=%v must be less than webhooks.timeoutSeconds=%v, after which the API server does not wait for the answer" $seconds .timeoutSeconds) }}
-{{- end }}
-{{- end }}
-{{- if not .Values.networkPolicy.enabled }}
-{{- range list "reviewsFrom" "metricsFrom" }}
-{{- if get $.Values.networkPolicy . }}
-{{- fail (printf "networkPolicy.%s has no effect while networkPolicy.enabled is false, which opens all ports: leave one of them out" .) }}
-{{- end }}
-{{- end }}
-{{- end }}
-{{- with .Values.certificate }}
-{{- if and .certManager.issuerRef (ne .source "cert-manager") }}
-{{- fail (printf "certificate.certManager.issuerRef has no effect with certificate.source=%s: set certificate.source=cert-manager, or leave it out" .source) }}
-{{- end }}
-{{- if and .caBundle (eq .source "cert-manager") }}
-{{- fail "certificate.caBundle is not for certificate.source=cert-manager, which writes every caBundle: leave it out" }}
-{{- end }}
-{{- end }}
+{{/*
+Minor version of Kubernetes that the webhooks mirror: that of the API server, of those that Muster knows.
+*/}}
+{{- define "muster.kubernetes" -}}
+1.{{ min 38 (semver .Capabilities.KubeVersion.Version).Minor }}
 {{- end }}
 
-{{/* Replicas in different zones where that is possible. */}}
-{{- define "muster.spread" -}}
-- maxSkew: 1
-  topologyKey: topology.kubernetes.io/zone
-  whenUnsatisfiable: ScheduleAnyway
-  labelSelector:
-    matchLabels:
-      app.kubernetes.io/name: {{ . }}
+{{/* What values.schema.json cannot compare: sums of values, and values with the release and with the version of the API server. */}}
+{{- define "muster.check" -}}
+{{- $webhooks := .Values.webhooks.env | default dict }}
+{{- $body := get $webhooks "MUSTER_BODY_BYTES" | default 7340032 | int64 }}
+{{- $total := get $webhooks "MUSTER_TOTAL_BODY_BYTES" | default 33554432 | int64 }}
+{{- if gt (mul $body 4) (mul $total 3) }}
+{{- fail (printf "webhooks.env: MUSTER_BODY_BYTES=%d must be at most three quarters of MUSTER_TOTAL_BODY_BYTES=%d" $body $total) }}
+{{- end }}
+{{- $service := printf "muster-webhook.%s.svc" .Release.Namespace }}
+{{- $names := get $webhooks "MUSTER_CERTIFICATE_NAMES" | toString | replace " " "" }}
+{{- if and $names (not (has $service (splitList "," $names))) }}
+{{- fail (printf "webhooks.env.MUSTER_CERTIFICATE_NAMES=%s must have %s, the name by which the API server calls the webhooks" $names $service) }}
+{{- end }}
+{{- range $section := list "webhooks" "sidecar" }}
+{{- $env := (get $.Values $section).env | default dict }}
+{{- $kubernetes := get $env "MUSTER_KUBERNETES" | default (include "muster.kubernetes" $) }}
+{{- if and (contains "PodGroupPreemptionPolicy" (get $env "MUSTER_GATES" | toString)) (semverCompare ">=1.38" (toString $kubernetes)) }}
+{{- fail (printf "%s.env.MUSTER_GATES: Kubernetes %v has no gate PodGroupPreemptionPolicy, which is always on: leave it out" $section $kubernetes) }}
+{{- end }}
+{{- end }}
+{{- if and .Values.sidecar.enabled (semverCompare "<1.37.0-0" .Capabilities.KubeVersion.Version) }}
+{{- fail (printf "sidecar.enabled is true, but the sidecar needs Kubernetes 1.37 or newer, and the API server is %s: set it to false" .Capabilities.KubeVersion.Version) }}
+{{- end }}
 {{- end }}
 
 {{/* A drain evicts one replica at a time. */}}
@@ -203,18 +239,6 @@ labels:
   {{- with .root.Values.prometheus.labels }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- end }}
-
-{{/* Replicas on different nodes where that is possible. */}}
-{{- define "muster.antiAffinity" -}}
-podAntiAffinity:
-  preferredDuringSchedulingIgnoredDuringExecution:
-    - weight: 100
-      podAffinityTerm:
-        topologyKey: kubernetes.io/hostname
-        labelSelector:
-          matchLabels:
-            app.kubernetes.io/name: {{ . }}
 {{- end }}
 
 {{/* The part of a webhook that all have: of the root, the mode of enforcement of the namespaces ("" for those without a label), and the path. */}}

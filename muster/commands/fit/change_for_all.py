@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from kubeapi.base_structs import replaced
 from kubeapi.gathered import Given
 from muster.commands.fit import verdict
 from muster.commands.simulate import own_objects, simulation
@@ -73,7 +74,7 @@ def with_change(answer: Answer, own: Answer, change: Remedy) -> Answer:
     if len(failed) > 1 or any(each.change == change.change for each in last.remedies):
         return answer
     helped = dataclasses.replace(last, remedies=(*last.remedies, change))
-    return dataclasses.replace(answer, decisions=tuple(helped if each is last else each for each in answer.decisions))
+    return replaced(answer, decisions=tuple(helped if each is last else each for each in answer.decisions))
 
 
 def _can_be_for_all(remedy: Remedy, root: Name, own: Own) -> bool:
@@ -105,7 +106,7 @@ def _of_user(change: Change, minimums: Mapping[Name, str | None]) -> Change:
     """Return *change* with the fields of users' objects that set minimums."""
     match change:
         case LoweredMinimums(groups):
-            return LoweredMinimums(tuple(dataclasses.replace(each, path=minimums.get(each.group) or "") for each in groups))
+            return LoweredMinimums(tuple(replaced(each, path=minimums.get(each.group) or "") for each in groups))
         case Successive():
             return Successive(_of_user(change.first, minimums), _of_user(change.second, minimums))
     return change

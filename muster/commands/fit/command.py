@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from expansion.pod_creation import Gang, PodCreation
+from kubeapi.base_structs import replaced
 from muster import extras, standard_output
 from muster.commands import live_input, options, pod_creation
 from muster.commands.described_nodes.description_syntax import NODES, SAVE
@@ -158,7 +159,6 @@ def fit(  # noqa: PLR0913 - one parameter an option
 
 
 def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, live: bool) -> Judged:
-    import dataclasses
 
     from muster.commands.fit import verdict
     from muster.commands.fit.change_for_all import change_for_all, clause, with_change
@@ -181,7 +181,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
     if judged.kind in PLACED and (beside := own_objects.beside_shares(own, snapshot, inputs.objects, mine)):
         skipped = tuple(sorted({*own.skipped, *beside}, key=shown_order))
-        own = dataclasses.replace(own, skipped=skipped, problems=tuple(dict.fromkeys((*own.problems, *beside))))
+        own = replaced(own, skipped=skipped, problems=tuple(dict.fromkeys((*own.problems, *beside))))
         judged = verdict.judge(own, inputs.own, kinship, number)
     rollouts = _rollouts(judged, own, inputs, request, snapshot, progress)
     kept = verdict.kept_rollouts(own, mine, rollouts) if judged.kind is Kind.DOES_NOT_FIT else ()
@@ -198,17 +198,15 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
 
 def _own_part(answer: Answer, snapshot: ClusterSnapshot, mine: Own, inputs: ClusterInput, *, live: bool) -> Answer:
     """Return the part of *answer* about PATH, with the inputs of the cluster that could not be read."""
-    import dataclasses
-
     from muster.commands.simulate import own_objects
     from muster.render.answer import is_unread
 
     own = own_objects.restricted(answer, snapshot, mine)
     unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=shown_order)
-    own = dataclasses.replace(own, skipped=(*own.skipped, *unjudged))
+    own = replaced(own, skipped=(*own.skipped, *unjudged))
     unread = own_objects.unread(answer, own, inputs.unread)
     problems = tuple(dict.fromkeys((*own.problems, *own.skipped, *unread)))
-    return dataclasses.replace(own, problems=problems, unread=tuple(filter(is_unread, unread)) if live else unread)
+    return replaced(own, problems=problems, unread=tuple(filter(is_unread, unread)) if live else unread)
 
 
 def _with_scales(judged: Judged, inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, live: bool) -> Judged:
@@ -264,7 +262,8 @@ def _with_later(judged: Judged, inputs: ClusterInput, request: SimulationRequest
     played = ((each.origin, trials.later(each, search=search)) for each in inputs.later[: trials.most_later])
     later = [Problem.about(origin, fact) for origin, fact in played if fact is not None]
     progress.end()
-    answer, own = (dataclasses.replace(each, notes=(*each.notes, *later)) for each in (judged.answer, judged.own))
+    answer = replaced(judged.answer, notes=(*judged.answer.notes, *later))
+    own = replaced(judged.own, notes=(*judged.own.notes, *later))
     return dataclasses.replace(judged, answer=answer, own=own)
 
 

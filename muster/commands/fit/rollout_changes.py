@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from expansion.rollouts.group_strategies import RollingGroups
 from expansion.rollouts.strategies import Recreate, RollingDaemonSet, RollingDeployment, RollingStatefulSet, Strategy
+from kubeapi.base_structs import replaced
 
 _ALL = "100%"
 
@@ -36,7 +37,7 @@ def alternatives(strategy: Strategy) -> list[tuple[Change, Strategy]]:
             return [*_of_deployment(strategy)]
         case RollingStatefulSet() if strategy.parallel and 0 < strategy.unavailable < len(strategy.wanted):
             change = Change("updateStrategy.rollingUpdate.maxUnavailable", _ALL)
-            return [(change, dataclasses.replace(strategy, unavailable=len(strategy.wanted)))]
+            return [(change, replaced(strategy, unavailable=len(strategy.wanted)))]
         case RollingDaemonSet() if strategy.replaces:
             return [*_of_daemon_set(strategy)]
         case RollingGroups():
@@ -51,7 +52,7 @@ def _without_surge(unavailable: int | str) -> str:
 def _of_deployment(strategy: RollingDeployment) -> Iterator[tuple[Change, Strategy]]:
     number, rolling = len(strategy.wanted), "strategy.rollingUpdate"
     if strategy.surge < number:
-        yield Change(f"{rolling}.maxSurge", _ALL), dataclasses.replace(strategy, surge=number)
+        yield Change(f"{rolling}.maxSurge", _ALL), replaced(strategy, surge=number)
     if strategy.surge:
         some = max(1, strategy.unavailable)
         yield Change(rolling, _without_surge(some)), RollingDeployment(strategy.wanted, 0, some)
@@ -70,6 +71,6 @@ def _of_groups(strategy: RollingGroups) -> Iterator[tuple[Change, Strategy]]:
     number, rolling = len(strategy.wanted), "rolloutStrategy.rollingUpdateConfiguration"
     some = max(1, strategy.unavailable)
     if strategy.surge:
-        yield Change(rolling, _without_surge(some)), dataclasses.replace(strategy, surge=0, unavailable=some)
+        yield Change(rolling, _without_surge(some)), replaced(strategy, surge=0, unavailable=some)
     if some < number:
-        yield Change(rolling, _without_surge(_ALL)), dataclasses.replace(strategy, surge=0, unavailable=number)
+        yield Change(rolling, _without_surge(_ALL)), replaced(strategy, surge=0, unavailable=number)

@@ -11,6 +11,7 @@ from expansion.rollouts.play import Outcome, Played, PodName, Update
 from expansion.rollouts.running import Rollout
 from expansion.rollouts.strategies import Strategy
 from expansion.rollouts.units import Situation, node_of
+from kubeapi.base_structs import replaced
 from kubeapi.decode import section
 from kubeapi.gathered import Given
 from muster.commands.fit.rollout_changes import Change, alternatives
@@ -121,7 +122,7 @@ class RolloutTrials:
         """
         mine = {full_name(each) for each in rollout.old}
         old = [each for each in self._placed if full_name(each) in mine]
-        update = dataclasses.replace(rollout, old=sorted(old, key=full_name))
+        update = replaced(rollout, old=sorted(old, key=full_name))
         cluster = Cluster(self._settled)
         cluster.apply(*_groups(update))
         played = self._played(update, update.strategy(), cluster.snapshot()).played

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from expansion.rollouts.play import Outcome
+from kubeapi.base_structs import replaced
 from muster.commands.fit import rollout_report
 from muster.commands.fit.judged import Judged
 from muster.commands.fit.scale_report import scale_json, scale_text
@@ -53,7 +54,7 @@ def rendered(judged: Judged, form: str, origin: Origin | None, style: Style) -> 
         from muster.html import page
 
         updates = [rollout_report.drawn(each) for each in judged.rollouts]
-        answer = dataclasses.replace(judged.answer, origins=judged.origins, heading=heading(judged))
+        answer = replaced(judged.answer, origins=judged.origins, heading=heading(judged))
         return page.render(answer, judged.snapshot, judged.options, origin, updates)
     return as_text(judged, style)
 
@@ -117,4 +118,4 @@ def heading(judged: Judged) -> Heading:
     if several and change is not None:
         which = "with which all fit" if len(results) > 1 else "that helps"
         more.insert(0, f"{'The smallest' if change.proven else 'A'} change {which}: {judged.in_words(change.remedy)}")
-    return dataclasses.replace(made, sign=verdict.sign, details=(*made.details, *map(printable, more)))
+    return replaced(made, sign=verdict.sign, details=(*made.details, *map(printable, more)))

@@ -27,7 +27,8 @@ def lsp(**_: object) -> int:
 
     An editor starts it. It reports the findings of muster lint for all manifests of the workspace while you type, and references
     between open files and files on disk. It reads the files that muster lint reads in the folders of the workspace, and the configuration
-    of the first folder. Quick fixes, hover and "go to definition" are supported.
+    of the first folder. It completes keys, values and names, also in a document that is still incomplete, and renames groups, Workloads
+    and templates in all files. Quick fixes, hover, "go to definition" and the outline are supported.
 
     Exit status: 0 after the editor has ended the connection, 2 the command line is wrong.
     """

@@ -16,7 +16,7 @@ from pygls import uris
 from pygls.exceptions import JsonRpcException, JsonRpcParseError, PyglsError
 from pygls.lsp.server import LanguageServer
 
-from muster.commands.lsp import field_help, positions, quick_fixes
+from muster.commands.lsp import completion, field_help, positions, quick_fixes, rename, symbols
 from muster.commands.lsp.checked_messages import CheckedProtocol, log
 from muster.commands.lsp.session import Options, Session
 from muster.extras import DISTRIBUTION
@@ -145,6 +145,7 @@ def create(options: Options, options_of: Callable[[str], tuple[Options, str]]) -
     server = MusterServer(Session(options), options_of)
     _follow_files(server)
     _answer_requests(server)
+    _answer_about_names(server)
     return server
 
 
@@ -196,11 +197,37 @@ def _answer_requests(server: MusterServer) -> None:
     def hover(params: types.HoverParams) -> types.Hover | None:
         return field_help.hover(server.session, path_of(params.text_document.uri), params.position, server.workspace.position_codec)
 
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[" ", '"']))
+    def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+        return completion.items(server.session, path_of(params.text_document.uri), params.position, server.workspace.position_codec)
+
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def definition(params: types.DefinitionParams) -> types.Location | None:
         path, codec = path_of(params.text_document.uri), server.workspace.position_codec
         target = field_help.definition(server.session, path, params.position, codec)
         return None if target is None else types.Location(server.uri_of(target.file), target.range)
+
+
+def _answer_about_names(server: MusterServer) -> None:
+    """Answer the requests for the outline of a file, and for renames."""
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def document_symbols(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | list[types.SymbolInformation]:
+        uri = params.text_document.uri
+        outline = symbols.outline(server.session, path_of(uri), server.workspace.position_codec)
+        text_document = server.client_capabilities.text_document
+        shown = text_document.document_symbol if text_document else None
+        return outline if shown and shown.hierarchical_document_symbol_support else [*symbols.flat(outline, uri)]
+
+    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
+    def prepare_rename(params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder:
+        return rename.prepare(server.session, path_of(params.text_document.uri), params.position, server.workspace.position_codec)
+
+    @server.feature(types.TEXT_DOCUMENT_RENAME)
+    def rename_name(params: types.RenameParams) -> types.WorkspaceEdit:
+        path, codec = path_of(params.text_document.uri), server.workspace.position_codec
+        changes = rename.edits(server.session, path, params.position, params.new_name, codec)
+        return types.WorkspaceEdit({server.uri_of(name): edits for name, edits in changes.items()})
 
 
 def run(options: Options, options_of: Callable[[str], tuple[Options, str]]) -> None:

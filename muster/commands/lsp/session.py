@@ -6,6 +6,7 @@ A file outside all folders is linted while it is open.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from validators.lint import discovery, documents, files
 from validators.lint.discovery import Filters
-from validators.lint.documents import Document, Manifest
+from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import Finding
 from validators.lint.workspace import Workspace
 from validators.lint.yaml_values import ParsedTexts
@@ -122,6 +123,30 @@ class Session:
         """Return the findings of a file that the baseline does not hide."""
         return tuple(self._options.new(self.workspace.findings(name)))
 
+    @property
+    def minor(self) -> int:
+        """Minor version of Kubernetes that is mirrored."""
+        return self._options.settings.minor
+
+    def text(self, path: str) -> str | None:
+        """Return the text of a file that is open and linted; None of others."""
+        name = self.name_of(path)
+        return self._open[name].text if name in self._open and name in self.workspace.files else None
+
+    def unreadable_with(self, word: str) -> Iterator[Unreadable]:
+        """Yield the documents that cannot be read in files whose text has *word*."""
+        for name, manifest in sorted(self.workspace.files.items()):
+            parts = [each for each in manifest.parts if isinstance(each, Unreadable)]
+            if parts and word in self._current_text(name):
+                yield from parts
+
+    def _current_text(self, name: str) -> str:
+        if name in self._open:
+            return self._open[name].text
+        with contextlib.suppress(OSError):  # its removal was not reported yet
+            return Path(name).read_text("utf-8", "replace")
+        return ""
+
     def documents(self, path: str) -> tuple[Document, ...]:
         """Return the readable documents of a file."""
         manifest = self.workspace.files.get(self.name_of(path))
@@ -130,6 +155,11 @@ class Session:
     def name_of(self, path: str) -> str:
         """Return the name of the file at *path*."""
         return self._names.get(files.identity(path)) or files.display_name(path)
+
+    def label(self, name: str) -> str:
+        """Return the name of a file for people: below the folder of the workspace that has it."""
+        path = Path(name).absolute()
+        return next((str(path.relative_to(each)) for each in self._folders if path.is_relative_to(each)), name)
 
     def _is_linted(self, name: str) -> bool:
         """Return whether an open file is linted: it is new, among the files that are read, or in no folder."""

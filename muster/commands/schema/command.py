@@ -24,8 +24,13 @@ def _complete_kind(_ctx: click.Context, _parameter: click.Parameter, incomplete:
     short_help="Print the JSON Schema of a kind, or building blocks for a CRD.",
     epilog="Example: muster schema PodGroup > podgroup.schema.json",
 )
-@click.argument("names", nargs=-1, metavar="KIND | --report COMMAND | --building-blocks [NAME...]", shell_complete=_complete_kind)
+@click.argument(
+    "names", nargs=-1, metavar="KIND | --report COMMAND | --catalog URL | --building-blocks [NAME...]", shell_complete=_complete_kind
+)
 @click.option("--report", type=click.Choice(REPORTS), help="Print the JSON Schema of the JSON report of this command.")
+@click.option(
+    "--catalog", metavar="URL", help="Print the catalog of schemas that are published below this URL, in the form of SchemaStore."
+)
 @click.option("--building-blocks", is_flag=True, help="Print the structs of scheduling.k8s.io/v1alpha3 that controllers embed.")
 @click.option(
     "--format",
@@ -35,11 +40,14 @@ def _complete_kind(_ctx: click.Context, _parameter: click.Parameter, incomplete:
     show_default=True,
     help="json-schema: JSON Schema 2020-12, as JSON; openapi: structural schemas of OpenAPI v3 for a CRD, as YAML.",
 )
-def schema(*, names: tuple[str, ...], report: str | None, building_blocks: bool, form: str) -> None:
+def schema(*, names: tuple[str, ...], report: str | None, catalog: str | None, building_blocks: bool, form: str) -> None:
     """Print the JSON Schema of KIND, with descriptions, defaults and limits, for editors such as those with yaml-language-server. The
     KIND configuration is that of .muster.yaml.
 
     With --report: print the schema of what COMMAND prints with --format json. Docs, Reference, Causes has the words of reason.
+
+    With --catalog: print which file names have which schema, for editors that read a catalog as that of SchemaStore. Docs, Editors has
+    the names under which the schemas are published.
 
     With --building-blocks: print schemas of the building blocks of scheduling.k8s.io/v1alpha3 that controllers embed in their own
     APIs (KEP-6089). WorkloadPodGroup... are for groups of pods, WorkloadCompositePodGroup... for groups of groups. With --format
@@ -48,10 +56,11 @@ def schema(*, names: tuple[str, ...], report: str | None, building_blocks: bool,
 
     Exit status: 0 success, 2 a KIND or NAME is unknown or the command line is wrong.
     """
-    if report is not None:
-        if names or building_blocks or form != FORMATS[0]:
-            raise click.UsageError("--report is used alone: without KIND, --building-blocks and --format openapi")
-        text = _of_report(report)
+    if report is not None or catalog is not None:
+        option = "--report" if report is not None else "--catalog"
+        if names or building_blocks or form != FORMATS[0] or None not in {report, catalog}:
+            raise click.UsageError(f"{option} is used alone: without KIND, --building-blocks and --format openapi")
+        text = _of_report(report) if report is not None else _catalog(str(catalog))
     else:
         text = _building_blocks(names, form) if building_blocks else _of_kind(names, form)
     sys.stdout.buffer.write(text.encode("utf-8"))
@@ -62,6 +71,14 @@ def _of_report(report: str) -> str:
     from muster.commands.schema import report_schemas
 
     return json.dumps(report_schemas.report_schema(report), indent=2) + "\n"
+
+
+def _catalog(url: str) -> str:
+    from muster.commands.schema import catalog
+
+    if not url.startswith("https://"):
+        raise click.BadParameter(f"must begin with https://, as SchemaStore requires, not {url!r}", param_hint="--catalog")
+    return json.dumps(catalog.catalog(url), indent=2) + "\n"
 
 
 def _of_kind(names: Sequence[str], form: str) -> str:
@@ -75,7 +92,7 @@ def _of_kind(names: Sequence[str], form: str) -> str:
         return json.dumps(schemas.document(CONFIGURATION), indent=2) + "\n"
     kinds = {each.lower(): each for each in field_docs.KINDS}
     if len(names) != 1:
-        raise click.UsageError(f"give one KIND ({', '.join(kinds.values())}), --report COMMAND, or --building-blocks")
+        raise click.UsageError(f"give one KIND ({', '.join(kinds.values())}), --report COMMAND, --catalog URL, or --building-blocks")
     kind = kinds.get(names[0].lower())
     if kind is None:
         raise click.UsageError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubeapi.base_structs import replaced
 from muster import extras, standard_output
 from muster.commands import options, pod_creation, scheduler_config
 from muster.commands.described_nodes.description_syntax import NODES, SAVE
@@ -197,7 +198,6 @@ def _one(
 
 
 def _page(answer: Answer, snapshot: ClusterSnapshot, inputs: ClusterInput, request: SimulationRequest, sources: tuple[str, ...]) -> str:
-    import dataclasses
 
     from muster.commands.page_origin import page_origin
     from muster.commands.simulate import own_objects
@@ -205,10 +205,10 @@ def _page(answer: Answer, snapshot: ClusterSnapshot, inputs: ClusterInput, reque
     from muster.render.object_heading import answer_heading
     from muster.render.tree_rows import Kinship
 
-    answer = dataclasses.replace(answer, origins=inputs.origins)
+    answer = replaced(answer, origins=inputs.origins)
     part = answer if inputs.own is None else own_objects.restricted(answer, snapshot, inputs.own)
     heading = answer_heading(part, Kinship.from_snapshot(snapshot))
-    return page.render(dataclasses.replace(answer, heading=heading), snapshot, request.cycle, page_origin(sources))
+    return page.render(replaced(answer, heading=heading), snapshot, request.cycle, page_origin(sources))
 
 
 def request_of(arguments: Mapping[str, Any]) -> SimulationRequest:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from expansion import device_shares
 from expansion.notes import ObjectNote, ShareNotJudged, SharesAhead
+from kubeapi.base_structs import as_tuple, replaced
 from kubeapi.device_shares import first_share
 from kubeapi.gather import ADMISSION_KINDS, CONFIGURATION, KINDS, is_left_out
 from kubeapi.gathered import Given
@@ -60,7 +61,7 @@ def restricted(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Answer:
     decided = {pod for each in decisions for pod in each.pending}
     pending = {pod for pod, _ in answer.pending}
     groups = {pod.key: Name("PodGroup", pod.namespace, pod.group) for pod in snapshot.pods if pod.key in pending}
-    return dataclasses.replace(
+    return replaced(
         answer,
         decisions=decisions,
         pending=tuple(
@@ -162,7 +163,7 @@ def beside_shares(answer: Answer, snapshot: ClusterSnapshot, objects: Iterable[G
             if pod in wanting:
                 pods.setdefault(node, []).append(pod_name(pod))
     shares = dict(device_shares.uncounted_shares(objects, pods)) if pods else {}
-    uncounted = (Problem(share, tuple(sorted(pods[node], key=dataclasses.astuple))) for node, share in sorted(shares.items()))
+    uncounted = (Problem(share, tuple(sorted(pods[node], key=as_tuple))) for node, share in sorted(shares.items()))
     return (*uncounted, *(() if own is None else _shares_ahead(answer, snapshot, own)))
 
 

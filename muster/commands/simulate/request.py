@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from expansion.pod_creation import PodCreation
+from kubeapi.base_structs import replaced
 from kubeapi.versions.kubernetes_releases import TODAY
 from muster.commands import options, placement_plugins
 from muster.commands.described_nodes.description_syntax import NodeDescription
@@ -68,7 +69,7 @@ class SimulationRequest:
         """Return *creation* by the controllers of the requested version and feature gates; *of_cluster* is the version of the cluster."""
         behavior = self.behavior or of_cluster
         minor = TODAY if behavior is None else behavior.minor
-        return dataclasses.replace(
+        return replaced(
             creation,
             kubernetes=minor,
             gates=self.cycle.gates,

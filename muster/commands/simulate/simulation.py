@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from expansion.pod_creation import EXTENDED_RESOURCE_TOLERATION
+from kubeapi.base_structs import replaced
 from kubeapi.gathered import Given
 from kubeapi.problem import Problem, ProblemKind
 from muster.commands.progress import Progress
@@ -88,13 +89,13 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     evicted = evictions(inputs.objects, request.drain) if request.drain else inputs.evicted
     drained = drain_notes(evicted, snapshot, decisions)
     notes = _notes(inputs, (*drained, *trial.notes, *_of_decided(differing, decisions, own), *scored, *limits, *beside))
-    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes, awaited=awaited)
+    answer = replaced(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=notes, awaited=awaited)
     if inputs.own is not None:
         answer = _with_share(answer, snapshot, inputs, inputs.own)
     else:
-        answer = dataclasses.replace(answer, unread=tuple(dict.fromkeys(inputs.unread)))
+        answer = replaced(answer, unread=tuple(dict.fromkeys(inputs.unread)))
     if request.fragmentation:
-        answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
+        answer = replaced(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
 
 
@@ -124,7 +125,7 @@ def _with_share(answer: Answer, snapshot: ClusterSnapshot, inputs: ClusterInput,
     """Return *answer* with what of it is about *own*, and the inputs of the cluster that could not be read."""
     part = own_objects.restricted(answer, snapshot, own)
     unread, share = own_objects.unread(answer, part, inputs.unread), own_objects.share(answer, part, own)
-    return dataclasses.replace(answer, own=share, path_roots=own_objects.roots(answer.decisions, own), unread=unread)
+    return replaced(answer, own=share, path_roots=own_objects.roots(answer.decisions, own), unread=unread)
 
 
 def _plugin_trial(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubeapi.base_structs import replaced
 from muster import extras, standard_output
 from muster.commands import options
 from muster.commands.options import click_option
@@ -169,7 +170,7 @@ def _simulated(
     part, kinship = (own_objects.restricted(answer, snapshot, own) if own is not None else answer), Kinship.from_snapshot(snapshot)
     not_read = (*read.problems, *filter(is_unread, part.unread))
     shares = (*own_objects.pending_shares(part, snapshot), *own_objects.beside_shares(part, snapshot, inputs.objects, own))
-    part = dataclasses.replace(
+    part = replaced(
         part, problems=tuple(dict.fromkeys((*part.problems, *not_read, *shares))), unread=not_read, skipped=(*part.skipped, *shares)
     )
     if not part.decisions and (name := _scheduler_without_profile(snapshot, kinship, subjects)):

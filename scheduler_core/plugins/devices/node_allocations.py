@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
+from kubeapi.base_structs import replaced
 from kubeapi.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.causes.claims import SelectorNotEvaluated
 from scheduler_core.causes.filter_reasons import DeviceAdvice, SearchUnfinished
@@ -152,7 +153,7 @@ class NodeAllocations:
         """Return the first selector of *alternative* of *claim* because of which a device was left out; None if there was none."""
         if (error := self._selection.failures.get(alternative)) is None:
             return None
-        return error.selector if error.claim is None else dataclasses.replace(error.selector, claim=claim)
+        return error.selector if error.claim is None else replaced(error.selector, claim=claim)
 
     def ways(self, serial: int, claims: FreshClaims, node: int, named: frozenset[int], most: int) -> tuple[list[list[Allocation]], bool]:
         """Return the ways to allocate *claims*, *most* at most, and whether these are all; arguments as for ``on``.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubeapi.base_structs import as_dict
 from scheduler_core.causes.changes import DeletedBudgets
 from scheduler_core.causes.live import (
     BudgetConflict,
@@ -90,7 +91,7 @@ def _remedy(exceeded: Mapping[Name, Sequence[str]], protecting: Iterable[Sequenc
     (disruptions,) = map(len, exceeded.values()) if len(removed) == len(exceeded) == 1 else (0,)
     return Remedy(
         DeletedBudgets(deleted, disruptions),
-        tuple(Step(delete={"apiVersion": "policy/v1", **dataclasses.asdict(each)}) for each in deleted),
+        tuple(Step(delete={"apiVersion": "policy/v1", **as_dict(each)}) for each in deleted),
     )
 
 

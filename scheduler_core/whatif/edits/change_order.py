@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+from kubeapi.base_structs import Record
 from kubeapi.nodes import Taint
 from scheduler_core.causes import changes
 from scheduler_core.causes.changes import Change
@@ -69,7 +69,7 @@ def _sortable(value: Any) -> Any:  # noqa: PLR0911 - one case for each type
             return value.key, value.value, value.effect
         case tuple():
             return tuple(map(_sortable, value))
-    return tuple(_sortable(getattr(value, each.name)) for each in dataclasses.fields(value)) if dataclasses.is_dataclass(value) else value
+    return tuple(_sortable(getattr(value, name)) for name in value.__struct_fields__) if isinstance(value, Record) else value
 
 
 def _without_prefix(key: str) -> str:

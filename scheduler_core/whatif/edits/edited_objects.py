@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
+from kubeapi.base_structs import as_dict
 from scheduler_core.model.decision import Step
 from scheduler_core.model.names import Name
 from scheduler_core.whatif.edits.node_templates import Content, section
@@ -71,7 +71,7 @@ def pod_of(book: Book, key: str) -> Content | None:
 
 def deletion(pod: str) -> Step:
     """Return the step that deletes the pod with that ``namespace/name``."""
-    return Step(delete={"apiVersion": "v1", **dataclasses.asdict(pod_name(pod))})
+    return Step(delete={"apiVersion": "v1", **as_dict(pod_name(pod))})
 
 
 def released_claims(book: Book, pods: Iterable[str]) -> Iterator[Step]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from expansion.rollouts.group_updates import grouped_as, joined_to_groups
 from expansion.rollouts.play import Outcome, Played, Update
 from expansion.rollouts.running import Rollout, is_played
 from expansion.rollouts.units import Key
+from kubeapi.base_structs import replaced
 from kubeapi.names import Name
 from tests.expansion.rollouts.test_strategies import Slots, played, pod, told
 
@@ -127,10 +127,10 @@ def _of_cluster(of: list[Json], cluster: str, image: str, node: bool = True) -> 
 def test_the_pending_cluster_of_an_update_is_kept_or_given_up():
     of = ray_service()
     serving = _of_cluster(of.old, "s-a", "old")
-    pending = dataclasses.replace(of, old=[*serving, *_of_cluster(of.old, "s-b", "new", node=False)])
+    pending = replaced(of, old=[*serving, *_of_cluster(of.old, "s-b", "new", node=False)])
     assert (Outcome.AT_ONCE, [(0, 0, 3, 3, 0), (3, 0, 0, 3, 0)]) == told(pending, 6)
     assert (Outcome.HANGS, [(0, 0, 3, 2, 1)]) == told(pending, 5)
-    other = dataclasses.replace(of, old=[*serving, *_of_cluster(of.old, "s-b", "other", node=False)])
+    other = replaced(of, old=[*serving, *_of_cluster(of.old, "s-b", "other", node=False)])
     assert (Outcome.AT_ONCE, [(3, 0, 3, 0, 0), (0, 3, 3, 3, 0), (3, 0, 0, 3, 0)]) == told(other, 6)
 
 
@@ -246,7 +246,7 @@ def test_groups_that_are_new_already_are_kept():
     for each in of.old[4:]:
         each["spec"]["containers"][0]["image"] = "new"
     assert (Outcome.AT_ONCE, 2, 4) == (played(of, 6).outcome, len(played(of, 6).steps), sum(each.deleted for each in played(of, 6).steps))
-    assert 6 == sum(each.deleted for each in played(dataclasses.replace(of, restarts=True), 6).steps)
+    assert 6 == sum(each.deleted for each in played(replaced(of, restarts=True), 6).steps)
 
 
 def test_cliques_of_a_pod_clique_set_that_do_not_change_are_kept():

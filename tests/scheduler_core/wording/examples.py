@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
+from kubeapi.base_structs import Record
 from kubeapi.nodes import Taint
 
 _PLAIN: Mapping[type, tuple[Any, ...]] = {
@@ -47,8 +48,10 @@ def examples(kind: type) -> Iterator[Any]:
 
 def field_names(kind: type) -> tuple[str, ...]:
     """Return the fields of a dataclass, of a named tuple or of an object of the API."""
-    named = getattr(kind, "_fields", ()) or getattr(kind, "__struct_fields__", ())
-    return tuple(named) or tuple(each.name for each in dataclasses.fields(kind))
+    for names in ("_fields", "__struct_fields__"):
+        if hasattr(kind, names):
+            return tuple(getattr(kind, names))
+    return tuple(each.name for each in dataclasses.fields(kind))
 
 
 def types_within(kind: type) -> Iterator[type]:
@@ -61,7 +64,7 @@ def types_within(kind: type) -> Iterator[type]:
             continue
         known.add(each)
         yield each
-        if dataclasses.is_dataclass(each) or hasattr(each, "_fields"):
+        if issubclass(each, Record) or dataclasses.is_dataclass(each) or hasattr(each, "_fields"):
             queue += (part for hint in typing.get_type_hints(each).values() for part in _classes(hint))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import typing
 
 import pytest
 
+from kubeapi.base_structs import Record, replaced
 from kubeapi.nodes import Taint
 from scheduler_core.causes import changes, constraints
 from scheduler_core.causes.changes import Change, SearchLimit
@@ -52,18 +52,18 @@ CHANGES: list[tuple[Change, str]] = [
     (changes.UncordonedNodes(("n1",)), "node n1 uncordoned"),
     (changes.UncordonedNodes(("n1", "n2")), "2 nodes uncordoned: n1 and n2"),
     (NODES, "2 more nodes like n1"),
-    (dataclasses.replace(NODES, count=1, domains=(RACK, Domain("zone", "zone-1"))), "1 more node in rack r1 and zone-1 like n1"),
-    (dataclasses.replace(NODES, domains=(Domain(HOSTNAME, "n1"),)), "2 more nodes on node n1 like n1"),
+    (replaced(NODES, count=1, domains=(RACK, Domain("zone", "zone-1"))), "1 more node in rack r1 and zone-1 like n1"),
+    (replaced(NODES, domains=(Domain(HOSTNAME, "n1"),)), "2 more nodes on node n1 like n1"),
     (
         changes.AddedDevices(1, "gpu", Domain(HOSTNAME, "n1"), ("n1",)),
         "1 more device of class gpu on node n1",
     ),
     (
-        dataclasses.replace(NODES, larger=(changes.Amount("cpu", 9500), changes.Amount("memory", 64 * GI))),
+        replaced(NODES, larger=(changes.Amount("cpu", 9500), changes.Amount("memory", 64 * GI))),
         "2 more nodes like n1, but with 9500m cpu and 64Gi memory",
     ),
     (
-        changes.AddedNodesByDomain((dataclasses.replace(NODES, domains=(RACK,)), changes.AddedNodes(1, (Domain("zone", "z"),), "n2"))),
+        changes.AddedNodesByDomain((replaced(NODES, domains=(RACK,)), changes.AddedNodes(1, (Domain("zone", "z"),), "n2"))),
         "3 more nodes: 2 in rack r1 like n1 and 1 in zone z like n2",
     ),
     (changes.ToleratedTaint(TAINT, GROUP), "taint team=x:NoSchedule tolerated by the pods of PodGroup ml/a"),
@@ -212,8 +212,8 @@ def titled_in(value: object) -> set[Name]:
         return {value}
     if isinstance(value, tuple):
         return {name for each in value for name in titled_in(each)}
-    if dataclasses.is_dataclass(value):
-        return {name for each in dataclasses.fields(value) for name in titled_in(getattr(value, each.name))}
+    if isinstance(value, Record):
+        return {name for each in value.__struct_fields__ for name in titled_in(getattr(value, each))}
     return set()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 import typing
 
 import pytest
 
+from kubeapi.base_structs import replaced
 from kubeapi.nodes import Taint
 from kubeapi.selectors import NodeSelectorTerm, Requirement
 from scheduler_core.causes import changes, removed_causes
@@ -140,7 +140,7 @@ def test_affinity_is_named_as_far_as_it_decides():
     cores, rack, old = Requirement("cores", "Gt", ("8",)), Requirement("rack", "Exists"), Requirement("old", "DoesNotExist")
     terms = (NodeSelectorTerm((disk, cores)), NodeSelectorTerm((rack, old), (Requirement("metadata.name", "NotIn", ("n1",)),)))
     named = NodeAffinityMismatch(NodeCount(4, 4), node_affinity=True, node_selector_terms=terms)
-    nowhere = dataclasses.replace(named, node_selector=(("a", "true"),), unmet_requirements=(block, cores, old))
+    nowhere = replaced(named, node_selector=(("a", "true"),), unmet_requirements=(block, cores, old))
 
     assert verdict_line((refused(named),)).endswith(
         ": none of the 4 nodes matches its node affinity disk in (d0, d1, d2, d3 and 5 more),cores > 8 or rack,!old,metadata.name!=n1"
@@ -218,10 +218,10 @@ def test_long_selections_are_named_once_and_the_line_has_its_end():
     absent = tuple(Requirement(key, "In", (value,)) for key, value in labels)
     terms = (NodeSelectorTerm(tuple(absent)), *(NodeSelectorTerm((each,)) for each in absent))
     whole = NodeAffinityMismatch(NodeCount(2, 4), labels, unmet_requirements=absent)
-    part = dataclasses.replace(whole, unmet_requirements=absent[1:])
+    part = replaced(whole, unmet_requirements=absent[1:])
     affine = NodeAffinityMismatch(NodeCount(2, 4), labels, node_affinity=True, node_selector_terms=terms)
 
-    for each in (whole, part, affine, dataclasses.replace(affine, unmet_requirements=absent)):
+    for each in (whole, part, affine, replaced(affine, unmet_requirements=absent)):
         line = verdict_line((refused(SHORT, each, relaxation=DroppedFilter(each, 2)),))
         assert line.endswith(", were dropped")
         assert line.count(labels[0][0]) <= 2
