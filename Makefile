@@ -8,6 +8,8 @@
 # make docs    write the generated pages: the page of rules and docs/reference
 # make manifests         render deploy/ from the chart; helm is built by make cluster-assets
 # make docs-site         build the site of docs/ into site/; a dead link or any other warning is an error
+# make release           build what is published of a commit into dist/: packages, chart, image, list of components, checksums.
+#                        BASE=IMAGE@sha256:DIGEST builds the image on another base; PARTS="packages chart" leaves out the rest
 # make clean   remove all files that the other targets created in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, and helm, kustomize and kubeconform, into a cache; prints the folder.
 #                        KUBERNETES=1.38.0-beta.0 builds that version of Kubernetes
@@ -23,7 +25,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # More than the cores: tests on a control plane mostly wait.
 JOBS ?= 5
 
-.PHONY: demo test lint bench bench-cluster soak docs manifests docs-site cluster-assets editor-assets install dev clean
+.PHONY: demo test lint bench bench-cluster soak docs manifests docs-site release cluster-assets editor-assets install dev clean
 .DELETE_ON_ERROR:
 
 demo: install
@@ -55,6 +57,9 @@ manifests: dev
 
 docs-site: dev
 	@$(BIN)/zensical build --strict
+
+release: dev
+	@$(BIN)/python -m release $(if $(BASE),--base $(BASE)) $(PARTS)
 
 # Needs Go and no virtual environment.  If KUBEBUILDER_ASSETS is set, it is used unchanged.
 cluster-assets:

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 DISTRIBUTION = "muster-scheduling"
 PACKAGES = ("muster", "kubeapi", "validators", "scheduler_core", "webhooks", "workloadbuilder", "expansion", "apiserver", "certs")
-REMEDY = f"install it in a separate virtual environment: python3 -m venv muster && muster/bin/pip install {DISTRIBUTION}"
+REMEDY = f"install it in a separate virtual environment: python3 -m venv muster && muster/bin/pip install {DISTRIBUTION} (in a checkout: .)"
 EXIT_MISTAKE = 2
 
 

@@ -42,6 +42,7 @@ def require(*extras: str) -> None:
         listed = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
         wanted = ",".join(extra for extra in extras if absent[extra])
         verb = "is" if len(missing) == 1 else "are"
-        raise click.ClickException(f"{command} needs {listed}, which {verb} not installed: pip install '{DISTRIBUTION}[{wanted}]'")
+        installs = f"pip install '{DISTRIBUTION}[{wanted}]' (in a checkout: pip install '.[{wanted}]')"
+        raise click.ClickException(f"{command} needs {listed}, which {verb} not installed: {installs}")
     if any("urllib3" in libraries(extra) for extra in extras):
         library_messages.hide_records()

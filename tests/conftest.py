@@ -39,22 +39,26 @@ OBJECTS_PER_COLLECTION = 50_000
 """Seventy times as many as by default: a test is over after one or two collections."""
 SHOWN_SECONDS = 0.005
 """Shorter durations are not listed by ``--durations``."""
-CLUSTER, INSTALLATION = "tests/cluster/", "tests/installation/"
-LONG = tuple(
-    f"{CLUSTER}test_{name}.py"
-    for name in (
-        *("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane"),
-        *("doctor", "doctor_certificates", "doctor_foreign", "install_by_docs", "managed_certificate", "own_certificate_by_docs"),
-        *("upgrade_by_docs", "upgrade_certificate"),
-    )
+CLUSTER, INSTALLATION, RELEASE = "tests/cluster/", "tests/installation/", "tests/release/"
+LONG = (
+    RELEASE,
+    *(
+        f"{CLUSTER}test_{name}.py"
+        for name in (
+            *("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane"),
+            *("doctor", "doctor_certificates", "doctor_foreign", "install_by_docs", "managed_certificate", "own_certificate_by_docs"),
+            *("upgrade_by_docs", "upgrade_certificate"),
+        )
+    ),
 )
-"""Files that take longest: another worker that starts one of them last keeps the rest waiting."""
+"""What takes longest: another worker that starts one of them last keeps the rest waiting."""
 PARSED = ("tests/test_architecture.py", "tests/test_project.py", f"{INSTALLATION}test_extras.py")
 """Files that need the syntax trees of all modules, which a process parses once."""
 BACKWARDS = 4
 """Of so many workers one takes its tests from the end of the queue."""
 TOGETHER = (
     INSTALLATION,
+    RELEASE,
     *(
         f"tests/{name}"
         for name in (

@@ -54,6 +54,7 @@ from tests.architecture.naming import (
     TEXTS_IN_DECISIONS,
 )
 from tests.architecture.tables import (
+    AROUND,
     EDGES,
     FACTS,
     HAS_CAUSES,
@@ -98,14 +99,14 @@ def test_cut_in_a_template_is_reported(text, want):
 
 
 def test_helpers_of_tests_and_benchmarks_are_not_too_long():
-    files = (path for folder in ("tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py"))
+    files = (path for folder in AROUND for path in (ROOT / folder).rglob("*.py"))
     lines = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8").count("\n") for path in files}
 
     assert {file: count for file, count in lines.items() if count > MOST_LINES and not Path(file).name.startswith("test_")} == {}
 
 
 def test_every_package_is_in_the_table():
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "examples"}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {*AROUND}
     assert set(PACKAGES) == packages | {"muster_scheduling"}
 
 

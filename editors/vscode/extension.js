@@ -6,7 +6,7 @@ const { LanguageClient } = require("vscode-languageclient/node");
 
 const LANGUAGES = ["yaml", "json"];
 const SCHEMES = ["file", "untitled"];
-const INSTALL = "pip install 'muster-scheduling[editor]'";
+const INSTALL = "pip install 'muster-scheduling[editor]', in a checkout pip install '.[editor]'";
 const SETTINGS = "Open settings";
 
 /** @type {LanguageClient | undefined} */

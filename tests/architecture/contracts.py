@@ -29,6 +29,7 @@ from tests.architecture.naming import (
     TEXTS_IN_DECISIONS,
 )
 from tests.architecture.tables import (
+    AROUND,
     EDGES,
     FACTS,
     FEWEST_LINES,
@@ -49,7 +50,7 @@ from tests.architecture.tables import (
 
 
 def between_packages(modules: Sequence[Module]) -> Iterator[str]:
-    ours = {*PACKAGES, "tests", "benchmarks", "examples"}
+    ours = {*PACKAGES, *AROUND}
     for module in modules:
         allowed = PACKAGES[module.package] | {module.package}
         for each in module.imports:
@@ -226,7 +227,7 @@ def api_versions(modules: Sequence[Module]) -> Iterator[str]:
 
 
 def at_the_edges(modules: Sequence[Module]) -> Iterator[str]:
-    ours = {*PACKAGES, "tests", "benchmarks", "examples"}
+    ours = {*PACKAGES, *AROUND}
     for module in modules:
         for each in module.imports:
             if each.package in sys.stdlib_module_names or each.package in ours or each.level:

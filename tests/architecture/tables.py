@@ -19,8 +19,10 @@ PACKAGES: dict[str, frozenset[str]] = {
     ),
     "muster_scheduling": frozenset({"muster"}),
 }
-"""Packages of this project, each with those that it may import.  No package imports tests or benchmarks; only the entry point
+"""Packages of this project, each with those that it may import.  No package imports one of AROUND; only the entry point
 ``muster_scheduling``, a module, imports muster."""
+AROUND = ("tests", "benchmarks", "examples", "release")
+"""Folders of code that is not installed."""
 
 EDGES: dict[str, tuple[str, ...]] = {
     "msgspec": (

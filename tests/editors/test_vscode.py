@@ -68,7 +68,7 @@ def test_a_program_that_is_missing_is_reported_with_the_remedy(tmp_path, folder)
 
         (message,) = [each for each in page.labels(".notification-list-item-message") if "/nowhere/muster" in each]
         assert "/nowhere/muster lsp does not start: " in message
-        assert "Install it (pip install 'muster-scheduling[editor]'), or set muster.path." in message
+        assert "Install it (pip install 'muster-scheduling[editor]', in a checkout pip install '.[editor]'), or set muster.path." in message
 
 
 def test_the_package_has_what_the_extension_needs():

@@ -1,14 +1,14 @@
-"""The pre-commit hook and the GitHub Action, run on repositories as people have them.
+"""The pre-commit hook and the GitHub Action, run on repositories as people have them, and what pip installs by commit.
 
-Muster is installed from a copy of the sources as pre-commit and the Action do it, without a network: its libraries and the build backend are
+Muster is installed from a clean clone as pre-commit, the Action and pip do it, without a network: its libraries and the build backend are
 linked from the environment of the tests.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +19,9 @@ from typing import Any
 import pytest
 import yaml
 
+from release import tree
+from tests.clones import clean_clone, git
+from tests.docs import pages
 from tests.installation import environments
 from tests.installation.environments import ROOT
 from tests.muster.test_lint_repositories import MANIFESTS, REPOSITORIES
@@ -26,10 +29,22 @@ from tests.sampling import WHOLE
 from tests.validators.lint.repositories import written
 
 pytestmark = pytest.mark.xdist_group("ci")
+VERSION = tree.version(ROOT)
 HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))[0]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 WITHOUT_PIP = '#!/bin/sh\n[ "$1 $2" = "-m venv" ] && exec {0} "$@" --without-pip\nexec {0} "$@"\n'
 """A Python that makes environments without a pip of their own, which would be compiled whole: that of the tests is found anyway."""
+
+
+WARNED = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {{name: {name}}}
+spec:
+  schedulingPolicy:
+    gang: {{minCount: 2}}  # muster: ignore gang-minimum
+"""
+"""A group with a warning."""
 
 
 @pytest.fixture(scope="session")
@@ -47,14 +62,11 @@ def offline(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> dict[str, 
 
 
 @pytest.fixture(scope="session")
-def sources(tmp_path_factory: pytest.TempPathFactory, wheel: Path, offline: dict[str, str]) -> Path:
-    """Repository of Muster with one commit."""
-    top = tmp_path_factory.mktemp("muster")
-    shutil.copytree(wheel.parent / "sources", top, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "*.egg-info"))
-    for name in (".pre-commit-hooks.yaml", "action.yml"):
-        shutil.copy(ROOT / name, top)
-    commit(top, offline)
-    return top
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Clean clone of this repository."""
+    clone = tmp_path_factory.mktemp("clone") / "muster"
+    clean_clone(clone)
+    return clone
 
 
 def commit(top: Path, environment: Mapping[str, str]) -> None:
@@ -88,13 +100,20 @@ def plant(name: str, top: Path) -> str:
 
 @pytest.fixture(scope="session")
 def configuration(tmp_path_factory: pytest.TempPathFactory, sources: Path, offline: dict[str, str]) -> Path:
-    """Configuration of pre-commit with the hook."""
+    """Configuration of pre-commit as the page shows it, with this repository, a commit, and all directories."""
+    text = example("yaml", "repos:").replace(f"rev: v{VERSION}", f"rev: {git(sources, 'rev-parse', 'HEAD').strip()}")
+    written = yaml.safe_load(text.replace("repo: …", f"repo: {sources}"))
+    del written["repos"][0]["hooks"][0]["args"]
     file = tmp_path_factory.mktemp("configuration") / "hooks.yaml"
-    revision = run("git", "rev-parse", "HEAD", folder=sources, environment=offline).strip()
-    file.write_text(
-        yaml.safe_dump({"repos": [{"repo": str(sources), "rev": revision, "hooks": [{"id": "muster-lint"}]}]}), encoding="utf-8"
-    )
+    file.write_text(yaml.safe_dump(written), encoding="utf-8")
     return file
+
+
+def example(language: str, first: str) -> str:
+    """Return a block of the page about the installation."""
+    text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    (found,) = (each.text for each in pages.blocks(text) if each.language == language and each.text.startswith(first))
+    return found
 
 
 def hook(top: Path, environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -176,6 +195,35 @@ def test_the_action_annotates_the_planted_mistake(repository: tuple[str, Path], 
     failed = step(1, {"paths": "\n".join(MANIFESTS[name])}, installed, top, offline)
     assert failed.returncode == 1
     assert failed.stdout.startswith(f"::error file={place},line=7,endLine=7,col=5,")
+
+
+def test_the_action_does_what_the_page_shows(tmp_path: Path, installed: Path, offline: dict[str, str]) -> None:
+    """A warning fails the step, is shown in the change, and is in the report for code scanning."""
+    checkout, action = yaml.safe_load(example("yaml", "steps:"))["steps"]
+    assert (checkout["uses"].partition("@")[0], action["uses"]) == ("actions/checkout", f"…@v{VERSION}")
+    for folder, name in (("deploy", "one"), ("jobs", "two"), ("elsewhere", "one")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "group.yaml").write_text(WARNED.format(name=name), encoding="utf-8")
+    ran = step(1, action["with"], installed, tmp_path, offline)
+    (report,) = json.loads((tmp_path / "muster.sarif").read_text(encoding="utf-8"))["runs"]
+    places = {each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in report["results"]}
+
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert {*re.findall("^::warning file=([^,]*)", ran.stdout, re.MULTILINE)} == places == {"deploy/group.yaml", "jobs/group.yaml"}
+
+
+def test_pip_installs_a_commit(tmp_path: Path, sources: Path, offline: dict[str, str]) -> None:
+    """As the page says it for those who have no checkout."""
+    assert "`pip install 'muster-scheduling[all] @ git+ADDRESS@COMMIT'`" in (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    created, commit = environments.create(tmp_path / "venv"), git(sources, "rev-parse", "HEAD").strip()
+    address = "https://git.example.com/muster"
+    here = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{sources}.insteadOf", "GIT_CONFIG_VALUE_0": address}
+    command = (str(created.python), "-m", "pip", "install", "--quiet", f"{environments.NAME}[all] @ git+{address}@{commit}")
+    run(*command, folder=tmp_path, environment=offline | here)
+    (origin,) = created.site.glob("muster_scheduling-*.dist-info/direct_url.json")
+
+    assert json.loads(origin.read_text(encoding="utf-8"))["vcs_info"]["commit_id"] == commit
+    assert run(str(created.directory / "bin" / "muster"), "--version", folder=tmp_path, environment=offline).split()[-1] == VERSION
 
 
 @pytest.mark.parametrize("paths", ["$(touch stolen)", "`touch stolen`", "'; touch stolen; '", "--version"])

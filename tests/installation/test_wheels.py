@@ -94,7 +94,8 @@ def is_refused(made: Environment, command: str) -> None:
 
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stdout + ran.stderr
     assert ran.stderr.startswith(f"muster: {command} ")
-    assert ran.stderr.endswith(f"not installed: pip install '{NAME}[{EXTRA_OF[command]}]'\n")
+    extra = EXTRA_OF[command]
+    assert ran.stderr.endswith(f"not installed: pip install '{NAME}[{extra}]' (in a checkout: pip install '.[{extra}]')\n")
 
 
 def is_installed(command: str, extra: str) -> bool:
@@ -158,4 +159,4 @@ def test_linting_a_cluster_without_its_extra_is_one_line(small: Environment) -> 
     ran = small.muster("lint", "--cluster")
 
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stdout + ran.stderr
-    assert ran.stderr.endswith(f"not installed: pip install '{NAME}[cluster]'\n")
+    assert ran.stderr.endswith(f"not installed: pip install '{NAME}[cluster]' (in a checkout: pip install '.[cluster]')\n")

@@ -252,7 +252,7 @@ def test_all_missing_extras_are_named_at_once(monkeypatch: pytest.MonkeyPatch, a
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else real(name))
     answer = live()
     assert answer.exit_code != 0
-    assert answer.stderr.endswith(f"not installed: pip install 'muster-scheduling{want}'\n")
+    assert answer.stderr.endswith(f"not installed: pip install 'muster-scheduling{want}' (in a checkout: pip install '.{want}')\n")
 
 
 @pytest.mark.usefixtures("server")

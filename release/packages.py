@@ -1,0 +1,28 @@
+"""Source distribution and wheel, and the archive of the Helm chart."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from release import archives
+from release.tree import run
+from tests.cluster import go_tools
+
+
+def build_packages(sources: Path, folder: Path, time: int) -> None:
+    """Build the source distribution, and the wheel of what is in it.
+
+    The build backend is the setuptools of this environment, whose version is in the lock: in an environment of its own, ``build`` would
+    install the newest one.
+    """
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(sources), SOURCE_DATE_EPOCH=str(time))
+    (packed,) = folder.glob("*.tar.gz")
+    archives.rewrite(packed, time)
+
+
+def build_chart(sources: Path, folder: Path, time: int) -> None:
+    """Pack the chart.  Raises MissingError if helm cannot be built."""
+    run(str(go_tools.build("helm")), "package", str(sources / "deploy" / "chart"), "--destination", str(folder))
+    (packed,) = folder.glob("muster-*.tgz")
+    archives.rewrite(packed, time)

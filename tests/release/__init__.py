@@ -1,0 +1,1 @@
+"""Tests of ``make release`` and of the files that it builds."""
