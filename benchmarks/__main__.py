@@ -10,7 +10,7 @@ import sys
 BENCHMARKS = (
     "bench_pipeline",
     "bench_lint",
-    "bench_lint_start",
+    "bench_start",
     "bench_editor",
     "bench_server",
     "bench_memory",

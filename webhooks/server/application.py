@@ -141,15 +141,17 @@ class Application:
 
     async def _in_thread(self, call: futures.Future[Answer]) -> Answer:
         """Return the result of *call*, unless no thread begins it before the deadline.  Raises RefusedError."""
-        late = asyncio.get_running_loop().call_later(self._settings.request_seconds, call.cancel)
+        # The time alone does not tell who cancelled the call: uvloop rounds it in two ways.
+        is_late: list[bool] = []
+        deadline = asyncio.get_running_loop().call_later(self._settings.request_seconds, lambda: is_late.append(call.cancel()))
         try:
             return await asyncio.wrap_future(call)
         except asyncio.CancelledError:
-            if late.when() <= asyncio.get_running_loop().time():
+            if any(is_late):
                 raise self._waited_too_long() from None
             raise
         finally:
-            late.cancel()
+            deadline.cancel()
 
     def _call_large(self, scope: Message, body: bytes, arrived: float) -> Answer:
         """Run the WSGI application while no other process of this server runs it on a large request."""
