@@ -36,6 +36,7 @@ def kubectl_completion() -> None:
 
 def main(name: str = "muster") -> None:
     """Run the command under *name*, end the process with its exit status; 2 if a package is from another distribution."""
+    gc.disable()  # no module leaves cycles that are worth a search while the next ones are imported
     atexit.register(gc.freeze)  # at its end, Python would search all objects for cycles twice, to free memory that is freed anyway
     home = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this check takes
     for package in PACKAGES:

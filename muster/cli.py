@@ -7,7 +7,7 @@ standard output that cannot be read or written, if no command reports it itself.
 from __future__ import annotations
 
 import dataclasses
-import difflib
+import gc
 import importlib
 import io
 import os
@@ -69,6 +69,7 @@ class Subcommands(click.Group):
             return _ABOUT_ITSELF.get(cmd_name)
         module, _, attribute = SUBCOMMANDS[cmd_name].at.partition(":")
         command = getattr(importlib.import_module(module), attribute)
+        gc.enable()  # ``muster_scheduling`` turns it off for the imports
         if not isinstance(command, click.Command):
             raise TypeError(f"{SUBCOMMANDS[cmd_name].at} is not a command")
         return command
@@ -112,6 +113,8 @@ class Subcommands(click.Group):
 
 
 def _refuse_unknown(ctx: click.Context, group: click.Group, name: str) -> NoReturn:
+    import difflib
+
     near = difflib.get_close_matches(name, group.list_commands(ctx), n=2)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     ctx.fail(f"No such command {name!r}.{hint}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,10 @@ from tests.cluster import go_tools
 from tests.cluster.conftest import available
 from tests.cluster.programs import MissingError
 from tests.release import image_root
+from tests.sampling import SOAK, WHOLE
 
+ASKED = "MUSTER_IMAGE"
+"""Environment variable that asks for the tests of the image, as CI does."""
 BUILD_SECONDS = 1200
 """Timeout of a test that has to wait for the build, on a machine that does other work too."""
 
@@ -74,6 +78,8 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Released:
 @pytest.fixture(scope="session")
 def with_image(released: Released, tmp_path_factory: pytest.TempPathFactory) -> Released:
     """Image and list of components of the same commit."""
+    if not (WHOLE or os.environ.get(ASKED)):
+        pytest.skip(f"takes minutes; {ASKED} or {SOAK} asks for it")
     if reasons := image.missing("") or image_root.missing():
         pytest.skip("; ".join(reasons))
     clone = tmp_path_factory.mktemp("image") / "muster"

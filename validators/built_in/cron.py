@@ -5,8 +5,6 @@ Source: github.com/robfig/cron v3, ParseStandard, which Kubernetes uses.
 
 from __future__ import annotations
 
-import zoneinfo
-
 from kubeapi.content import whole_number
 
 _NAMES = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
@@ -40,6 +38,8 @@ def schedule_error(schedule: str) -> str:
 
 def is_time_zone(name: str) -> bool:
     """Return whether there is a time zone of this name; True for each name if no time zones are installed."""
+    import zoneinfo  # few documents have a time zone
+
     known = zoneinfo.available_timezones()
     return bool(name) and name.lower() != "local" and (not known or name in known)
 
