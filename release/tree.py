@@ -16,6 +16,7 @@ MOST_SHOWN = 3000
 CHART = "deploy/chart/Chart.yaml"
 _NAMED = {
     CHART: re.compile(r"^(?:version|appVersion): (?P<version>\S+)", re.MULTILINE),
+    "muster/__init__.py": re.compile(r'^__version__ = "(?P<version>[^"]+)"$', re.MULTILINE),
     "CHANGELOG.md": re.compile(r"\A.*?^## (?P<version>\S+)", re.MULTILINE | re.DOTALL),
     "editors/vscode/package.json": re.compile(r'^  "version": "(?P<version>[^"]+)"', re.MULTILINE),
 }

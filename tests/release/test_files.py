@@ -167,6 +167,7 @@ def test_a_tree_with_changes_is_refused(clone: Path) -> None:
     [
         ("deploy/chart/Chart.yaml", f"\nversion: {VERSION}", "\nversion: 9.9.9", "deploy/chart/Chart.yaml:5"),
         ("deploy/chart/Chart.yaml", f"appVersion: {VERSION}", "appVersion: 9.9.9", "deploy/chart/Chart.yaml:6"),
+        ("muster/__init__.py", f'__version__ = "{VERSION}"', '__version__ = "9.9.9"', "muster/__init__.py:"),
         ("CHANGELOG.md", f"## {VERSION}", f"## 9.9.9\n\n## {VERSION}", "CHANGELOG.md:3"),
         ("editors/vscode/package.json", f'"version": "{VERSION}"', '"version": "9.9.9"', "editors/vscode/package.json:5"),
         ("deploy/install.yaml", f"image: muster:{VERSION}", "image: muster:9.9.9", "deploy/install.yaml:"),
@@ -179,8 +180,9 @@ def test_a_tree_with_changes_is_refused(clone: Path) -> None:
 def test_another_version_is_found(file: str, old: str, new: str, place: str, tmp_path: Path) -> None:
     for name in ("deploy", "docs", "editors"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("pyproject.toml", "CHANGELOG.md", "README.md"):
-        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "muster").mkdir()
+    for name in ("pyproject.toml", "CHANGELOG.md", "README.md", "muster/__init__.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
     text = (tmp_path / file).read_text(encoding="utf-8")
     assert old in text
     (tmp_path / file).write_text(text.replace(old, new, 1), encoding="utf-8")
