@@ -4,8 +4,8 @@ It knows no kinds and no rules: callers pass paths and decode the bytes.
 
 api        requests to the API server; a response is read whole, or as a stream of lines
 connect    connection to the API server that a kubeconfig or a pod's service account describes
-connection  where the API server is, how it is trusted, and who calls it: the values of one connection
-credentials  who calls the API server: a token, a file with a token, a client certificate, a credential plugin
+connection  connection to an API server: its address, trust, proxy and credentials
+credentials  credentials of a caller: a token, a file with one, a client certificate, a credential plugin
 kubeconfig  kubeconfigs, read and merged as kubectl does
 discovery  discovery: which resources the API server has, and under which path
 election   leader election: who holds a Lease, as values

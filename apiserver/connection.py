@@ -1,4 +1,4 @@
-"""Where the API server is, how it is trusted, and who calls it: the values of one connection.
+"""Connection to an API server: its address, trust, proxy and credentials.
 
 Edge: urllib3, whose pools of connections are made here.
 """
@@ -58,7 +58,12 @@ class Connection:
             OSError: a certificate or key cannot be used; ``ssl.SSLError`` is one.
 
         """
-        context = ssl.create_default_context(cadata=self.ca)
+        try:
+            context = ssl.create_default_context(cadata=self.ca)
+        except (ssl.SSLError, ValueError):
+            raise OSError("certificate-authority must have certificates in PEM") from None
+        # From Python 3.13 on, authorities without some extensions would be refused; kubectl accepts them.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if not self.verifies:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         if certificate is not None:
@@ -76,7 +81,7 @@ class Connection:
         if not proxy:
             return urllib3.PoolManager(**options)
         if urllib.parse.urlsplit(proxy).scheme not in {"http", "https"}:
-            raise ValueError("the proxy of the API server must have an address that begins with http:// or https://")
+            raise ValueError("the proxy of the environment must have an address that begins with http:// or https://")
         return urllib3.ProxyManager(proxy, proxy_headers=proxy_headers(proxy), **options)
 
 
@@ -116,7 +121,10 @@ def _load(context: ssl.SSLContext, certificate: Certificate) -> None:
             (folder / name).touch(mode=0o600)
             (folder / name).write_bytes(content)
             names.append(str(folder / name))
-        context.load_cert_chain(names[0], names[1], _no_password)
+        try:
+            context.load_cert_chain(names[0], names[1], _no_password)
+        except ssl.SSLError:
+            raise OSError("client-certificate and client-key must be a certificate and its key in PEM") from None
 
 
 def _no_password() -> bytes:

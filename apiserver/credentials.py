@@ -1,4 +1,4 @@
-"""Who calls the API server: a token, a file with a token, a name and password, a client certificate, or a credential plugin.
+"""Credentials of a caller of the API server: a token, a file with one, a name and password, a client certificate, a credential plugin.
 
 The plugins are those of ``client.authentication.k8s.io``, as kubectl runs them.
 https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
@@ -46,7 +46,7 @@ class Certificate:
 
 @dataclasses.dataclass(frozen=True)
 class Identity:
-    """What is shown to the API server: headers of every request, and a client certificate for the connection."""
+    """Headers of every request to the API server, and the client certificate of its connection."""
 
     headers: tuple[tuple[str, str], ...] = dataclasses.field(default=(), repr=False)
     certificate: Certificate | None = None
@@ -112,9 +112,21 @@ class TokenFile(Anonymous):
         return dataclasses.replace(self._others, headers=(*self._others.headers, bearer(self._token)))
 
 
+def header(name: str, value: str) -> tuple[str, str]:
+    """Return a header.
+
+    Raises:
+        CredentialsError: the value has characters that no header can have, such as a line break.
+
+    """
+    if not (value.isascii() and value.isprintable()):
+        raise CredentialsError(f"the credentials have a character that the header {name} cannot have: only printable ASCII is allowed")
+    return name, value
+
+
 def bearer(token: str) -> tuple[str, str]:
-    """Return the header with a *token*."""
-    return "Authorization", f"Bearer {token}"
+    """Return the header with a *token*.  Raises as ``header``."""
+    return header("Authorization", f"Bearer {token}")
 
 
 def basic(name: str, password: str) -> tuple[str, str]:

@@ -21,7 +21,7 @@ import yaml
 
 from apiserver import regular_files
 from apiserver.connection import Connection
-from apiserver.credentials import PLUGIN_VERSIONS, Certificate, Credentials, Fixed, Identity, Plugin, TokenFile, basic, bearer
+from apiserver.credentials import PLUGIN_VERSIONS, Certificate, Credentials, Fixed, Identity, Plugin, TokenFile, basic, bearer, header
 
 LARGEST = 16 * 1024 * 1024
 """Limit for a file, in bytes."""
@@ -148,6 +148,8 @@ class Kubeconfig:
         if user is None:
             raise KubeconfigError(f"{self.source}: there is no user {context.user!r}")
         host = _with_scheme(cluster.server.rstrip("/"), secure=_is_secure(cluster, user))
+        for field, url in (("server", host), ("proxy-url", cluster.proxy_url or "http://none")):
+            _check_url(at, field, url)
         authority = _content(at, "certificate-authority", cluster.certificate_authority, cluster.certificate_authority_data, cluster.folder)
         return Connection(
             host=host,
@@ -239,6 +241,17 @@ def _with_scheme(server: str, *, secure: bool) -> str:
     return server if "://" in server else f"{'https' if secure else 'http'}://{server}"
 
 
+def _check_url(at: str, field: str, url: str) -> None:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        is_usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        # The address itself is not shown: it can have a password.
+        raise KubeconfigError(f"{at}: {field} must be https://HOST:PORT or http://HOST:PORT")
+
+
 def _content(at: str, field: str, path: str, data: str, folder: str) -> bytes:
     """Return what ``FIELD-data`` has in base64, else the content of the file that ``FIELD`` names; nothing if both are empty."""
     if data:
@@ -288,10 +301,10 @@ def _impersonation(at: str, user: _User) -> tuple[tuple[str, str], ...]:
     if not user.impersonated and (groups or extra or user.impersonated_uid):
         raise KubeconfigError(f"{at}: as-groups, as-uid and as-user-extra need as")
     return (
-        *((("Impersonate-User", user.impersonated),) if user.impersonated else ()),
-        *((("Impersonate-Uid", user.impersonated_uid),) if user.impersonated_uid else ()),
-        *(("Impersonate-Group", group) for group in groups),
-        *((f"Impersonate-Extra-{urllib.parse.quote(key, safe='')}", value) for key, values in extra.items() for value in values),
+        *((header("Impersonate-User", user.impersonated),) if user.impersonated else ()),
+        *((header("Impersonate-Uid", user.impersonated_uid),) if user.impersonated_uid else ()),
+        *(header("Impersonate-Group", group) for group in groups),
+        *(header(f"Impersonate-Extra-{urllib.parse.quote(key, safe='')}", value) for key, values in extra.items() for value in values),
     )
 
 

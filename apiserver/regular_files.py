@@ -23,7 +23,10 @@ def read(path: str | Path, largest: int = LARGEST) -> bytes:
     """
     # O_NONBLOCK: open returns at once for a named pipe.  It has no effect on a regular file.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        return stream.read(largest + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            return stream.read(largest + 1)
+    finally:
+        os.close(descriptor)

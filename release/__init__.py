@@ -1,4 +1,4 @@
-"""What is published of a commit, built into ``dist/``: ``make release``, or ``python -m release``.
+"""Files that are published of a commit, built into ``dist/``: ``make release``, or ``python -m release``.
 
 tree       the sources: a commit without changes, and one version in all of its files
 packages   source distribution, wheel, and archive of the Helm chart

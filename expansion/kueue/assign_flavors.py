@@ -27,7 +27,7 @@ _LEAST_BORROWING_FIRST = "PreemptionOverBorrowing"
 
 
 class Mode(enum.IntEnum):
-    """What has to happen before a part of a job can have a flavor, from the worst to the best."""
+    """Step that is needed before a part of a job can have a flavor, from the worst to the best."""
 
     NO_FIT = 0
     WAITS = 1

@@ -1,4 +1,4 @@
-"""Whether Kueue admits a job now: flavors for its parts, preemption, or fewer pods.
+"""Nomination of a job, that is, whether Kueue admits it now: flavors for its parts, preemption, or fewer pods.
 
 Source: Kueue 0.17.0, ``pkg/scheduler``, nominate and getAssignments.
 """

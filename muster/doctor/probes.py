@@ -21,7 +21,7 @@ _OWN_GANG_RULE = 38
 
 
 class Outcome(enum.StrEnum):
-    """What an answer shows."""
+    """Meaning of an answer for the path to the webhooks."""
 
     REFUSED = "refused-by-muster"
     WARNED = "warned-by-muster"
@@ -34,7 +34,7 @@ class Outcome(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What an answer shows, and the webhook that it names."""
+    """Meaning of an answer, and the webhook that it names."""
 
     outcome: Outcome
     webhook: CalledWebhook | None = None

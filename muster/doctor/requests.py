@@ -68,7 +68,7 @@ CLUSTER = Place("", {})
 
 
 class Matched(enum.Enum):
-    """Whether a webhook is called for a request."""
+    """Match of a webhook with a request: whether it is called."""
 
     NO = enum.auto()
     YES = enum.auto()

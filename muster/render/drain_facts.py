@@ -1,4 +1,4 @@
-"""What trials tell about drained nodes and later updates, as values; ``problem_words`` has their text."""
+"""Facts that trials find about drained nodes and later updates; ``problem_words`` has their text."""
 
 from __future__ import annotations
 

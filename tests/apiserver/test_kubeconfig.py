@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.api import Api, ReplyError
+from apiserver.connect import ConnectError, find_connection
 from apiserver.connection import Connection
 from apiserver.credentials import CredentialsError
 from apiserver.kubeconfig import KubeconfigError, read
@@ -26,6 +27,7 @@ from certs.issue import authority, leaf
 from certs.pair import Names
 from tests.apiserver.fake import serving
 from tests.cluster import programs
+from tests.cluster.conftest import available
 from tests.sampling import sampled
 
 SECRET = "a-secret-token"
@@ -72,10 +74,7 @@ FILES = st.fixed_dictionaries(
 @settings(max_examples=sampled(100), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(files=st.lists(FILES, min_size=1, max_size=3))
 def test_files_are_merged_as_by_kubectl(tmp_path_factory, files):
-    try:
-        kubectl = programs.find().path("kubectl")
-    except programs.MissingError as missing:
-        pytest.skip(str(missing))
+    kubectl = available(programs.find).path("kubectl")
     folder = tmp_path_factory.mktemp("merged")
     paths = [str(folder / f"{number}" / "config") for number in range(len(files))]
     for path, content in zip(map(Path, paths), files, strict=True):
@@ -318,7 +317,32 @@ def test_a_proxy_of_the_environment_is_used_as_by_clients_in_go(monkeypatch):
     assert "http://mine" == Connection("https://localhost", proxy="http://mine").proxy_of_host()
 
 
-def test_a_proxy_that_is_not_supported_is_refused(tmp_path):
-    connection = read(written(tmp_path / "config", document(cluster={"proxy-url": "socks5://proxy"}))).connection()
+def test_a_proxy_of_the_environment_that_is_not_supported_is_no_answer(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://proxy")
     with pytest.raises(OSError, match="must have an address that begins with http:// or https://"):
-        Api(connection).read("/x")
+        Api(Connection("https://host")).read("/x")
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster", "want"),
+    [
+        pytest.param({}, {"certificate-authority-data": "eA=="}, "certificate-authority must have certificates in PEM", id="authority"),
+        pytest.param({}, {"certificate-authority": "folder"}, "folder: not a regular file", id="a directory"),
+        pytest.param(
+            {"client-certificate-data": "eA==", "client-key-data": "eA=="}, {}, "must be a certificate and its key in PEM", id="certificate"
+        ),
+        pytest.param({"token": "a\r\nX-Other: b"}, {}, "the header Authorization cannot have", id="two headers in a token"),
+        pytest.param({"token": "ü"}, {}, "the header Authorization cannot have", id="a token that is not ASCII"),
+        pytest.param({"as": "a\nb"}, {}, "the header Impersonate-User cannot have", id="two headers in a name"),
+    ],
+)
+def test_trust_and_credentials_that_cannot_be_used_are_told_in_the_words_of_the_file(tmp_path, user, cluster, want):
+    (tmp_path / "folder").mkdir()
+    file = written(tmp_path / "config", document(user, cluster))
+    with pytest.raises(ConnectError, match=want) as raised:
+        find_connection(file)
+    assert 1 == len(str(raised.value).splitlines())
+
+
+def test_an_authority_needs_no_extension_that_kubectl_does_not_demand():
+    assert not Connection("https://host").tls(None).verify_flags & ssl.VERIFY_X509_STRICT
