@@ -76,7 +76,7 @@ class Connection:
         if self.host.startswith("https:"):
             options |= {"ssl_context": self.tls(certificate)}
             if self.server_name:
-                options |= {"server_hostname": self.server_name, "assert_hostname": self.server_name if self.verifies else False}
+                options["server_hostname"] = self.server_name
         proxy = self.proxy_of_host()
         if not proxy:
             return urllib3.PoolManager(**options)

@@ -302,7 +302,7 @@ def test_the_server_is_verified_by_its_authority_and_the_name_that_is_given(tmp_
     assert b"{}" == Api(
         read(written(tmp_path / "config", document({}, {**untrusted, "insecure-skip-tls-verify": True}))).connection()
     ).read("/")
-    for cluster in (untrusted, {**trusted, "tls-server-name": ""}):
+    for cluster in (untrusted, {**trusted, "tls-server-name": ""}, {**trusted, "tls-server-name": "other.example"}):
         with pytest.raises(Exception, match="CERTIFICATE_VERIFY_FAILED"):
             Api(read(written(tmp_path / "config", document({}, cluster))).connection()).read("/")
 

@@ -181,6 +181,29 @@ def later(part: dict[str, Any], name: str, depth: int) -> st.SearchStrategy[Any]
     return st.deferred(lambda: valid(part, name, depth))
 
 
+@pytest.mark.parametrize(
+    ("part", "refused"),
+    [
+        ({"type": "integer", "minimum": 0, "maximum": 9}, [-1, 10, 0.5, True, "1"]),
+        ({"type": "number", "minimum": 0, "maximum": 9}, [-0.5, 9.5, False]),
+        ({"type": "string", "enum": ["a"]}, ["b", 1]),
+        ({"type": "integer", "enum": [1]}, [2, True, "1"]),
+        ({"type": ["string", "number"], "format": "quantity"}, ["x", "1\n1", True]),
+        ({"type": "array", "items": {"type": "boolean"}}, [[1], {}, "a"]),
+        ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, [{}, {"a": None}, []]),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": False}, [{"b": 1}]),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, [{"a": 1}]),
+    ],
+    ids=str,
+)
+def test_each_keyword_is_checked_and_its_type_accepts_no_failure(part: dict[str, Any], refused: list[Any]) -> None:
+    validator = json_schema.Validator(part)
+    for value in refused:
+        assert validator.failures(value)
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(value, json_schema.accepted_type(part))
+
+
 @functools.cache
 def objects_of_kind(name: str) -> tuple[dict[str, Any], ...]:
     """Return the objects of the cases of the kind of a schema."""

@@ -17,6 +17,8 @@ from certs.pair import Pair, names_of
 from certs.replicas import connect_directly
 from muster.commands.doctor import observations
 from muster.doctor.entries import entries
+from muster.doctor.probes import probe_objects
+from muster.doctor.world import ApiServer
 from tests.muster.doctor import worlds
 
 NOW = dt.datetime.now(dt.UTC)
@@ -106,3 +108,16 @@ def test_a_replica_that_does_not_answer_is_tried_once():
     called = [*entries(worlds.world(worlds.trust(CA.certificate)))]
     (replica,) = observations.observed(called, (), lambda _: (("10.0.0.1:9443",), refuse))
     assert (tried, replica.leaf, replica.reason) == (["10.0.0.1:9443"], b"", "10.0.0.1:9443")
+
+
+@pytest.mark.parametrize(
+    ("minor", "want"),
+    [(37, ("PodGroup", "all-needs-gang")), (38, ("CompositePodGroup", "parent-acyclic"))],
+    ids=["1.37 accepts mode All without a gang", "1.38 refuses it itself"],
+)
+def test_the_probed_group_is_one_that_the_api_server_itself_accepts(minor, want):
+    (unfit, path, rule), (fit, _, none) = probe_objects(ApiServer(minor, worlds.RESOURCES, worlds.GATES), "team")
+
+    assert want == (unfit["kind"], rule)
+    assert path.endswith(f"/namespaces/team/{want[0].lower()}s")
+    assert ("Workload", "") == (fit["kind"], none)
