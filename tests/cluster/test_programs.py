@@ -84,16 +84,22 @@ def test_a_folder_that_is_named_has_what_every_test_needs(nowhere, monkeypatch, 
         programs.find()
 
 
-@pytest.mark.parametrize(("messages", "fits"), [("v1.36.9", False), ("v1.37.0", True), ("v1.38.0-alpha.2", True), ("nothing", False)])
-def test_kube_apiserver_is_new_enough(nowhere, monkeypatch, messages, fits):
+@pytest.mark.parametrize(("messages", "minor"), [("v1.30.14", 30), ("v1.38.0-alpha.2", 38)])
+def test_the_version_is_that_of_kube_apiserver(nowhere, monkeypatch, messages, minor):
     for name in programs.NEEDED:
         fake(nowhere, name, f"Kubernetes {messages}")
     monkeypatch.setenv(programs.FOLDER, str(nowhere))
 
-    if fits:
-        assert nowhere == programs.find().folder
-        return
-    with pytest.raises(programs.MissingError, match=rf"must be 1\.37 or newer, and says 'Kubernetes {re.escape(messages)}'"):
+    assert (nowhere, minor) == (programs.find().folder, programs.find().minor())
+    assert nowhere == programs.of(f"1.{minor}").folder
+
+
+def test_what_says_no_version_is_refused(nowhere, monkeypatch):
+    for name in programs.NEEDED:
+        fake(nowhere, name, "nothing")
+    monkeypatch.setenv(programs.FOLDER, str(nowhere))
+
+    with pytest.raises(programs.MissingError, match=r"must say a version v1\.x\.y, and says 'nothing'"):
         programs.find()
 
 
@@ -137,8 +143,34 @@ chmod +x "$2"
 def test_a_version_that_cannot_be_built_is_refused_with_those_that_can(nowhere, monkeypatch):
     monkeypatch.setenv(programs.KUBERNETES, "1.36.0")
     known = ", ".join(each.removeprefix("v") for each in programs.versions())
-    with pytest.raises(programs.MissingError, match=rf"KUBERNETES must be one of {re.escape(known)}, not '1\.36\.0'"):
+    with pytest.raises(programs.MissingError, match=rf"KUBERNETES must be one or more of {re.escape(known)}, not '1\.36\.0'"):
         programs.build()
+
+
+def test_several_versions_are_built_and_the_first_is_selected(nowhere, monkeypatch, capsys):
+    older, default = [*programs.versions()][1], [*programs.versions()][0]
+    monkeypatch.setenv("PATH", str(nowhere))
+    monkeypatch.setenv(programs.KUBERNETES, f"{older.removeprefix('v')} {default}")
+    folders = [programs.cached(each) for each in (older, default)]
+    for each in folders:
+        each.mkdir(parents=True)
+
+    assert 0 == programs.main()
+    assert [str(each) for each in folders] == capsys.readouterr().out.splitlines()
+    assert folders[0] == programs.find().folder
+
+
+def test_a_version_is_found_whichever_is_selected(nowhere):
+    default, *others = (each.removeprefix("v") for each in programs.versions())
+
+    for name in others:
+        minor = ".".join(name.split(".")[:2])
+        with pytest.raises(programs.MissingError, match=rf"^`make cluster-assets KUBERNETES={re.escape(name)}` builds"):
+            programs.of(minor)
+        programs.cached(f"v{name}").mkdir(parents=True)
+        assert programs.cached(f"v{name}") == programs.of(minor).folder == programs.of(name).folder
+    with pytest.raises(ValueError, match=rf"'1\.3' must be one of {re.escape(default)}, "):
+        programs.of("1.3")
 
 
 def test_another_version_is_built_with_a_stand_in_for_what_no_proxy_serves(nowhere, monkeypatch):
