@@ -107,16 +107,23 @@ def programs(request: pytest.FixtureRequest) -> Programs:
 
 
 @pytest.fixture(scope="package")
-def planes() -> Iterator[Callable[[Programs], ControlPlane]]:
-    """Return a function that returns the control plane of these programs, started at the first call."""
+def selected_plane() -> Iterator[Callable[[Programs], ControlPlane]]:
+    """Return a function that starts the control plane of the selected version once; it stays while tests run on another version."""
     with contextlib.ExitStack() as stack:
         yield functools.cache(lambda programs: stack.enter_context(ControlPlane(Options(), programs)))
 
 
 @pytest.fixture(scope="package")
-def plane(planes: Callable[[Programs], ControlPlane], programs: Programs) -> ControlPlane:
+def plane(selected_plane: Callable[[Programs], ControlPlane], programs: Programs) -> Iterator[ControlPlane]:
     """Return etcd and kube-apiserver with all gates that the version has; no scheduler, no controllers."""
-    return planes(programs)
+    selected = None
+    with contextlib.suppress(MissingError):
+        selected = find()
+    if programs == selected:
+        yield selected_plane(programs)
+        return
+    with ControlPlane(Options(), programs) as started:
+        yield started
 
 
 @pytest.fixture

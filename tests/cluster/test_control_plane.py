@@ -19,6 +19,7 @@ from tests.cluster.process import NotReadyError, Process
 
 ANY_VERSION = pytest.mark.kubernetes(since="1.30")
 
+
 def served(api, version):
     return {each["name"] for each in api.send("GET", f"/apis/{version}").content["resources"] if "/" not in each["name"]}
 

@@ -94,6 +94,34 @@ def test_the_version_is_that_of_kube_apiserver(nowhere, monkeypatch, messages, m
     assert nowhere == programs.of(f"1.{minor}").folder
 
 
+def run_on_fakes(nowhere, tests, told):
+    """Run *tests* of this folder on programs of version *told*, where a missing control plane is a failure and nothing was built."""
+    for name in programs.NEEDED:
+        fake(nowhere, name, f"Kubernetes {told}")
+    environ = {**os.environ, programs.FOLDER: str(nowhere), programs.REQUIRED: "1"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", *(f"tests/cluster/{each}" for each in tests)]
+    return subprocess.run(command, capture_output=True, text=True, env=environ, check=False, cwd=Path(__file__).parents[2])
+
+
+def test_tests_are_skipped_on_a_version_older_than_they_need(nowhere):
+    names = ("test_control_plane.py::test_objects_stay_over_a_restart", "test_older_kubernetes.py")
+
+    done = run_on_fakes(nowhere, names, "v1.34.9")
+
+    assert 0 == done.returncode, done.stdout
+    assert "Kubernetes 1.37 or newer is needed, and the control plane is 1.34\n" in done.stdout
+    for name in ("1.35.3", "1.36.2"):
+        minor = name.rpartition(".")[0]
+        assert f"no control plane: `make cluster-assets KUBERNETES={name}` builds the one of Kubernetes {minor}\n" in done.stdout
+
+
+def test_tests_run_on_the_oldest_version_that_they_name(nowhere):
+    """The program that is started is no API server."""
+    done = run_on_fakes(nowhere, ["test_control_plane.py::test_a_flag_that_is_wrong_is_reported_with_the_log"], "v1.30.14")
+
+    assert "has ended with 0" in done.stdout, done.stdout
+
+
 def test_what_says_no_version_is_refused(nowhere, monkeypatch):
     for name in programs.NEEDED:
         fake(nowhere, name, "nothing")
@@ -148,7 +176,7 @@ def test_a_version_that_cannot_be_built_is_refused_with_those_that_can(nowhere, 
 
 
 def test_several_versions_are_built_and_the_first_is_selected(nowhere, monkeypatch, capsys):
-    older, default = [*programs.versions()][1], [*programs.versions()][0]
+    default, older, *_ = programs.versions()
     monkeypatch.setenv("PATH", str(nowhere))
     monkeypatch.setenv(programs.KUBERNETES, f"{older.removeprefix('v')} {default}")
     folders = [programs.cached(each) for each in (older, default)]
