@@ -23,6 +23,8 @@ _is_subdomain_caseless = re.compile(_SUBDOMAIN, re.ASCII | re.IGNORECASE).fullma
 _is_c_identifier = re.compile(_C_IDENTIFIER, re.ASCII).fullmatch
 _is_condition_reason = re.compile(_CONDITION_REASON, re.ASCII).fullmatch
 
+LONGEST_LABEL = 63
+"""Maximum bytes of a DNS label, of a label value, and of the name in a label key."""
 _MAX_MATCHED_ONE_BY_ONE = 64
 _LARGEST = (1 << 63) - 1
 _MOST_DIGITS = len(str(_LARGEST))
@@ -87,7 +89,7 @@ def label(value: str, *, unit: str = "bytes") -> list[str]:
     """Return error messages unless *value* is a DNS label of at most 63 bytes ("short name")."""
     if value in _valid_labels:
         return []
-    messages = _too_long(value, 63, unit)
+    messages = _too_long(value, LONGEST_LABEL, unit)
     if not _is_label(value):
         messages.append("must not contain dots" if _is_subdomain(value) else _LABEL_TEXT)
     return messages or _cache(value, _valid_labels)
@@ -156,7 +158,7 @@ def _label_key_messages(value: str) -> list[str]:
         messages += [f"prefix part {text}" for text in (subdomain(prefix) if prefix else ["must be non-empty"])]
     if not name:
         messages.append("name part must be non-empty")
-    messages += [f"name part {text}" for text in _too_long(name, 63)]
+    messages += [f"name part {text}" for text in _too_long(name, LONGEST_LABEL)]
     if not _is_key_name(name):
         messages.append(f"name part {_KEY_NAME_TEXT}")
     return messages
@@ -164,7 +166,7 @@ def _label_key_messages(value: str) -> list[str]:
 
 def label_value(value: str) -> list[str]:
     """Return error messages unless *value* is a label value: empty, or a name of at most 63 bytes."""
-    messages = _too_long(value, 63)
+    messages = _too_long(value, LONGEST_LABEL)
     if value and not _is_key_name(value):
         messages.append(_LABEL_VALUE_TEXT)
     return messages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -13,6 +14,8 @@ from kubeapi.redaction import UNREAD, Labels, Mark, Name, Only, Unread, WithoutE
 from kubeapi.selectors import LabelSelector
 
 DEFAULT_SCHEDULER = "default-scheduler"
+POD_GROUP_LABEL = "scheduling.muster.dev/pod-group"
+"""Label that names the PodGroup of a pod, for API servers whose pods have no ``spec.schedulingGroup``; the field wins over the label."""
 PodImage = Annotated[str, Mark.POD_IMAGE]
 _READ_CONDITIONS = ("PodResizePending", "Ready", "DisruptionTarget")
 
@@ -187,11 +190,6 @@ class PodSpec(Struct, frozen=True, gc=False):
     host_network: bool = False
     host_users: bool | None = None
 
-    @property
-    def group(self) -> str:
-        """The name of the pod's PodGroup; empty if none."""
-        return (self.scheduling_group.pod_group_name if self.scheduling_group else None) or ""
-
 
 class ContainerStatus(Struct, frozen=True, gc=False):
     """core/v1 ContainerStatus: resources that the node allocates to a container, and those it has (KEP-1287, in-place resize)."""
@@ -232,11 +230,34 @@ class Pod(Struct, frozen=True, gc=False):
     status: PodStatus = PodStatus()
     kind: ClassVar[str] = "Pod"
 
+    @property
+    def group(self) -> str:
+        """The name of the pod's PodGroup; empty if none."""
+        return group_name(self.spec, self.metadata.labels)
+
+
+class PodTemplateMeta(Struct, frozen=True, gc=False):
+    """``metadata`` of a pod template, of which only the labels are read."""
+
+    labels: Labels | None = None
+
 
 class PodTemplateSpec(Struct, frozen=True, gc=False):
-    """core/v1 PodTemplateSpec, of which only the spec is read."""
+    """core/v1 PodTemplateSpec."""
 
+    metadata: PodTemplateMeta = PodTemplateMeta()
     spec: PodSpec = PodSpec()
+
+    @property
+    def group(self) -> str:
+        """The name of the PodGroup of its pods; empty if none."""
+        return group_name(self.spec, self.metadata.labels)
+
+
+def group_name(spec: PodSpec, labels: Mapping[str, str] | None) -> str:
+    """Return the name of the PodGroup of pods with this specification and these labels; empty if none."""
+    named = spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else None
+    return named or (labels.get(POD_GROUP_LABEL, "") if labels else "")
 
 
 def has_tag(image: str) -> bool:

@@ -35,7 +35,7 @@ def unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
         )
     served_kind = served_versions.find(api_version, kind)
     if served_kind is None or served_kind.since > minor:
-        versions = served_versions.versions_served(kind, minor)
+        versions = served_versions.versions_served(kind, minor, group)
         error = field.not_supported(FieldPath("apiVersion"), api_version, versions)
         return dataclasses.replace(error, detail=error.detail if versions else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
     if served_kind.until < minor:
@@ -83,4 +83,4 @@ def _is_known(api_version: str, kind: str) -> bool:
     group = api_version.rpartition("/")[0]
     if not has_rules(group, kind):
         return group in served_versions.WORKLOAD_GROUPS
-    return group not in served_versions.CUSTOM or served_versions.find(api_version, kind) is not None
+    return group not in served_versions.FOREIGN or served_versions.find(api_version, kind) is not None

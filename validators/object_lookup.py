@@ -33,9 +33,9 @@ class Lookup(Protocol):
 def parent_of(item: Object) -> str:
     """Return the group that *item* refers to: the PodGroup of a pod or of a Job's pods, the parent of a group; empty if none."""
     if isinstance(item, Pod):
-        return item.spec.group
+        return item.group
     if isinstance(item, Job):
-        return item.spec.template.spec.group
+        return item.spec.template.group
     if isinstance(item, (PodGroup, CompositePodGroup)):
         return item.spec.parent_composite_pod_group_name or ""
     return ""
@@ -44,7 +44,7 @@ def parent_of(item: Object) -> str:
 def references_to_groups(item: Object) -> Iterator[tuple[str, str]]:
     """Yield the groups that *item* refers to, each once, with the kind under which ``Lookup.children`` lists the item there."""
     if isinstance(item, (Controller, CronJob, JobSet)):
-        yield from (("Pod", name) for name in dict.fromkeys(each.spec.group for each in pods_of(item)) if name)
+        yield from (("Pod", name) for name in dict.fromkeys(each.group for each in pods_of(item)) if name)
     elif parent := parent_of(item):
         # The pods that a Job will create belong to the group too.
         yield "Pod" if item.kind == "Job" else item.kind, parent

@@ -83,6 +83,7 @@ def validate(
     if operation is Operation.DELETE or subresource not in {"", "status"}:
         return ()
     form = served_versions.form_of(api_version)
+    settings = settings.for_form(form)
     try:
         typed = _decoded(kind, form, new)
         previous = None if old is None else _decoded(kind, form, old)
@@ -126,6 +127,7 @@ def validate_document(
     new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, form: Form = HUB, templates: Templates | None = None
 ) -> tuple[Violation, ...]:
     """Return the violations of a document that ``examine`` has returned without violations and with *templates*, in order of field path."""
+    settings = settings.for_form(form)
     typed, _, dropped = _as_stored(new, None, settings, fill_in=False)
     # With dropped fields, the shape is another one, and the tree contains the object as written.
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree if typed is new else None, form=form)
@@ -144,6 +146,7 @@ def validate_change(
     new: Object, old: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, form: Form = HUB
 ) -> tuple[Violation, ...]:
     """Return the violations of replacing *old* by the document *new*; both have a valid shape."""
+    settings = settings.for_form(form)
     typed, previous, _ = _as_stored(new, old, settings)
     context = Context(typed, previous, Operation.UPDATE, settings=settings, lookup=lookup, tree=tree if typed is new else None, form=form)
     applicable = applicable_rules.rules_for_object(new.kind, form, Operation.UPDATE, "", settings, context.traits)
@@ -177,7 +180,7 @@ def _named(kind: str, content: Mapping[str, Json]) -> Named:
 
 
 def _decoded(kind: str, form: Form, source: Source) -> Object:
-    return objects.decode_kind(kind, source if form is HUB else form.to_hub(decode.parse(source)))
+    return objects.decode_kind(kind, source if form.is_current else form.to_hub(decode.parse(source)))
 
 
 def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: bool = True) -> tuple[Object, Object | None, drop.Dropped]:
@@ -203,6 +206,7 @@ def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Violation,
 
 def _examine_shape(kind: str, api_version: str, content: Json, settings: Settings) -> Examined:
     form = served_versions.form_of(api_version)
+    settings = settings.for_form(form)
     content, errors = schema.check_with_nulls(served_versions.schema_of(api_version, kind), content)
     wrong = [error.path for error in errors if error.origin in _UNREADABLE_VALUES]
     try:
@@ -235,7 +239,7 @@ def _examine_controller(group: str, kind: str, content: Mapping[str, Json], sett
     kind = OWN_KINDS.get((group, kind), kind)
     named = _named(kind, content)
     pods, errors = pod_templates.decoded(templates)
-    has_group = any(each.spec.group for each in pods)
+    has_group = any(each.group for each in pods)
     controller = Controller(kind, named.metadata, pods, None if has_group else gang)
     context = Context(controller, None, Operation.CREATE, settings=settings, lookup=object_lookup.NOTHING)
     applicable = applicable_rules.rules_for_document(kind, HUB, settings, traits.ANY, shape=True)
@@ -292,7 +296,7 @@ def _gate_warnings(dropped: drop.Dropped, settings: Settings) -> Iterator[Violat
 def _in_order(violations: list[Violation], form: Form) -> tuple[Violation, ...]:
     if len(violations) > 1:
         violations.sort(key=_sort_key)
-    if form is HUB:
+    if form.is_current:
         return tuple(violations)
     return tuple(replaced(each, error=dataclasses.replace(each.error, path=form.written(each.error.path))) for each in violations)
 

@@ -26,5 +26,9 @@ def decoded(templates: Iterable[RawTemplate]) -> tuple[tuple[TemplatePods, ...],
         placed = [dataclasses.replace(error, path=FieldPath(*each.path, *error.path.parts[1:])) for error in found]
         errors += [error for error in placed if error not in errors]
         if not found:
-            pods.append(TemplatePods(each.path, decode.convert(spec, DECODERS[PodSpec]), each.count, each.part, each.wait, each.renewed))
+            pods.append(
+                TemplatePods(
+                    each.path, decode.convert(spec, DECODERS[PodSpec]), each.count, each.part, each.wait, each.renewed, each.labels
+                )
+            )
     return tuple(pods), errors

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from kubeapi.base_structs import Record
 from kubeapi.versions import v1alpha1, v1alpha2
-from kubeapi.versions.conversion import HUB, Form
+from kubeapi.versions.conversion import CUSTOM_RESOURCE, HUB, Form
 from kubeapi.versions.kubernetes_releases import NEWEST
 
 SCHEDULING = "scheduling.k8s.io"
+CUSTOM = "scheduling.muster.dev"
+"""API group with the same kinds as CustomResourceDefinitions, for clusters whose API server does not have them."""
 STABLE = "ga"
 """Stage of versions that are on by default."""
 
@@ -36,14 +38,14 @@ class ServedKind(Record, frozen=True):
 class ApiVersion(Record, frozen=True):
     """Version of an API group, with its kinds and the form of its objects.
 
-    A *custom* group belongs to a CustomResourceDefinition, which can have versions that the table lacks.
+    A *foreign* group belongs to CustomResourceDefinitions of another project, which can have versions that the table lacks.
     """
 
     group: str
     version: str
     kinds: tuple[ServedKind, ...]
     form: Form = HUB
-    custom: bool = False
+    foreign: bool = False
 
     @property
     def name(self) -> str:
@@ -92,6 +94,16 @@ TABLE: tuple[ApiVersion, ...] = (
     ApiVersion(SCHEDULING, "v1alpha2", (ServedKind("Workload", 36, 36), ServedKind("PodGroup", 36, 36)), V1ALPHA2),
     ApiVersion(SCHEDULING, "v1alpha1", (ServedKind("Workload", 35, 35), ServedKind("PriorityClass", 8, 21)), V1ALPHA1),
     ApiVersion(
+        CUSTOM,
+        "v1beta1",
+        (
+            ServedKind("Workload"),
+            ServedKind("PodGroup"),
+            ServedKind("CompositePodGroup", schema="compositepodgroup-v1alpha3"),
+        ),
+        CUSTOM_RESOURCE,
+    ),
+    ApiVersion(
         "",
         "v1",
         (
@@ -131,6 +143,6 @@ TABLE: tuple[ApiVersion, ...] = (
     ApiVersion("resource.k8s.io", "v1beta1", _served(_DEVICES, 32)),
     ApiVersion("resource.k8s.io", "v1alpha3", (ServedKind("DeviceTaintRule", 33, schema=_TAINT_RULE),)),
     ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True), ServedKind("CronJob", 21, hub=True))),
-    ApiVersion("jobset.x-k8s.io", "v1alpha2", (ServedKind("JobSet", hub=True),), custom=True),
+    ApiVersion("jobset.x-k8s.io", "v1alpha2", (ServedKind("JobSet", hub=True),), foreign=True),
     ApiVersion("policy", "v1", (ServedKind("PodDisruptionBudget", 21, hub=True),)),
 )

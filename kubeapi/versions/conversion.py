@@ -26,6 +26,8 @@ class Form:
         from_hub: converts an object of the hub to this form; fields that this form does not have are kept.
         written: converts a field path of the hub to this form.
         templates_fixed: whether templates and scheduling policies are immutable after creation.
+        custom: whether the objects are custom resources.  No feature gate drops their fields, and a PodGroup has a name that can be the
+            value of a label.
 
     """
 
@@ -33,7 +35,15 @@ class Form:
     from_hub: Convert = dict
     written: Callable[[FieldPath], FieldPath] = _same_path
     templates_fixed: bool = False
+    custom: bool = False
+
+    @property
+    def is_current(self) -> bool:
+        """True if the objects have the fields of the hub: nothing is converted."""
+        return self.to_hub is dict
 
 
 HUB = Form()
 """The current form: nothing is converted."""
+CUSTOM_RESOURCE = Form(custom=True)
+"""The current form, of custom resources."""

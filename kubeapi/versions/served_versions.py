@@ -11,17 +11,17 @@ _KINDS = {(row.name, each.kind): each for row in TABLE for each in row.kinds}
 _FORMS = {row.name: row.form for row in TABLE}
 _HUBS = {each.kind: row for row in TABLE for each in row.kinds if each.hub}
 _SERVING = frozenset((row.group, each.kind) for row in TABLE for each in row.kinds)
-CUSTOM = frozenset(row.group for row in TABLE if row.custom)
-"""API groups of CustomResourceDefinitions."""
+FOREIGN = frozenset(row.group for row in TABLE if row.foreign)
+"""API groups of CustomResourceDefinitions of other projects."""
 
 
 class Resource(Record, frozen=True):
     """Kind to list and watch.
 
     Attributes:
-        group: the API group of the hub.
+        group: the API group.
         resource: the plural in URLs and in RBAC.
-        api_versions: the API versions that can have the kind, the preferred first.
+        api_versions: the versions of the group that can have the kind, the preferred first.
 
     """
 
@@ -81,10 +81,9 @@ def versions_of(kind: str) -> tuple[ApiVersion, ...]:
     return tuple(row for group in groups_of(kind) for row in versions_in(group) if (row.name, kind) in _KINDS)
 
 
-def versions_served(kind: str, minor: int) -> list[str]:
-    """Return the API versions in which Kubernetes 1.*minor* serves *kind*: group by group, the oldest first."""
-    rows = current(kind, minor=minor)
-    return [row.name for group in groups_of(kind) for row in reversed(rows) if row.group == group]
+def versions_served(kind: str, minor: int, group: str | None = None) -> list[str]:
+    """Return the versions of *group*, by default that of the hub, in which Kubernetes 1.*minor* serves *kind*: the oldest first."""
+    return [row.name for row in reversed(current(kind, _HUBS[kind].group if group is None else group, minor))]
 
 
 def current(kind: str, group: str = "", minor: int = TODAY) -> tuple[ApiVersion, ...]:
@@ -104,7 +103,8 @@ def closest(kind: str, group: str, version: str, minor: int = TODAY) -> str:
 
 def served_since(kind: str) -> int:
     """Return the first minor version of Kubernetes that serves *kind* in the current form."""
-    return min(_KINDS[row.name, kind].since for row in versions_of(kind) if row.form is HUB)
+    group = _HUBS[kind].group
+    return min(_KINDS[row.name, kind].since for row in versions_of(kind) if row.group == group and row.form.is_current)
 
 
 def schema_of(api_version: str, kind: str) -> str:
@@ -116,16 +116,21 @@ def schema_of(api_version: str, kind: str) -> str:
     return served.schema or f"{kind.lower()}-{row.rpartition('/')[2]}"
 
 
-def resource(kind: str) -> Resource:
-    """Return the resource of *kind*, with all versions of its groups whose objects have the current form.
+def resource(kind: str, group: str | None = None) -> Resource:
+    """Return the resource of *kind* in *group*, with all versions whose objects have the current form; without *group*, those of all groups.
 
     A server may have a kind in a version of its group that the table does not list for it.
     """
     name = kind.lower()
     plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' if name.endswith('s') else 's'}"
-    groups = groups_of(kind)
-    convertible = (row.name for group in groups for row in versions_in(group) if row.form is HUB)
+    groups = groups_of(kind) if group is None else (group,)
+    convertible = (row.name for each in groups for row in versions_in(each) if row.form.is_current)
     return Resource(kind, groups[0], plural, tuple(convertible))
+
+
+def resources(kind: str) -> tuple[Resource, ...]:
+    """Return the resources of *kind*, one for each API group that has it; that of the hub first."""
+    return tuple(resource(kind, group) for group in groups_of(kind))
 
 
 WORKLOAD_GROUPS = frozenset(groups_of("Workload"))

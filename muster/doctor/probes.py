@@ -6,7 +6,6 @@ import dataclasses
 import enum
 
 from kubeapi.versions import served_versions
-from kubeapi.versions.conversion import HUB
 from muster.doctor.call_failures import CalledWebhook, called_webhook
 from muster.doctor.components import SERVE, components
 from muster.doctor.entries import Entry, entries, place_of
@@ -124,5 +123,5 @@ def why_silent(world: World, answer: DryRun) -> str:
 def _served(server: ApiServer, kind: str) -> str:
     """Return the API version in which the server has *kind* in its current form; empty if it does not."""
     resource = served_versions.resource(kind).resource
-    rows = (row for row in served_versions.versions_of(kind) if row.form is HUB)
+    rows = (row for row in served_versions.versions_of(kind) if row.form.is_current)
     return next((row.name for row in rows if f"{row.name}/{resource}" in (server.resources or ())), "")

@@ -183,9 +183,8 @@ class Reader:
 
     def group(self, pod: Pod) -> str:
         """Return the name of the PodGroup of *pod*; empty if none."""
-        spec, labels = pod.spec, pod.metadata.labels
-        group = (spec.scheduling_group and spec.scheduling_group.pod_group_name) or ""
-        if group or spec.workload_ref is not None or not labels:
+        labels = pod.metadata.labels
+        if (group := pod.group) or pod.spec.workload_ref is not None or not labels:
             return group
         return next((group_name for key in self._membership if (group_name := labels.get(key))), "")
 

@@ -126,4 +126,4 @@ def members(name: str, namespace: str, lookup: Lookup) -> Iterator[TemplatePods]
             continue
         controller = each.metadata.controller
         if controller is None or lookup.get(controller[0], namespace, controller[1]) is None:
-            yield from (pods for pods in pods_of(each) if pods.spec.group == name)
+            yield from (pods for pods in pods_of(each) if pods.group == name)

@@ -50,7 +50,7 @@ def group_pods(lookup: Lookup, namespace: str, group: str) -> GroupPods | None:
         if not isinstance(member, Pod):
             names[name] = None
         for pods in pods_of(member):
-            if pods.spec.group != group:
+            if pods.group != group:
                 continue
             if pods.count is None:
                 return None
@@ -85,7 +85,7 @@ def created_pods(root: GroupNode, lookup: Lookup) -> dict[str, int]:
             if each.metadata.controller is None:
                 members[each.kind, each.metadata.name] = each
     batches = [
-        PodBatch(name, pods.part, ("PodGroup", pods.spec.group) if pods.spec.group in leaves else None, _count(pods.count), pods.wait)
+        PodBatch(name, pods.part, ("PodGroup", pods.group) if pods.group in leaves else None, _count(pods.count), pods.wait)
         for name, member in members.items()
         for pods in pods_of(member)
     ]

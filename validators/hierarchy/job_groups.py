@@ -9,7 +9,7 @@ from kubeapi.field_path import FieldPath
 from kubeapi.jobs import JobScheduling
 from kubeapi.pods import PodResourceClaim
 from kubeapi.versions.kubernetes_releases import FIRST_WITH_OWNED_JOBS
-from validators.model.controllers import TemplatePods, pods_of
+from validators.model.controllers import TemplatePods, of_template, pods_of
 from validators.model.job_parts import TEMPLATE, WORKLOAD, JobPart, job_part
 from validators.model.templates import SPEC
 from validators.model.views import CronJob, Job, JobSet, JobSetSpec
@@ -61,7 +61,7 @@ def job_groups(item: object, minor: int) -> Iterator[JobGroup]:
     if isinstance(item, JobSet):
         yield from _of_jobset(item.spec)
     part = job_part(item)
-    if part is None or part.spec.scheduling is None or part.spec.template.spec.group or is_left_to_owner(part, item, minor):
+    if part is None or part.spec.scheduling is None or part.spec.template.group or is_left_to_owner(part, item, minor):
         return
     placed = isinstance(item, Job) and item.status.ready > 0
     yield JobGroup(part.path("scheduling"), part.spec.scheduling, pods_of(item)[0], placed=placed)
@@ -83,6 +83,6 @@ def _of_jobset(spec: JobSetSpec) -> Iterator[JobGroup]:
         path, of_job = SPEC.join(("replicatedJobs", index, "template", "spec")), job.template.spec
         default = None if root is None else JobScheduling()
         at, scheduling = targeted.get(job.name, (path / "scheduling", of_job.scheduling or default))
-        if scheduling is not None and not of_job.template.spec.group:
-            pods = TemplatePods((*path.parts, "template", "spec"), of_job.template.spec, of_job.largest_pod_count)
+        if scheduling is not None and not of_job.template.group:
+            pods = of_template((*path.parts, "template", "spec"), of_job.template, of_job.largest_pod_count)
             yield JobGroup(at, scheduling, pods, 1 if job.replicas is None else job.replicas)

@@ -98,7 +98,7 @@ def _not_convertible(api_version: Json, kind: Json, to: str) -> Lost | None:
     if not isinstance(api_version, str) or not isinstance(kind, str) or served_versions.find(api_version, kind) is not None:
         return None
     group = api_version.rpartition("/")[0]
-    is_known = served_versions.serves(group, kind) and group not in served_versions.CUSTOM
+    is_known = served_versions.serves(group, kind) and group not in served_versions.FOREIGN
     if not is_known and (group, kind) not in _REMOVED:
         return None
     current = target_of(api_version, kind, to) if is_known else ""

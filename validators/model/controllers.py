@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubeapi.decode import section
-from kubeapi.field_path import Key, Part
+from kubeapi.field_path import FieldPath, Key, Part
 from kubeapi.meta import ObjectMeta, Struct, replaced
+from kubeapi.pods import POD_GROUP_LABEL, group_name
+from kubeapi.redaction import Labels
 from validators.model import start_order
 from validators.model.own_gangs import KUBEFLOW_REPLICAS, OwnGang
 from validators.model.rolling_updates import new_before_ready
 from validators.model.start_order import HEAD, LEADER, SUBMITTER, WORKER, Event, Wait, items, ray_workers
-from validators.model.views import CronJob, Job, JobSet, JobSetSpec, Pod, PodSpec
+from validators.model.views import CronJob, Job, JobSet, JobSetSpec, Pod, PodSpec, PodTemplateSpec
 
 _MOST = 2**31 - 1
 REFERENCES = frozenset({"schedulingGroup", "workloadRef", "resourceClaims"})
@@ -26,7 +28,7 @@ REFERENCES = frozenset({"schedulingGroup", "workloadRef", "resourceClaims"})
 class TemplatePods(Struct, frozen=True, gc=False):
     """Pods that a controller creates from one template.
 
-    ``path`` is that of the template's ``spec``.  ``count`` is the largest number of pods at one time, None if it is unknown.
+    ``path`` is that of the template's ``spec``, ``labels`` are those of its pods.  ``count`` is the largest number of pods at one time, None if it is unknown.
     ``part`` is their name in the order of creation; ``wait`` is None if they are created with the controller.
     ``renewed`` is the largest number of new pods that an update creates before one of them is ready; None if it is unknown.
     """
@@ -37,6 +39,28 @@ class TemplatePods(Struct, frozen=True, gc=False):
     part: str = ""
     wait: Wait | None = None
     renewed: int | None = None
+    labels: Labels | None = None
+
+    @property
+    def at(self) -> FieldPath:
+        """The path of the template's ``spec``."""
+        return FieldPath(*self.path)
+
+    @property
+    def group(self) -> str:
+        """The name of the PodGroup of the pods; empty if none."""
+        return group_name(self.spec, self.labels)
+
+    @property
+    def group_path(self) -> FieldPath:
+        """The path of the name of their PodGroup: of the field, or of the label."""
+        named = self.spec.scheduling_group is not None and self.spec.scheduling_group.pod_group_name
+        return FieldPath(*self.path, "schedulingGroup", "podGroupName") if named else self.label_path
+
+    @property
+    def label_path(self) -> FieldPath:
+        """The path of the label that names their PodGroup."""
+        return FieldPath(*self.path[:-1], "metadata", "labels", Key(POD_GROUP_LABEL))
 
 
 class Controller(Struct, frozen=True, gc=False):
@@ -49,22 +73,37 @@ class Controller(Struct, frozen=True, gc=False):
 
 
 class RawTemplate(Struct, frozen=True, gc=False):
-    """Pod template as parsed JSON; the fields are those of ``TemplatePods``."""
+    """Pod template as parsed JSON, with its metadata and its ``spec``; the other fields are those of ``TemplatePods``."""
 
     path: tuple[Part, ...]
-    spec: Mapping[str, Any]
+    template: Mapping[str, Any]
     count: int | None = None
     part: str = ""
     wait: Wait | None = None
     renewed: int | None = None
 
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """Its ``spec``."""
+        return section(self.template, "spec")
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Its labels, as far as they are strings."""
+        return {key: value for key, value in section(self.template, "metadata", "labels").items() if isinstance(value, str)}
+
+    @property
+    def names_objects(self) -> bool:
+        """True if it names a group or claims."""
+        return not REFERENCES.isdisjoint(self.spec) or POD_GROUP_LABEL in self.labels
+
 
 def pods_of(item: object) -> tuple[TemplatePods, ...]:
     """Return the pods of an object by template; a Pod is its own template.  Objects of other kinds have none."""
     if isinstance(item, Pod):
-        return (TemplatePods(("spec",), item.spec, 1),)
+        return (TemplatePods(("spec",), item.spec, 1, labels=item.metadata.labels),)
     if isinstance(item, Job):
-        return (TemplatePods(("spec", "template", "spec"), item.spec.template.spec, item.largest_pod_count),)
+        return (of_template(("spec", "template", "spec"), item.spec.template, item.largest_pod_count),)
     if isinstance(item, CronJob):
         return (_of_cron_job(item),)
     if isinstance(item, JobSet):
@@ -72,11 +111,18 @@ def pods_of(item: object) -> tuple[TemplatePods, ...]:
     return item.pods if isinstance(item, Controller) else ()
 
 
+def of_template(
+    path: tuple[Part, ...], template: PodTemplateSpec, count: int | None, part: str = "", wait: Wait | None = None
+) -> TemplatePods:
+    """Return the pods of *template*, whose ``spec`` is at *path*."""
+    return TemplatePods(path, template.spec, count, part, wait, labels=template.metadata.labels)
+
+
 def _of_cron_job(item: CronJob) -> TemplatePods:
     job = item.spec.job_template.spec
     # Runs can overlap, unless the policy excludes it.
     count = None if item.spec.concurrency_policy not in ("Forbid", "Replace") else 1 if job.parallelism is None else job.parallelism
-    return TemplatePods(("spec", "jobTemplate", "spec", "template", "spec"), job.template.spec, count)
+    return of_template(("spec", "jobTemplate", "spec", "template", "spec"), job.template, count)
 
 
 def _of_jobset(spec: JobSetSpec) -> Iterator[TemplatePods]:
@@ -88,7 +134,7 @@ def _of_jobset(spec: JobSetSpec) -> Iterator[TemplatePods]:
         replicas = 1 if job.replicas is None else job.replicas
         path = ("spec", "replicatedJobs", index, "template", "spec", "template", "spec")
         count = replicas * job.template.spec.largest_pod_count
-        yield TemplatePods(path, job.template.spec.template.spec, count, job.name, waits.get(job.name))
+        yield of_template(path, job.template.spec.template, count, job.name, waits.get(job.name))
 
 
 def raw_templates(group: str, kind: str, content: Mapping[str, Any]) -> list[RawTemplate]:
@@ -100,10 +146,10 @@ def raw_templates(group: str, kind: str, content: Mapping[str, Any]) -> list[Raw
     if read is None:
         return []
     templates = [*read(section(content, "spec"))]
-    named = [not REFERENCES.isdisjoint(each.spec) for each in templates]
+    named = [each.names_objects for each in templates]
     awaited = {part for each in templates if each.wait is not None for part in each.wait.parts} if any(named) else set()
     listed = ((each, names) for each, names in zip(templates, named, strict=True) if names or each.wait is not None or each.part in awaited)
-    return [each if names else replaced(each, spec={}) for each, names in listed] if any(named) else []
+    return [each if names else replaced(each, template={}) for each, names in listed] if any(named) else []
 
 
 def _number(fields: Mapping[str, Any], name: str, default: int | None) -> int | None:
@@ -124,7 +170,7 @@ def _times(*counts: int | None) -> int | None:
 
 def _replicas(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     # Without replicas, an autoscaler may set the number.
-    yield RawTemplate(("spec", "template", "spec"), section(spec, "template", "spec"), _number(spec, "replicas", None))
+    yield RawTemplate(("spec", "template", "spec"), section(spec, "template"), _number(spec, "replicas", None))
 
 
 def _deployment(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
@@ -143,7 +189,7 @@ def _stateful_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
 
 
 def _daemon_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
-    yield RawTemplate(("spec", "template", "spec"), section(spec, "template", "spec"), renewed=new_before_ready("DaemonSet", spec))
+    yield RawTemplate(("spec", "template", "spec"), section(spec, "template"), renewed=new_before_ready("DaemonSet", spec))
 
 
 def _leader_worker_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
@@ -153,18 +199,18 @@ def _leader_worker_set(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     wait = start_order.start_order("leaderworkerset.x-k8s.io", "LeaderWorkerSet", spec).get(WORKER)
     workers = None if size is None else size - 1
     groups = new_before_ready("LeaderWorkerSet", spec)
-    yield RawTemplate((*path, leader, "spec"), section(parts, leader, "spec"), replicas, LEADER, renewed=groups)
-    worker_spec, at = section(parts, "workerTemplate", "spec"), (*path, "workerTemplate", "spec")
-    yield RawTemplate(at, worker_spec, _times(replicas, workers), WORKER, wait, _times(groups, workers))
+    yield RawTemplate((*path, leader, "spec"), section(parts, leader), replicas, LEADER, renewed=groups)
+    worker, at = section(parts, "workerTemplate"), (*path, "workerTemplate", "spec")
+    yield RawTemplate(at, worker, _times(replicas, workers), WORKER, wait, _times(groups, workers))
 
 
 def _ray_cluster(cluster: Mapping[str, Any], *path: Part) -> Iterator[RawTemplate]:
-    yield RawTemplate((*path, "headGroupSpec", "template", "spec"), section(cluster, "headGroupSpec", "template", "spec"), 1, HEAD)
+    yield RawTemplate((*path, "headGroupSpec", "template", "spec"), section(cluster, "headGroupSpec", "template"), 1, HEAD)
     scaled = cluster.get("enableInTreeAutoscaling") is True
     for index, group in enumerate(items(cluster, "workerGroupSpecs")):
         least, most = _number(group, "minReplicas", 0) or 0, _number(group, "maxReplicas", _MOST)
         replicas, hosts = _number(group, "replicas", least), _number(group, "numOfHosts", 1)
-        at, template = (*path, "workerGroupSpecs", index, "template", "spec"), section(group, "template", "spec")
+        at, template = (*path, "workerGroupSpecs", index, "template", "spec"), section(group, "template")
         now = 0 if group.get("suspend") is True else replicas
         yield RawTemplate(at, template, _times(now, hosts), ray_workers(str(group.get("groupName"))))
         if scaled and most is not None and now is not None and most > now:
@@ -177,7 +223,7 @@ _SCALED = Wait(Event.AUTOSCALED, (HEAD,))
 def _ray_job(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     yield from _ray_cluster(section(spec, "rayClusterSpec"), "spec", "rayClusterSpec")
     if wait := start_order.start_order("ray.io", "RayJob", spec).get(SUBMITTER):
-        template = section(spec, "submitterPodTemplate", "spec")
+        template = section(spec, "submitterPodTemplate")
         yield RawTemplate(("spec", "submitterPodTemplate", "spec"), template, 1, SUBMITTER, wait)
 
 
@@ -191,7 +237,7 @@ def _kubeflow(name: str) -> Callable[[Mapping[str, Any]], Iterator[RawTemplate]]
                 continue
             count = None if elastic and role.lower() == "worker" else _number(section(replicas), "replicas", 1)
             path, part = ("spec", name, Key(role), "template", "spec"), role.lower()
-            yield RawTemplate(path, section(replicas, "template", "spec"), count, part, waits.get(part))
+            yield RawTemplate(path, section(replicas, "template"), count, part, waits.get(part))
 
     return read
 
@@ -201,7 +247,7 @@ def _training_runtime(spec: Mapping[str, Any]) -> Iterator[RawTemplate]:
     for index, job in enumerate(jobs if isinstance(jobs, list) else ()):
         path = ("spec", "template", "spec", "replicatedJobs", index, "template", "spec", "template", "spec")
         # The TrainJob sets the number.
-        yield RawTemplate(path, section(job, "template", "spec", "template", "spec"))
+        yield RawTemplate(path, section(job, "template", "spec", "template"))
 
 
 _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Iterator[RawTemplate]]] = {

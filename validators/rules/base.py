@@ -28,6 +28,7 @@ from validators.gates import COMPOSITE, Gates
 from validators.hierarchy.group_pods import GroupPods, group_pods
 from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.model import controllers, traits
+from validators.model.controllers import TemplatePods
 from validators.model.objects import Object, namespace_of
 from validators.model.templates import Templates
 from validators.model.views import (
@@ -211,6 +212,13 @@ class Settings:
     selectors: DeviceSelectors | None = None
     """Compiler of selectors of devices; None: they are not compiled."""
 
+    def for_form(self, form: Form) -> Settings:
+        """Return the settings for objects of *form*: custom resources have all fields of the hub, whatever the API server's version."""
+        minor = max(self.minor, kubernetes_releases.TODAY)
+        if not form.custom or (minor == self.minor and not self.gates.off):
+            return self
+        return dataclasses.replace(self, minor=minor, gates=Gates())
+
     def __hash__(self) -> int:
         return hash((self.profile, self.minor))  # a cache has one or few settings, and hashes them for each object
 
@@ -335,10 +343,9 @@ class Context:
         return FieldPath("spec", "template", "spec") if isinstance(self.new, Job) else FieldPath("spec")
 
     @Once
-    def pods(self) -> tuple[tuple[FieldPath, PodSpec], ...]:
-        """The spec of the Pod, or of each pod template of the controller that may name a group, with its path; each path once."""
-        specs = {each.path: each.spec for each in controllers.pods_of(self.new)}
-        return tuple((FieldPath(*path), spec) for path, spec in specs.items())
+    def pods(self) -> tuple[TemplatePods, ...]:
+        """The Pod, or the pods of each template of the controller that may name a group; each path once."""
+        return tuple({each.path: each for each in controllers.pods_of(self.new)}.values())
 
     @property
     def device_claim(self) -> tuple[FieldPath, DeviceClaim]:

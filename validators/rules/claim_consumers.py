@@ -35,7 +35,7 @@ def check(context: Context) -> Iterator[FieldError]:
     paths: dict[str, tuple[FieldPath, str]] = {}
     of_jobs = {each.pods.path: each.resource_claims for each in job_groups(item, context.settings.minor)}
     for each in pods_of(item):
-        group = context.lookup.get("PodGroup", context.namespace, each.spec.group) if each.spec.group else None
+        group = context.lookup.get("PodGroup", context.namespace, each.group) if each.group else None
         listed = (group.spec.resource_claims or ()) if isinstance(group, PodGroup) else of_jobs.get(each.path, ())
         consumers.update(_consumers((each,), listed))
         for index, entry in enumerate(each.spec.resource_claims or ()):

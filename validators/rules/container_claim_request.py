@@ -15,7 +15,8 @@ from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profil
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``request``.  No errors for claims and templates that are not known."""
-    for path, spec in context.pods:
+    for pods in context.pods:
+        path, spec = pods.at, pods.spec
         claims = {each.name: each for each in spec.resource_claims or ()}
         for field_name, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
             for index, container in enumerate(containers or ()) if claims else ():

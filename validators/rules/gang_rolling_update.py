@@ -28,14 +28,14 @@ def check(context: Context) -> Iterator[FieldError]:
         yield _error(controller, controller.gang.path, controller.gang.minimum, controller.gang.minimum, controller.gang.renewed)
     templates: dict[str, list[TemplatePods]] = {}
     for each in controller.pods:
-        if each.spec.group:
-            templates.setdefault(each.spec.group, []).append(each)
+        if each.group:
+            templates.setdefault(each.group, []).append(each)
     for name, pods in templates.items():
         minimum, renewed = _minimum(context, name), sum(each.renewed or 0 for each in pods)
         if any(each.renewed is None for each in pods) or renewed >= minimum:
             continue
         if any(each.count is None for each in pods) or sum(each.count or 0 for each in pods) >= minimum:
-            yield _error(controller, (*pods[0].path, "schedulingGroup", "podGroupName"), name, minimum, renewed)
+            yield _error(controller, pods[0].group_path.parts, name, minimum, renewed)
 
 
 def _minimum(context: Context, name: str) -> int:

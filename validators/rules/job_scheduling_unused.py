@@ -18,7 +18,7 @@ def check(context: Context) -> Iterator[FieldError]:
     part, minor = job_part(context.new), context.settings.minor
     if part is None or part.spec.scheduling is None or minor >= FIRST_WITH_OWNED_JOBS:
         return
-    if group := part.spec.template.spec.group:
+    if group := part.spec.template.group:
         detail = f"has no effect: the pod template names PodGroup {group}, so no other group is created"
         yield field.invalid_struct(part.path("scheduling"), detail)
     elif is_left_to_owner(part, context.new, minor):

@@ -36,7 +36,7 @@ def errors(item: object, minor: int) -> Iterator[FieldError]:
     A Job without ``scheduling`` is not judged: it gets its pods where the feature gate WorkloadWithJob is off, as it is by default.
     """
     part = job_part(item)
-    if part is None or part.spec.scheduling is None or part.spec.template.spec.group or is_left_to_owner(part, item, minor):
+    if part is None or part.spec.scheduling is None or part.spec.template.group or is_left_to_owner(part, item, minor):
         return
     metadata: ObjectMeta = item.metadata if isinstance(item, CronJob) else part.metadata
     given, name = ("name", metadata.name) if metadata.name else ("generateName", metadata.generate_name or "")

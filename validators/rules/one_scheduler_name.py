@@ -14,22 +14,22 @@ from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profil
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at the ``schedulerName`` of each pod that differs from the first one; absent means ``default-scheduler``."""
-    for path, pod in context.pods:
-        first = next(_members(context, pod.group), None) if pod.group else None
+    for pods in context.pods:
+        first = next(_members(context, pods.group), None) if pods.group else None
         if first is None:
             continue
         holder, expected = first
-        own = pod.scheduler_name or DEFAULT_SCHEDULER
+        own = pods.spec.scheduler_name or DEFAULT_SCHEDULER
         if own != expected:
-            detail = f"must be {expected!r}, as that of {holder.kind} {holder.metadata.name} in the same PodGroup {pod.group}"
-            yield field.invalid(path / "schedulerName", own, detail)
+            detail = f"must be {expected!r}, as that of {holder.kind} {holder.metadata.name} in the same PodGroup {pods.group}"
+            yield field.invalid(pods.at / "schedulerName", own, detail)
 
 
 def _members(context: Context, group: str) -> Iterator[tuple[Object, str]]:
     """Yield the pods and pod templates of a group in order: the object that has it, and its scheduler."""
     for each in context.lookup.children("Pod", context.namespace, group):
         for pods in controllers.pods_of(each):
-            if pods.spec.group == group:
+            if pods.group == group:
                 yield each, pods.spec.scheduler_name or DEFAULT_SCHEDULER
 
 

@@ -12,18 +12,19 @@ from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profil
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``priorityClassName`` (absent differs from set) and ``priority`` (if both objects have one)."""
-    for path, pod in context.pods:
-        group = context.lookup.get("PodGroup", context.namespace, pod.group) if pod.group else None
+    for pods in context.pods:
+        path, pod = pods.at, pods.spec
+        group = context.lookup.get("PodGroup", context.namespace, pods.group) if pods.group else None
         if not isinstance(group, PodGroup):
             continue
         if pod.priority_class_name != group.spec.priority_class_name:
             yield field.invalid(
                 path / "priorityClassName",
                 pod.priority_class_name,
-                f"must be {group.spec.priority_class_name!r}, as that of PodGroup {pod.group}",
+                f"must be {group.spec.priority_class_name!r}, as that of PodGroup {pods.group}",
             )
         if pod.priority is not None and group.spec.priority is not None and pod.priority != group.spec.priority:
-            yield field.invalid(path / "priority", pod.priority, f"must be {group.spec.priority}, as that of PodGroup {pod.group}")
+            yield field.invalid(path / "priority", pod.priority, f"must be {group.spec.priority}, as that of PodGroup {pods.group}")
 
 
 _PAIR = """\

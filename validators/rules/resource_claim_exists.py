@@ -21,8 +21,8 @@ _SOURCES = (
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at the name.  No errors for a kind of which no object at all is known."""
     if context.new.kind in POD_TEMPLATES:
-        for path, spec in context.pods:
-            yield from _missing(context, path / "resourceClaims", spec.resource_claims or ())
+        for pods in context.pods:
+            yield from _missing(context, pods.at / "resourceClaims", pods.spec.resource_claims or ())
         for each in job_groups(context.new, context.settings.minor):
             yield from _missing(context, each.path / "resourceClaims", each.resource_claims)
         return

@@ -10,12 +10,12 @@ from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profil
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Yield errors at ``schedulingGroup.podGroupName``.  No errors if no PodGroup at all is known."""
-    for path, pod in context.pods:
-        name = pod.group
+    """Yield errors at the name of the PodGroup.  No errors if no PodGroup at all is known."""
+    for pods in context.pods:
+        name = pods.group
         if name and context.lookup.list_kind("PodGroup") is not None and context.lookup.get("PodGroup", context.namespace, name) is None:
             detail = f"there must be a PodGroup of this name in namespace {context.namespace}"
-            yield checks.missing(context, path.join(("schedulingGroup", "podGroupName")), "PodGroup", name, detail)
+            yield checks.missing(context, pods.group_path, "PodGroup", name, detail)
 
 
 _PAIR = """\

@@ -8,6 +8,7 @@ from kubeapi import content
 from kubeapi.field_path import FieldPath, Key
 from kubeapi.groups import CompositePodGroup, PodGroup
 from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions import served_versions
 from kubeapi.versions.api_versions import SCHEDULING
 from kubeapi.versions.kubernetes_releases import LAST_WITH_WORKLOAD_REF
@@ -21,6 +22,7 @@ from validators.rules import checks
 from validators.rules.base import PODS, About, Context, Example, Rule
 
 _METADATA = FieldPath("metadata")
+_FOR_LABEL = f"must be no more than {content.LONGEST_LABEL} characters: pods name this group by the label {POD_GROUP_LABEL}"
 
 
 def check(context: Context) -> Iterator[FieldError]:
@@ -48,6 +50,8 @@ def _metadata(context: Context) -> Iterator[FieldError]:
     # Tested first: a valid name then costs no path and no generator.
     if metadata.name and content.subdomain(metadata.name):
         yield from checks.messages(path / "name", metadata.name, _long_name)
+    elif context.form.custom and isinstance(context.new, PodGroup) and len(metadata.name) > content.LONGEST_LABEL:
+        yield field.invalid(path / "name", metadata.name, _FOR_LABEL)
     if metadata.namespace and content.label(metadata.namespace) and context.new.kind not in CLUSTER_SCOPED:
         yield from checks.messages(path / "namespace", metadata.namespace, lambda name: content.label(name, unit="characters"))
 

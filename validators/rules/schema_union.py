@@ -11,10 +11,10 @@ from validators.rules.base import POD_TEMPLATES, About, Context, Example, Rule
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``schedulingGroup`` and ``schedulingGroup.podGroupName``, its only member so far."""
-    for pod_path, pod in context.pods:
+    for pods in context.pods:
+        pod, path = pods.spec, pods.at / "schedulingGroup"
         if pod.scheduling_group is None:
             continue
-        path = pod_path / "schedulingGroup"
         if pod.scheduling_group.pod_group_name is None:
             yield field.invalid(path / "podGroupName", None, "must specify one of: `podGroupName`")
         if pod.eviction_responders:

@@ -19,14 +19,14 @@ from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profil
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at entries of ``resourceClaims`` that are before an own claim.  Only for pods of kube-scheduler."""
-    for path, spec in context.pods:
-        if spec.group and len(spec.resource_claims or ()) > 1:
-            group = context.lookup.get("PodGroup", context.namespace, spec.group)
-            users = group_claims.users_in_named_group(spec.group, context.namespace, context.lookup, group)
-            yield from _early(path, spec, users, context.lookup)
+    for pods in context.pods:
+        if pods.group and len(pods.spec.resource_claims or ()) > 1:
+            group = context.lookup.get("PodGroup", context.namespace, pods.group)
+            users = group_claims.users_in_named_group(pods.group, context.namespace, context.lookup, group)
+            yield from _early(pods.at, pods.spec, users, context.lookup)
     for each in job_groups(context.new, context.settings.minor):
         users = group_claims.users_in_job(each, context.namespace)
-        yield from _early(FieldPath(*each.pods.path), each.pods.spec, users, context.lookup)
+        yield from _early(each.pods.at, each.pods.spec, users, context.lookup)
 
 
 def _early(path: FieldPath, spec: PodSpec, users: ClaimUsers, lookup: Lookup) -> Iterator[FieldError]:

@@ -12,6 +12,9 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.versions import served_versions
+from kubeapi.versions.conversion import Form
+
 API_VERSION = "admission.k8s.io/v1"
 MAX_ANNOTATION = 4096
 """Limit for the text of an audit annotation, in characters; audit events are stored for every request."""
@@ -72,6 +75,16 @@ class AdmissionRequest(msgspec.Struct, frozen=True, gc=False):
     dry_run: bool = False
     new: bytes | None = None
     old: bytes | None = None
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion of the objects."""
+        return served_versions.named(self.group, self.version)
+
+    @property
+    def form(self) -> Form:
+        """The form of the objects."""
+        return served_versions.form_of(self.api_version)
 
     def with_object(self, new: bytes) -> AdmissionRequest:
         """Return this request with another object."""

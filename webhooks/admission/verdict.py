@@ -9,8 +9,6 @@ from typing import Any, ParamSpec
 
 from kubeapi import decode
 from kubeapi.groups import PROTECTION_FINALIZERS
-from kubeapi.versions import served_versions
-from kubeapi.versions.conversion import HUB
 from validators import document_head, pipeline
 from validators.defaults import fill
 from validators.field import FieldError
@@ -67,7 +65,7 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings, poli
         request.new,
         request.old,
         _OPERATIONS[request.operation],
-        api_version=served_versions.named(request.group, request.version),
+        api_version=request.api_version,
         subresource=request.subresource,
         settings=settings,
         lookup=lookup,
@@ -88,6 +86,7 @@ def mutate(
         return _without_rules(request)
     if request.operation not in {"CREATE", "UPDATE"} or request.new is None or request.subresource:
         return Verdict(allowed=True)
+    settings = settings.for_form(request.form)
     if request.kind not in _COMPLETED:
         _readable(request, request.new)
         return _ALLOWED
@@ -102,7 +101,7 @@ def mutate(
     if not verdict.allowed:
         return verdict
     if request.operation == "CREATE":
-        _add_finalizer(request.kind, after, settings, finalizers)
+        _add_finalizer(request, after, settings, finalizers)
     return dataclasses.replace(verdict, patch=tuple(jsonpatch.diff(before, after)))
 
 
@@ -137,7 +136,7 @@ def _readable(request: AdmissionRequest, content: decode.Source) -> bool:
         objects.decode_kind(request.kind, content)
     except decode.WrongShapeError:
         return False
-    return served_versions.form_of(served_versions.named(request.group, request.version)) is HUB
+    return request.form.is_current
 
 
 def _complete(
@@ -162,17 +161,15 @@ def _complete(
     return refusal
 
 
-def _add_finalizer(kind: str, after: dict[str, Any], settings: Settings, finalizers: Finalizers) -> None:
-    protection = {
-        "PodGroup": (GENERIC_WORKLOAD, {Finalizers.PODGROUP, Finalizers.ALL}),
-        "CompositePodGroup": (COMPOSITE, {Finalizers.ALL}),
-    }.get(kind)
-    if protection is None:
+def _add_finalizer(request: AdmissionRequest, after: dict[str, Any], settings: Settings, finalizers: Finalizers) -> None:
+    gate = {"PodGroup": GENERIC_WORKLOAD, "CompositePodGroup": COMPOSITE}.get(request.kind)
+    # No controller of Kubernetes removes the finalizers of custom resources.
+    wanted = finalizers if request.form.custom else finalizers.resolved(settings.minor)
+    adds = wanted is Finalizers.ALL or (wanted is Finalizers.PODGROUP and request.kind == "PodGroup" and not request.form.custom)
+    if gate is None or not adds or not settings.gates.enabled(gate):
         return
-    finalizer, (gate, adding) = PROTECTION_FINALIZERS[kind], protection
-    metadata = dict(after.get("metadata") or {})
-    present = list(metadata.get("finalizers") or [])
-    if finalizers.resolved(settings.minor) in adding and settings.gates.enabled(gate) and finalizer not in present:
+    metadata, finalizer = dict(after.get("metadata") or {}), PROTECTION_FINALIZERS[request.kind]
+    if finalizer not in (present := list(metadata.get("finalizers") or [])):
         after["metadata"] = {**metadata, "finalizers": [*present, finalizer]}
 
 

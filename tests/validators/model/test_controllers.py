@@ -21,7 +21,7 @@ TEMPLATE = "{spec: {schedulingGroup: {podGroupName: g}}}"
 def pods(api_version: str, kind: str, spec: str, status: str = "{}") -> list[tuple[int | None, str]]:
     content = yaml.safe_load(spec.replace("TEMPLATE", TEMPLATE))
     written = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "spec": content, "status": yaml.safe_load(status)}
-    return [(each.count, each.wait.words if each.wait else "") for each in pods_of(pipeline.decode_for_lookup(written)) if each.spec.group]
+    return [(each.count, each.wait.words if each.wait else "") for each in pods_of(pipeline.decode_for_lookup(written)) if each.group]
 
 
 @pytest.mark.parametrize(
