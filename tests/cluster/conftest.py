@@ -1,4 +1,4 @@
-"""Control planes for the tests of this folder: one for each set of options, and a namespace for each test.
+"""Control planes for the tests of this folder: one that they share, and a namespace for each test.
 
 `make test` gives each file of the folder to one process, which has its own control planes.  Without the programs of a control
 plane the tests are skipped; with MUSTER_REQUIRE_CLUSTER set they fail instead.

@@ -41,13 +41,13 @@ class Options:
 
     def gate_flags(self, minor: int) -> list[str]:
         """Return ``--feature-gates`` with the gates that Kubernetes 1.*minor* has, where any is named."""
-        had = {name for name, (first, last) in GATES.items() if first <= minor <= last}
-        named = ",".join(f"{name}={str(on).lower()}" for name, on in self.gates.items() if name in had)
+        unknown = {name for name, (first, last) in GATES.items() if not first <= minor <= last}
+        named = ",".join(f"{name}={str(on).lower()}" for name, on in self.gates.items() if name not in unknown)
         return [f"--feature-gates={named}"] if named else []
 
     def flags(self, minor: int) -> list[str]:
         """Return the flags of kube-apiserver 1.*minor*."""
         disabled = ",".join(self.disabled_plugins)
-        has = {each.name for each in current("Workload", SCHEDULING, minor)}
-        served = f"--runtime-config={','.join(f'{each}=true' for each in self.served if each in has)}"
+        unknown = {*SERVED} - {each.name for each in current("Workload", SCHEDULING, minor)}
+        served = f"--runtime-config={','.join(f'{each}=true' for each in self.served if each not in unknown)}"
         return [*([f"--disable-admission-plugins={disabled}"] if disabled else []), served, *self.gate_flags(minor), *self.apiserver_flags]
