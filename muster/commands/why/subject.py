@@ -10,6 +10,7 @@ from apiserver.api import Api, ReplyError
 from apiserver.discovery import path_of
 from kubeapi import decode
 from kubeapi.decode import section
+from kubeapi.pods import group_in
 from kubeapi.versions import served_versions
 
 NOT_FOUND = 404
@@ -68,7 +69,7 @@ class Subject:
         """Return kind and name of the group above it; None if it has none."""
         spec = section(self.content, "spec")
         if self.kind == "Pod":
-            name = _text(section(spec, "schedulingGroup").get("podGroupName"))
+            name = group_in(self.content)
             return ("PodGroup", name) if name else None
         name = _text(spec.get("parentCompositePodGroupName"))
         return ("CompositePodGroup", name) if name else None
