@@ -32,10 +32,10 @@ NOTHING_READ = 2
 @click.option("--diff", is_flag=True, help="Write a diff to standard output instead of the manifests; with --in-place no file is written.")
 @click.option(
     "--to",
-    type=click.Choice(served_versions.WORKLOAD_VERSIONS),
+    type=click.Choice((*served_versions.WORKLOAD_VERSIONS, *served_versions.groups_of("Workload"))),
     default=served_versions.hub_of("Workload").version,
     show_default=True,
-    help="API version of Workloads and PodGroups.",
+    help="API version of Workloads and PodGroups, or an API group to which those of other groups are moved, with the pods that name them.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of the report.")
 @options.outputs(FORMATS, "Write the report to a file as well (repeatable); FILE - is standard output.")
@@ -142,7 +142,8 @@ def _migrated(paths: Sequence[str], to: str) -> Migration:
     progress = Progress("migrate")
     try:
         read = progress.over(sources, len(inputs), "reading files")
-        migration = migrate_files.run((migrate_files.Input(each.path, each.content, each.manifest()) for each in read), to)
+        files_read = (migrate_files.Input(each.path, each.content, each.manifest()) for each in read)
+        migration = migrate_files.run(files_read, served_versions.preferred("Workload", to) if "." in to else to)
     finally:
         progress.end()
     return migration
