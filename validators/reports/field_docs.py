@@ -56,6 +56,15 @@ FIELDS: Mapping[str, FieldDoc] = {
     "status": FieldDoc("Observed state; written by controllers."),
     "dependsOn.status": FieldDoc("State of the replicated job that is waited for: `Ready` or `Complete`."),
     "conditions": FieldDoc("Conditions, one for each type."),
+    "conditions.type": FieldDoc("Type of the condition."),
+    "conditions.status": FieldDoc("`True`, `False` or `Unknown`."),
+    "conditions.observedGeneration": FieldDoc("Generation of the object that the condition is about."),
+    "conditions.lastTransitionTime": FieldDoc("When the status changed last."),
+    "conditions.reason": FieldDoc("Why the condition has this status, in one word."),
+    "conditions.message": FieldDoc("Why the condition has this status, for people."),
+    "resourceClaimStatuses": FieldDoc("Claims that were created from templates.", limits={"maxItems": MAX_CLAIMS}),
+    "resourceClaimStatuses.name": FieldDoc("Name of the claim in the spec of the group."),
+    "resourceClaimStatuses.resourceClaimName": FieldDoc("ResourceClaim that was created.", limits=_LONG),
     "controllerRef": FieldDoc("The object whose controller manages the Workload, such as a Job.", change=FIXED),
     "controllerRef.apiGroup": FieldDoc("API group of the object; empty for the core group.", limits=_LONG, change=FIXED),
     "controllerRef.kind": FieldDoc("Kind of the object.", change=FIXED),
@@ -163,7 +172,8 @@ def json_schema(kind: str) -> dict[str, Any]:
     name = served_versions.schema_of(served_versions.hub_of(kind).name, kind)
     versions = [row.name for row in served_versions.current(kind) if served_versions.schema_of(row.name, kind) == name]
     result: dict[str, Any] = copy.deepcopy(schema.document(name))
-    result["description"] = f"{kind} of {' and '.join(versions)}."
+    *others, last = versions
+    result["description"] = f"{kind} of {', '.join(others)}{' and ' if others else ''}{last}."
     result["properties"]["apiVersion"] = {"enum": versions}
     result["properties"]["kind"] = {"const": kind}
     result["required"] = ["apiVersion", "kind", *result.get("required", ())]
