@@ -6,16 +6,16 @@ that all planned pods of a group share, and that no pod of another group has, ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubeapi.decode import Json
-from kubeapi.pods import json_group_name
+from kubeapi.pods import group_in
 
 Labels = Mapping[str, str]
 
 
-class NotToldApart(ValueError):  # noqa: N818 - a statement, which the caller reports
+class NotToldApart(ValueError):
     """Pods of two groups have the same labels.
 
     Attributes:
@@ -36,20 +36,17 @@ def member_labels(pods: Iterable[Json]) -> dict[str, dict[str, str]]:
     Raises:
         NotToldApart: a pod without the group has these labels too.
     """
-    shared: dict[str, dict[str, str]] = {}
-    listed = [(json_group_name(each), _labels(each)) for each in pods]
+    listed = [(group_in(each), _labels(each)) for each in pods]
+    common: dict[str, dict[str, str]] = {}
     for group, labels in listed:
-        known = shared.setdefault(group, dict(labels))
-        for key in [key for key, value in known.items() if labels.get(key) != value]:
-            del known[key]
-    result = {}
-    for group, common in shared.items():
         if group:
-            prefixed = {key: value for key, value in common.items() if "/" in key}
-            result[group] = prefixed if prefixed and not _strangers(group, prefixed, listed) else common
-            for other in _strangers(group, result[group], listed):
-                raise NotToldApart(group, other)
-    return result
+            shared = common.setdefault(group, labels)
+            common[group] = dict(shared.items() & labels.items()) if shared is not labels else labels
+    prefixed = {group: {key: value for key, value in labels.items() if "/" in key} for group, labels in common.items()}
+    found = prefixed if all(prefixed.values()) and _confused(prefixed, listed) is None else common
+    if (pair := _confused(found, listed)) is not None:
+        raise NotToldApart(*pair)
+    return {group: dict(sorted(labels.items())) for group, labels in found.items()}
 
 
 def group_of(labels: Labels, members: Mapping[str, Labels]) -> str:
@@ -58,9 +55,20 @@ def group_of(labels: Labels, members: Mapping[str, Labels]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _strangers(group: str, wanted: Labels, pods: Iterable[tuple[str, Labels]]) -> Iterator[str]:
-    """Yield the groups of pods that are not of *group* and have the *wanted* labels."""
-    return (other for other, labels in pods if other != group and wanted.items() <= labels.items())
+def _confused(members: Mapping[str, Labels], pods: Iterable[tuple[str, Labels]]) -> tuple[str, str] | None:
+    """Return a group with the group of a pod that is not its own and has the labels of its members; None if there is none."""
+    by_keys: dict[tuple[str, ...], dict[tuple[str, ...], str]] = {}
+    for group, wanted in members.items():
+        keys = tuple(sorted(wanted))
+        other = by_keys.setdefault(keys, {}).setdefault(tuple(wanted[key] for key in keys), group)
+        if other != group or not keys:
+            return group, other if other != group else ""
+    for own, labels in pods:
+        for keys, groups in by_keys.items():
+            found = groups.get(tuple(labels.get(key, "") for key in keys), own)
+            if found != own:
+                return found, own
+    return None
 
 
 def _labels(pod: Mapping[str, Any]) -> dict[str, str]:
