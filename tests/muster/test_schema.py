@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from muster import cli
 from muster.commands.schema import block_schemas
-from validators.reports import field_docs
+from validators.reports import custom_resources, field_docs
 from workloadbuilder.blocks import map_composite_group_config, map_pod_group_config
 from workloadbuilder.errors import BlockError
 
@@ -76,10 +76,21 @@ def test_it_is_a_json_schema():
         pytest.param(["Deployment"], 2, id="a kind without a schema"),
         pytest.param(["PodGroup", "--format", "openapi"], 2, id="a kind as OpenAPI"),
         pytest.param(["--building-blocks", "WorkloadPodGroupPolicy"], 2, id="no such block"),
+        pytest.param(["--crd"], 0, id="all definitions"),
+        pytest.param(["--crd", "Pod"], 2, id="a kind without a definition"),
+        pytest.param(["--crd", "--building-blocks"], 2, id="definitions and blocks"),
+        pytest.param(["--crd", "--report", "fit"], 2, id="definitions and a report"),
     ],
 )
 def test_the_exit_status(arguments, want):
     assert want == schema(*arguments).exit_code
+
+
+def test_the_definitions_are_documents_of_the_kinds():
+    printed = [*yaml.safe_load_all(schema("--crd").stdout)]
+
+    assert [*custom_resources.definitions()] == printed
+    assert printed[:2] == [*yaml.safe_load_all(schema("--crd", "podgroup", "WORKLOAD").stdout)]
 
 
 def test_a_misspelt_block_is_reported():
@@ -274,7 +285,8 @@ def test_the_catalog_has_the_form_of_schemastore():
 def test_each_kind_of_the_catalog_has_a_schema_of_its_versions():
     for entry in json.loads(schema("--catalog", "https://schemas.example.com").stdout)["schemas"][1:]:
         printed = json.loads(schema(entry["name"].removeprefix("Kubernetes ")).stdout)
-        assert [each.rpartition("/")[2] for each in printed["properties"]["apiVersion"]["enum"]] == [*entry["versions"]]
+        versions = [each.rpartition("/")[2] for each in printed["properties"]["apiVersion"]["enum"]]
+        assert [*dict.fromkeys(versions)] == [*entry["versions"]]
 
 
 def test_file_names_of_the_catalog_are_those_of_their_kind_only():

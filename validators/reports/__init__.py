@@ -4,6 +4,7 @@ Each module has a pure function ``render(report)``, which returns text with a li
 
 cluster_report  report on the objects of a cluster: findings by namespace and by the topmost owner of the object
 counts          counts with their nouns, and the summary in words, the same in every report format
+custom_resources  CustomResourceDefinitions of the kinds: schemas without references, names and columns
 escape          escaping of text from manifests: untrusted text must not control a terminal, a table or a parser
 explain         documentation of rules for people and tools: claim, reason, source and examples
 field_docs      documentation of fields: description, default, limits, and whether a field can change; and JSON Schemas for editors

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from kubeapi.versions import served_versions
-from kubeapi.versions.api_versions import SCHEDULING
 from validators.rules.base import GROUPS, WORKLOAD
 
 _FORM = "https://json.schemastore.org/schema-catalog.json"
@@ -28,12 +27,15 @@ def catalog(base: str) -> dict[str, Any]:
 
 
 def _of_kind(kind: str, base: str) -> dict[str, Any]:
-    """Return the entry of a kind.  Manifests have no names of their own: only a suffix with the kind is matched."""
+    """Return the entry of a kind: its schema is one for all API groups and versions.
+
+    Manifests have no names of their own: only a suffix with the kind is matched.
+    """
     name = kind.lower()
     url = f"{base}/muster-{name}.json"
     return {
         "name": f"Kubernetes {kind}",
-        "description": f"{kind} of the Kubernetes API group {SCHEDULING}",
+        "description": f"{kind} of {' and '.join(served_versions.groups_of(kind))}",
         "fileMatch": [f"*.{name}.{suffix}" for suffix in _SUFFIXES],
         "url": url,
         "versions": {row.version: url for row in served_versions.current(kind)},
