@@ -200,7 +200,11 @@ def test_our_own_namespace_and_the_systems_are_exempt(kind, entry):
 def in_every_group(*rights):
     """Return rights (group, resource, verbs...) with those for the same kind in other API groups."""
     groups = {each.resource: served_versions.groups_of(kind) for kind in KINDS for each in served_versions.resources(kind)}
-    return {(group, *rest) for of, *rest in rights for group in (groups.get(rest[0].partition("/")[0], (of,)) if of in WORKLOAD_GROUPS else (of,))}
+    return {
+        (group, *rest)
+        for of, *rest in rights
+        for group in (groups.get(rest[0].partition("/")[0], (of,)) if of in WORKLOAD_GROUPS else (of,))
+    }
 
 
 def granted(rules):
