@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -22,6 +23,8 @@ from workloadbuilder.update import Action, changes, normalized_group
 
 MEMBERS = "muster.dev/members"
 """Annotation of a PodGroup: the labels of its pods, as a JSON object."""
+MANAGED_BY = "app.kubernetes.io/managed-by", "muster"
+"""Label of the objects that are created from what this module returns, with its value."""
 _LEVELS = ("Workload", "CompositePodGroup", "PodGroup")
 Name = tuple[str, str]
 """Kind and name of an object in the namespace."""
@@ -32,7 +35,7 @@ class Desired:
     """Objects that should exist for an object, the Workload first, then groups from the root down.
 
     There are none if it has *errors*; if it is *suspended*; or if *skipped* gives another reason.  *confused* are two groups whose pods
-    have the same labels, an empty name for pods without a group.
+    have the same labels, an empty name for pods without a group.  *schedulers* are the scheduler names of the pods, empty for the default.
     """
 
     objects: tuple[dict[str, Json], ...] = ()
@@ -40,6 +43,7 @@ class Desired:
     skipped: str = ""
     suspended: bool = False
     confused: tuple[str, ...] = ()
+    schedulers: frozenset[str] = frozenset()
 
 
 def desired(manifest: Json, known: Known, api_version: str) -> Desired | None:
@@ -54,15 +58,17 @@ def desired(manifest: Json, known: Known, api_version: str) -> Desired | None:
         return Desired(errors=compiled.errors, skipped=compiled.skipped)
     if is_suspended(manifest):
         return Desired(suspended=True)
+    pods = [each for each in compiled.objects if each["kind"] == "Pod"]
     try:
-        members = member_labels(each for each in compiled.objects if each["kind"] == "Pod")
+        members = member_labels(pods)
     except NotToldApart as error:
         return Desired(confused=error.groups)
     for each in objects:
+        metadata = each["metadata"]
+        metadata["labels"] = dict([MANAGED_BY])
         if each["kind"] == "PodGroup":
-            labels = members.get(each["metadata"]["name"], {})
-            each["metadata"]["annotations"] = {MEMBERS: json.dumps(labels, separators=(",", ":"))}
-    return Desired(tuple(objects))
+            metadata["annotations"] = {MEMBERS: json.dumps(members.get(metadata["name"], {}), separators=(",", ":"))}
+    return Desired(tuple(objects), schedulers=frozenset(str(each["spec"].get("schedulerName") or "") for each in pods))
 
 
 def is_suspended(manifest: Json) -> bool:
@@ -116,7 +122,7 @@ def steps(
     deleted already is waited for.
     """
     there = {_name(each): each for each in existing}
-    used = _used(there.values(), is_used)
+    used = functools.cache(lambda: _used(there.values(), is_used))
     writes, deleted, outdated = list[Step](), list[Name](), list[Name]()
     for each in wanted:
         name = _name(each)
@@ -126,14 +132,14 @@ def steps(
         elif not _ends(old):
             patch = _patch(old, each, kubernetes)
             if patch is None:
-                (outdated if name in used else deleted).append(name)
+                (outdated if name in used() else deleted).append(name)
             elif patch:
                 writes.append(Step(StepKind.PATCH, name, patch))
     if any(kind == "Workload" for kind, _ in outdated):
         outdated += [*(each.name for each in writes if each.kind is StepKind.CREATE), *deleted]
         writes, deleted = [each for each in writes if each.kind is StepKind.PATCH], []
     surplus = there.keys() - {_name(each) for each in wanted}
-    deleted += [name for name in surplus if name not in used and not _ends(there[name])]
+    deleted += [name for name in surplus if name not in used() and not _ends(there[name])]
     # From the leaves up: a group is not deleted before those that name it.
     deleted.sort(key=lambda name: (-_LEVELS.index(name[0]), name[1]))
     return Steps((*writes, *(Step(StepKind.DELETE, name) for name in deleted)), tuple(outdated))

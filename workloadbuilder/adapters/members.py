@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubeapi.decode import Json
-from kubeapi.pods import group_in
+from kubeapi.pods import POD_GROUP_LABEL, group_in
 
 Labels = Mapping[str, str]
 
@@ -72,4 +72,6 @@ def _confused(members: Mapping[str, Labels], pods: Iterable[tuple[str, Labels]])
 
 
 def _labels(pod: Mapping[str, Any]) -> dict[str, str]:
-    return {key: value for key, value in (pod["metadata"].get("labels") or {}).items() if isinstance(value, str)}
+    """Return the labels of a planned pod that its controller sets: not the one that names its group."""
+    labels = pod["metadata"].get("labels") or {}
+    return {key: value for key, value in labels.items() if isinstance(value, str) and key != POD_GROUP_LABEL}
