@@ -49,7 +49,7 @@ RULE = Rule(
     check=check,
     good=(
         Example(_GROUP.replace("resourceClaimTemplateName", "resourceClaimName")),
-        Example(_GROUP.replace("scheduling.muster.dev", "scheduling.k8s.io")),
+        Example(_GROUP.replace("muster.dev/", "k8s.io/")),
         Example(f"{_GROUP}status:\n  resourceClaimStatuses: [{{name: gpus, resourceClaimName: workers-gpus}}]\n"),
     ),
     bad=(Example(_GROUP, at=("spec.resourceClaims[0].resourceClaimTemplateName",)),),

@@ -78,7 +78,7 @@ RULE = Rule(
     good=(
         Example(_POD),
         Example(_BY_DEFAULT.replace("spec:\n  containers", "spec:\n  schedulingGates: [{name: muster.dev/placement}]\n  containers")),
-        Example(_BY_DEFAULT.replace("scheduling.muster.dev/v1beta1", "scheduling.k8s.io/v1beta1")),
+        Example(_BY_DEFAULT.replace("muster.dev/v1", "k8s.io/v1")),
         Example(_BY_DEFAULT.replace("gang: {minCount: 1}", "basic: {}")),
     ),
     bad=(
