@@ -12,7 +12,7 @@
 #                        BASE=IMAGE@sha256:DIGEST builds the image on another base; PARTS="packages chart" leaves out the rest
 # make clean   remove all files that the other targets created in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, and helm, kustomize and kubeconform, into a cache; prints the folder.
-#                        KUBERNETES=1.38.0-beta.0 builds that version of Kubernetes
+#                        KUBERNETES="1.37.1 1.30.14" builds these versions of Kubernetes; tests with the same KUBERNETES run on the first
 # make editor-assets     install code-server and package the extension of editors/vscode for tests/editors, into a cache; needs Node 20
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12

@@ -1,7 +1,10 @@
-"""Control planes for the tests of this folder: one for each set of options, and a namespace for each test.
+"""Control planes for the tests of this folder: one that they share, and a namespace for each test.
 
 `make test` gives each file of the folder to one process, which has its own control planes.  Without the programs of a control
 plane the tests are skipped; with MUSTER_REQUIRE_CLUSTER set they fail instead.
+
+The mark ``kubernetes`` names the versions of Kubernetes that a test needs: ``kubernetes(since="1.30")`` lets it run where the selected
+version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` runs it on each of these versions that was built.
 """
 
 from __future__ import annotations
@@ -14,11 +17,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from tests.cluster.api import Api, ApiError
+from tests.cluster.api import NOT_FOUND, Api, ApiError
 from tests.cluster.control_plane import LIVE, ControlPlane
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.options import Options
-from tests.cluster.programs import REQUIRED, MissingError, Programs, find
+from tests.cluster.programs import REQUIRED, MissingError, Programs, find, of
 from tests.cluster.resources import Manifest
 from tests.cluster.waiting import until
 
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CLUSTER = "tests/cluster/"
 NO_PLANE = "no control plane"
+SINCE = "1.37"
+"""First version of Kubernetes for tests that name none: it serves all three kinds."""
 TEST_SECONDS = 300
 """Timeout of a test: several waits on a slow machine; the error of a single wait says more than this timeout."""
 EMPTIED = ("Pod", "PodGroup", "Workload", "CompositePodGroup")
@@ -43,6 +48,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(CLUSTER):
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test on each version that its mark names."""
+    mark = metafunc.definition.get_closest_marker("kubernetes")
+    if mark and mark.args and "programs" in metafunc.fixturenames:
+        metafunc.parametrize("programs", mark.args, indirect=True)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that needs a newer version of Kubernetes than the selected one."""
+    mark = item.get_closest_marker("kubernetes")
+    if "programs" not in getattr(item, "fixturenames", ()) or (mark and mark.args):
+        return
+    since = mark.kwargs["since"] if mark else SINCE
+    if (minor := available(find).minor()) < int(since.partition(".")[2]):
+        pytest.skip(f"Kubernetes {since} or newer is needed, and the control plane is 1.{minor}")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -69,33 +91,39 @@ def available(find_program: Callable[[], T]) -> T:
         pytest.skip(f"{NO_PLANE}: {error}")
 
 
+def built(version: str) -> Programs:
+    """Return the programs of a version of Kubernetes, as ``1.30``, whichever is selected; skip the test where they were not built."""
+    try:
+        return of(version)
+    except MissingError as error:
+        pytest.skip(f"{NO_PLANE}: {error}")
+
+
 @pytest.fixture(scope="session")
-def programs() -> Programs:
-    """Return the programs of a control plane; skip the tests of this folder without them."""
-    return available(find)
+def programs(request: pytest.FixtureRequest) -> Programs:
+    """Return the programs of a control plane, of the version that the mark names or the selected one; skip the test without them."""
+    version = getattr(request, "param", "")
+    return built(version) if version else available(find)
 
 
 @pytest.fixture(scope="package")
-def planes(programs: Programs) -> Iterator[Callable[[Options], ControlPlane]]:
-    """Return a function that returns the control plane with these options, started at the first call."""
-    started: list[tuple[Options, ControlPlane]] = []
+def selected_plane() -> Iterator[Callable[[Programs], ControlPlane]]:
+    """Return a function that starts the control plane of the selected version once; it stays while tests run on another version."""
     with contextlib.ExitStack() as stack:
-
-        def plane_with(options: Options) -> ControlPlane:
-            for have, result in started:
-                if have == options:
-                    return result
-            result = stack.enter_context(ControlPlane(options, programs))
-            started.append((options, result))
-            return result
-
-        yield plane_with
+        yield functools.cache(lambda programs: stack.enter_context(ControlPlane(Options(), programs)))
 
 
 @pytest.fixture(scope="package")
-def plane(planes: Callable[[Options], ControlPlane]) -> ControlPlane:
-    """Return etcd and kube-apiserver with all gates on; no scheduler, no controllers."""
-    return planes(Options())
+def plane(selected_plane: Callable[[Programs], ControlPlane], programs: Programs) -> Iterator[ControlPlane]:
+    """Return etcd and kube-apiserver with all gates that the version has; no scheduler, no controllers."""
+    selected = None
+    with contextlib.suppress(MissingError):
+        selected = find()
+    if programs == selected:
+        yield selected_plane(programs)
+        return
+    with ControlPlane(Options(), programs) as started:
+        yield started
 
 
 @pytest.fixture
@@ -167,7 +195,12 @@ def clean(api: Api, kinds: Iterable[str], namespace: str = "") -> None:
 
 def _gone(api: Api, kind: str, namespace: str) -> bool:
     """Delete all objects; return true if there was none.  Call again, since other clients write too."""
-    api.delete_all(kind, namespace, gracePeriodSeconds=0)
+    try:
+        api.delete_all(kind, namespace, gracePeriodSeconds=0)
+    except ApiError as error:
+        if error.code == NOT_FOUND:
+            return True  # The server does not have the kind.
+        raise
     there = api.objects(kind, namespace)
     for each in there:
         if each["metadata"].get("finalizers"):

@@ -22,6 +22,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from certs.pair import Pair
+from kubeapi.versions import kubernetes_releases
 from muster import cli
 from muster.doctor.checks import discover
 from tests.cluster import go_tools
@@ -29,7 +30,7 @@ from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.forwarding import forwarding_node
 from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, Installed, mirroring, muster
-from tests.cluster.options import ALL_GATES
+from tests.cluster.options import Options
 from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import until
@@ -39,7 +40,7 @@ SECRET, SIDECAR = "muster-webhook-tls", "muster-sidecar"
 NOW = dt.datetime.now(dt.UTC)
 DAY = dt.timedelta(days=1)
 HOST = f"{ACCOUNT}.{NAMESPACE}.svc"
-SCHEDULER_GATES = ",".join(f"{name}=true" for name in ALL_GATES)
+SCHEDULER_GATES = Options().gate_flags(kubernetes_releases.TODAY)[0].partition("=")[2]
 PROVOKED_ELSEWHERE = {
     "certificates": frozenset({"ca-bundle-missing", "ca-expiry", "leaf-expiry", "leaf-names", "leaf-stale", "leaf-untrusted"}),
     "control plane": frozenset(

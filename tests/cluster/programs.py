@@ -2,7 +2,8 @@
 
 ``python -m tests.cluster.programs`` prints the folder that holds them, after building what is missing; it needs no installed package.
 KUBEBUILDER_ASSETS names a folder that is used without a build; the judge, which no such folder has, is built if Go is installed.
-KUBERNETES names another version of Kubernetes to build, as ``1.38.0-beta.0``: one that has a folder ``assets/kubernetes-VERSION``.
+KUBERNETES names other versions of Kubernetes to build, as ``1.38.0-beta.0 1.30.14``: those that have a folder ``assets/kubernetes-VERSION``.
+The first of them is selected: tests run on it.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ MODULE = Path(__file__).parent / "assets"
 SOURCES = ("go.mod", "go.sum", "main.go")
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 NEEDED = ("etcd", "kube-apiserver", "kubectl")
-OLDEST = (1, 37)
-"""The first version of Kubernetes that serves all three kinds."""
 ONE_PROGRAM = "control-plane"
 MOVED = {
     "apiextensions-api": ("apiextensions-apiserver@v0.37.1", ("pkg/apis/apiextensions/v1", "pkg/apis/apiextensions/v1beta1", "pkg/client"))
@@ -58,51 +57,51 @@ class Programs:
 
     def minor(self) -> int:
         """Return the minor version of kube-apiserver, as 37.  Raises MissingError."""
-        if (minor := _minor(_version_of(self.path("kube-apiserver")))) is None:
-            raise MissingError(f"kube-apiserver of {self.folder} does not say its version")
-        return minor
+        told = _version_of(self.path("kube-apiserver"))
+        if not (version := re.search(r"v1\.(\d+)\.", told)):
+            raise MissingError(f"kube-apiserver of {self.folder} must say a version v1.x.y, and says {told.strip()!r}")
+        return int(version[1])
 
 
 def find() -> Programs:
-    """Return the programs of KUBEBUILDER_ASSETS, or those built before.
+    """Return the programs of KUBEBUILDER_ASSETS, or those of the selected version, built before.
 
     Raises:
-        MissingError: there are none, or kube-apiserver is too old.
+        MissingError: there are none, or KUBEBUILDER_ASSETS names a folder of something else.
     """
     given = os.environ.get(FOLDER)
     if given:
         programs = Programs(Path(given).absolute())
         for name in NEEDED:
             programs.path(name)
-        _demand_version(programs.path("kube-apiserver"))
+        programs.minor()
         return programs
     if cached().is_dir():
         return Programs(cached())
     raise MissingError(f"`make cluster-assets` builds one (it needs Go), or {FOLDER} names a folder of one")
 
 
-def find_older() -> list[Programs]:
-    """Return the programs of versions before OLDEST that were built before, which serve other kinds or versions of the API."""
-    older = [each for each in versions() if (1, _minor(f"{each}.") or 0) < OLDEST]
-    return [Programs(cached(each)) for each in older if cached(each).is_dir()]
+def of(version: str) -> Programs:
+    """Return the programs of *version*, as ``1.30`` or ``1.30.14``: those of ``find`` if they are of that version, else those built before.
 
-
-def _demand_version(apiserver: Path) -> None:
-    told = _version_of(apiserver)
-    if (minor := _minor(told)) is None or (1, minor) < OLDEST:
-        expected = ".".join(map(str, OLDEST))
-        raise MissingError(f"kube-apiserver of {FOLDER} must be {expected} or newer, and says {told.strip()!r}")
+    Raises:
+        MissingError: they were not built.
+        ValueError: no version of ``versions`` has this name.
+    """
+    known = [each.removeprefix("v") for each in versions()]
+    name = next((each for each in known if f"{each}.".startswith(f"{version}.")), "")
+    if not name:
+        raise ValueError(f"{version!r} must be one of {', '.join(known)}, or the beginning of one")
+    if os.environ.get(FOLDER) and version == f"1.{(given := find()).minor()}":
+        return given
+    if (folder := cached(f"v{name}")).is_dir():
+        return Programs(folder)
+    raise MissingError(f"`make cluster-assets {KUBERNETES}={name}` builds the one of Kubernetes {version}")
 
 
 @functools.cache
 def _version_of(program: Path) -> str:
     return subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout
-
-
-def _minor(told: str) -> int | None:
-    """Return the minor version in the answer of a program to ``--version``."""
-    version = re.search(r"v(\d+)\.(\d+)\.", told)
-    return int(version[2]) if version and int(version[1]) == 1 else None
 
 
 def versions() -> dict[str, Path]:
@@ -111,14 +110,15 @@ def versions() -> dict[str, Path]:
     return {_required_version(MODULE): MODULE} | {f"v{version}": MODULE / f"kubernetes-{version}" for version in others}
 
 
-def kubernetes_version() -> str:
-    """Return the version of Kubernetes that is built: that of KUBERNETES, else the default.  Raises MissingError."""
+def selected_versions() -> list[str]:
+    """Return the versions of Kubernetes that are built, as ``v1.37.1``: those of KUBERNETES, else the default.  Raises MissingError."""
     known = [*versions()]
-    wanted = os.environ.get(KUBERNETES)
-    version = f"v{wanted.removeprefix('v')}" if wanted else known[0]
-    if version not in known:
-        raise MissingError(f"{KUBERNETES} must be one of {', '.join(each.removeprefix('v') for each in known)}, not {wanted!r}")
-    return version
+    wanted = [f"v{each.removeprefix('v')}" for each in os.environ.get(KUBERNETES, "").split()]
+    for each in wanted:
+        if each not in known:
+            names = ", ".join(name.removeprefix("v") for name in known)
+            raise MissingError(f"{KUBERNETES} must be one or more of {names}, not {each.removeprefix('v')!r}")
+    return wanted or known[:1]
 
 
 def _required_version(module: Path) -> str:
@@ -132,7 +132,7 @@ def cached(version: str = "") -> Path:
     """Return the folder of a build of the current modules, of *version*, a key of ``versions``, or the selected one; it need not exist."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     base = Path(os.environ.get(CACHE) or Path(home) / "muster" / "cluster-assets").absolute()
-    version = version or kubernetes_version()
+    version = version or selected_versions()[0]
     content = hashlib.sha256(b"".join(path.read_bytes() for path in _sources(versions()[version]))).hexdigest()
     return base / f"{version}-{content[:12]}"
 
@@ -152,15 +152,16 @@ def find_judge() -> Path:
     raise MissingError("`make cluster-assets` builds the judge of device selectors (it needs Go)")
 
 
-def build() -> Path:
-    """Build the programs into the cache unless they exist; return the folder.
+def build(version: str = "") -> Path:
+    """Build the programs of *version*, by default of the selected one, into the cache unless they exist; return the folder.
 
     Raises:
         MissingError: Go is not installed, or the build failed.
     """
-    target = cached()
+    version = version or selected_versions()[0]
+    target = cached(version)
     if not target.is_dir():
-        build_once(target, _build_programs)
+        build_once(target, functools.partial(_build_programs, version))
     return target
 
 
@@ -194,8 +195,7 @@ def build_once(target: Path, build_at: Callable[[Path], None]) -> None:
                 (Path(scratch) / "created").rename(target)
 
 
-def _build_programs(folder: Path) -> None:
-    version = kubernetes_version()
+def _build_programs(version: str, folder: Path) -> None:
     major, minor, _ = version.removeprefix("v").split(".", 2)
     base = "k8s.io/component-base/version"
     print(f"building etcd, kubectl and Kubernetes {version}: some minutes, once", file=sys.stderr)
@@ -250,12 +250,12 @@ def _go(*arguments: str, cwd: Path) -> str:
 
 
 def main() -> int:
-    """Print the folder of the programs, built if need be; 2 where there can be none."""
+    """Print the folders of the programs, built if need be, that of the selected version first; 2 where there can be none."""
     try:
-        folder = find().folder if os.environ.get(FOLDER) else build()
+        folders = [find().folder] if os.environ.get(FOLDER) else [build(each) for each in selected_versions()]
         if shutil.which("go"):
             build_judge()
-        print(folder)
+        print(*folders, sep="\n")
     except MissingError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -24,9 +24,9 @@ OF_THE_STORED = ("resourceVersion", "uid", "creationTimestamp")
 
 
 def table():
-    """Return the cases of the version of the programs; those of the oldest if there are none."""
+    """Return the cases of the version of the programs; those of the oldest if there are none or older ones."""
     try:
-        minor = find().minor()
+        minor = max(find().minor(), min(TABLES))
     except MissingError:
         minor = min(TABLES)
     return json.loads((Path(__file__).parents[1] / "cases" / TABLES[minor]).read_text(encoding="utf-8"))

@@ -9,17 +9,13 @@ import pytest
 import yaml
 
 from kubeapi.versions import kubernetes_releases
-from tests.cluster import go_tools, programs
+from tests.cluster import go_tools
 from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import NAMESPACE, Installed
-from tests.cluster.options import Options
 from tests.deploy import rendered
 
-GATES = {
-    35: ("GenericWorkload", "GangScheduling"),
-    36: ("GenericWorkload", "GangScheduling", "WorkloadAwarePreemption"),
-}
+pytestmark = pytest.mark.kubernetes("1.35", "1.36")
 GOOD = {
     35: ("Workload", {"podGroups": [{"name": "a", "policy": {"gang": {"minCount": 2}}}]}),
     36: ("PodGroup", {"schedulingPolicy": {"gang": {"minCount": 2}}}),
@@ -42,12 +38,10 @@ class OfOlderChart(Installed):
         return [namespace, *filter(None, yaml.safe_load_all(done.stdout))]
 
 
-@pytest.fixture(scope="module", params=programs.find_older(), ids=lambda each: each.folder.name)
-def webhooks(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def webhooks(programs, tmp_path_factory):
     available(lambda: go_tools.find("helm"))
-    minor = request.param.minor()
-    options = Options(gates=dict.fromkeys(GATES[minor], True), served=(api_version(minor),))
-    with ControlPlane(options, request.param) as plane:
+    with ControlPlane(programs=programs) as plane:
         created = OfOlderChart(plane, tmp_path_factory.mktemp("older"))
         created.apply()
         created.start()

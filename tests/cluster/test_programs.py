@@ -84,16 +84,50 @@ def test_a_folder_that_is_named_has_what_every_test_needs(nowhere, monkeypatch, 
         programs.find()
 
 
-@pytest.mark.parametrize(("messages", "fits"), [("v1.36.9", False), ("v1.37.0", True), ("v1.38.0-alpha.2", True), ("nothing", False)])
-def test_kube_apiserver_is_new_enough(nowhere, monkeypatch, messages, fits):
+@pytest.mark.parametrize(("messages", "minor"), [("v1.30.14", 30), ("v1.38.0-alpha.2", 38)])
+def test_the_version_is_that_of_kube_apiserver(nowhere, monkeypatch, messages, minor):
     for name in programs.NEEDED:
         fake(nowhere, name, f"Kubernetes {messages}")
     monkeypatch.setenv(programs.FOLDER, str(nowhere))
 
-    if fits:
-        assert nowhere == programs.find().folder
-        return
-    with pytest.raises(programs.MissingError, match=rf"must be 1\.37 or newer, and says 'Kubernetes {re.escape(messages)}'"):
+    assert (nowhere, minor) == (programs.find().folder, programs.find().minor())
+    assert nowhere == programs.of(f"1.{minor}").folder
+
+
+def run_on_fakes(nowhere, tests, told):
+    """Run *tests* of this folder on programs of version *told*, where a missing control plane is a failure and nothing was built."""
+    for name in programs.NEEDED:
+        fake(nowhere, name, f"Kubernetes {told}")
+    environ = {**os.environ, programs.FOLDER: str(nowhere), programs.REQUIRED: "1"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", *(f"tests/cluster/{each}" for each in tests)]
+    return subprocess.run(command, capture_output=True, text=True, env=environ, check=False, cwd=Path(__file__).parents[2])
+
+
+def test_tests_are_skipped_on_a_version_older_than_they_need(nowhere):
+    names = ("test_control_plane.py::test_objects_stay_over_a_restart", "test_older_kubernetes.py")
+
+    done = run_on_fakes(nowhere, names, "v1.34.9")
+
+    assert 0 == done.returncode, done.stdout
+    assert "Kubernetes 1.37 or newer is needed, and the control plane is 1.34\n" in done.stdout
+    for name in ("1.35.3", "1.36.2"):
+        minor = name.rpartition(".")[0]
+        assert f"no control plane: `make cluster-assets KUBERNETES={name}` builds the one of Kubernetes {minor}\n" in done.stdout
+
+
+def test_tests_run_on_the_oldest_version_that_they_name(nowhere):
+    """The program that is started is no API server."""
+    done = run_on_fakes(nowhere, ["test_control_plane.py::test_a_flag_that_is_wrong_is_reported_with_the_log"], "v1.30.14")
+
+    assert "has ended with 0" in done.stdout, done.stdout
+
+
+def test_what_says_no_version_is_refused(nowhere, monkeypatch):
+    for name in programs.NEEDED:
+        fake(nowhere, name, "nothing")
+    monkeypatch.setenv(programs.FOLDER, str(nowhere))
+
+    with pytest.raises(programs.MissingError, match=r"must say a version v1\.x\.y, and says 'nothing'"):
         programs.find()
 
 
@@ -137,8 +171,34 @@ chmod +x "$2"
 def test_a_version_that_cannot_be_built_is_refused_with_those_that_can(nowhere, monkeypatch):
     monkeypatch.setenv(programs.KUBERNETES, "1.36.0")
     known = ", ".join(each.removeprefix("v") for each in programs.versions())
-    with pytest.raises(programs.MissingError, match=rf"KUBERNETES must be one of {re.escape(known)}, not '1\.36\.0'"):
+    with pytest.raises(programs.MissingError, match=rf"KUBERNETES must be one or more of {re.escape(known)}, not '1\.36\.0'"):
         programs.build()
+
+
+def test_several_versions_are_built_and_the_first_is_selected(nowhere, monkeypatch, capsys):
+    default, older, *_ = programs.versions()
+    monkeypatch.setenv("PATH", str(nowhere))
+    monkeypatch.setenv(programs.KUBERNETES, f"{older.removeprefix('v')} {default}")
+    folders = [programs.cached(each) for each in (older, default)]
+    for each in folders:
+        each.mkdir(parents=True)
+
+    assert 0 == programs.main()
+    assert [str(each) for each in folders] == capsys.readouterr().out.splitlines()
+    assert folders[0] == programs.find().folder
+
+
+def test_a_version_is_found_whichever_is_selected(nowhere):
+    default, *others = (each.removeprefix("v") for each in programs.versions())
+
+    for name in others:
+        minor = ".".join(name.split(".")[:2])
+        with pytest.raises(programs.MissingError, match=rf"^`make cluster-assets KUBERNETES={re.escape(name)}` builds"):
+            programs.of(minor)
+        programs.cached(f"v{name}").mkdir(parents=True)
+        assert programs.cached(f"v{name}") == programs.of(minor).folder == programs.of(name).folder
+    with pytest.raises(ValueError, match=rf"'1\.3' must be one of {re.escape(default)}, "):
+        programs.of("1.3")
 
 
 def test_another_version_is_built_with_a_stand_in_for_what_no_proxy_serves(nowhere, monkeypatch):
