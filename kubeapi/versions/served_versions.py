@@ -30,6 +30,17 @@ class Resource(Record, frozen=True):
     resource: str
     api_versions: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        """The kind, with the API group unless it is that of the hub: ``PodGroup``, ``PodGroup.scheduling.muster.dev``."""
+        group = other_group(self.kind, self.group)
+        return f"{self.kind}.{group}" if group else self.kind
+
+    @property
+    def rbac_name(self) -> str:
+        """The resource with its API group, as ``kubectl auth can-i`` writes it."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
 
 def named(group: str, version: str) -> str:
     """Return the ``apiVersion`` of a group and version."""
@@ -59,6 +70,12 @@ def hub_of(kind: str) -> ApiVersion:
 def groups_of(kind: str) -> tuple[str, ...]:
     """Return the API groups that have *kind*, the group of its hub first."""
     return tuple(dict.fromkeys((_HUBS[kind].group, *(row.group for row in TABLE if (row.name, kind) in _KINDS))))
+
+
+def order_of(kind: str, group: str) -> tuple[int, str]:
+    """Return the sort key of *group* among the API groups of *kind*: the object of the first group counts."""
+    groups = groups_of(kind) if kind in _HUBS else ()
+    return groups.index(group) if group in groups else len(groups), group
 
 
 def kinds_of(group: str) -> frozenset[str]:
@@ -136,6 +153,16 @@ def resource(kind: str, group: str | None = None) -> Resource:
 def resources(kind: str) -> tuple[Resource, ...]:
     """Return the resources of *kind*, one for each API group that has it; that of the hub first."""
     return tuple(resource(kind, group) for group in groups_of(kind))
+
+
+def other_group(kind: str, group: str) -> str:
+    """Return *group*; empty if it is that of the hub of *kind*."""
+    return "" if group == _HUBS[kind].group else group
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of a resource of this name, see ``Resource.name``."""
+    return name.partition(".")[0]
 
 
 WORKLOAD_GROUPS = frozenset(groups_of("Workload"))
