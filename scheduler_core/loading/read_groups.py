@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 
 from kubeapi import decode
@@ -79,7 +80,11 @@ def read_one(gathered: GatheredObjects) -> tuple[Name, PriorityClass | Workload 
     except RecursionError:
         raise Unusable(DEEP) from None
     namespace, name = name_in(gathered.kind, decoded.metadata)
-    return (namespace, name), replaced(decoded, metadata=replaced(decoded.metadata, namespace=namespace))
+    metadata = replaced(decoded.metadata, namespace=namespace)
+    if isinstance(decoded, PriorityClass):
+        return (namespace, name), replaced(decoded, metadata=metadata)
+    # One text for all groups of a version.
+    return (namespace, name), replaced(decoded, metadata=metadata, api_version=sys.intern(gathered.api_version))
 
 
 def _why(content: Mapping[str, Json]) -> str:

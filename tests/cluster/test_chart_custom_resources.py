@@ -20,7 +20,7 @@ from tests.cluster.installed import NAMESPACE, Installed, eventually
 from tests.cluster.options import NO_GATES, Options
 from tests.cluster.page_shell import Shell, section
 from tests.cluster.resources import Manifest
-from tests.cluster.test_custom_resources import definitions, group
+from tests.cluster.test_definitions import definitions, group
 from tests.deploy import rendered
 from tests.docs import pages
 from tests.validators.reports.test_custom_resources import nested

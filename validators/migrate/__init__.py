@@ -11,6 +11,7 @@ group_names     names of created PodGroups: valid, and always the same for the s
 insert          insertion of new objects after their Workload, in the language and layout of the surrounding text
 object_changes  one object of a migration, with its changes and losses
 outcome         results of a migration
+pod_groups      name of the group of a pod in the API group to which a migration leads: a field or a label
 recreate        objects that a newer version refuses to update, and the steps that replace them before the upgrade
 report          report of a migration, as text and as JSON (version 1; keys are added, never changed or removed)
 stored_objects  stored objects of a cluster, and what a newer version of Kubernetes answers about them

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from kubeapi.decode import ENCODER
 from kubeapi.meta import replaced
+from kubeapi.versions.served_versions import other_group
 from scheduler_core.loading.read_groups import SCHEDULING_KINDS
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.cache import RESOURCES, Cache
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, Reads
 
 Json = dict[str, Any]
@@ -29,6 +30,12 @@ def name_of(each: Json) -> tuple[str, str, str]:
 
 def raw(each: Json) -> bytes:
     return json.dumps(each).encode()
+
+
+def resource_of(each: Json) -> str:
+    """Return the name of the resource of an object."""
+    group = other_group(each["kind"], each["apiVersion"].rpartition("/")[0])
+    return f"{each['kind']}.{group}" if group else each["kind"]
 
 
 class Server:
@@ -55,13 +62,13 @@ class Server:
         gone["metadata"]["resourceVersion"] = str(self.version)
         self.events.append(("DELETED", gone))
 
-    def listed(self, kind: str) -> list[bytes]:
-        return [raw(each) for name, each in self.objects.items() if name[0] == kind]
+    def listed(self, resource: str) -> list[bytes]:
+        return [raw(each) for each in self.objects.values() if resource_of(each) == resource]
 
     def fill(self, store: Cache) -> None:
-        """A list of every kind."""
-        for kind in KINDS:
-            store.replace(kind, self.listed(kind), str(self.version))
+        """A list of every resource."""
+        for resource in RESOURCES:
+            store.replace(resource, self.listed(resource), str(self.version))
 
 
 class Watched:
@@ -74,7 +81,7 @@ class Watched:
         self.list()
 
     def list(self) -> None:
-        """A new store, filled by a list of every kind."""
+        """A new store, filled by a list of every resource."""
         self.store = Cache(reads=self.reads)
         self.server.fill(self.store)
         self.heard = len(self.server.events)
@@ -122,7 +129,7 @@ def deliveries(draw: st.DrawFn, events: list[Event]) -> list[Event]:
 
 def feed(store: Cache, events: Iterable[Event]) -> None:
     for event, each in events:
-        store.apply(each["kind"], event, raw(each))
+        store.apply(resource_of(each), event, raw(each))
 
 
 def told(snapshot: ClusterSnapshot) -> Json:

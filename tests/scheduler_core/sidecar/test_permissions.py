@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from apiserver.api import ReplyError
-from kubeapi.versions.served_versions import resource
-from scheduler_core.sidecar.cache.cache import KINDS as CACHED
-from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, reads_of
+from kubeapi.versions.served_versions import kind_of, resource
+from scheduler_core.sidecar.cache.cache import FROM_START
+from scheduler_core.sidecar.cache.optional_watches import reads_of
 from scheduler_core.sidecar.client.access_review import PATH, Permission, is_granted
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
@@ -66,7 +66,7 @@ def test_a_kind_that_is_not_served_and_a_lease_that_is_not_used_need_no_permissi
 def test_the_roles_grant_to_watch_exactly_the_kinds_that_modes_can_need(modes):
     settings = Settings(modes=frozenset(modes))
     later = {(each.group, each.resource, verb) for each in map(resource, reads_of(settings).kinds()) for verb in WATCH}
-    always = {(each.group, each.resource, verb) for each in map(resource, {*CACHED} - ON_DEMAND) for verb in WATCH}
+    always = {(each.group, each.resource, verb) for each in map(resource, {*map(kind_of, FROM_START)}) for verb in WATCH}
     assert later == {(each.group, each.resource, each.verb) for each in needed_permissions(settings, KINDS) if each.verb in WATCH}
     assert later | always == {each[:3] for each in granted(*modes) if each[2] in WATCH}
 
