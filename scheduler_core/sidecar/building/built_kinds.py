@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubeapi.decode import section
+from scheduler_core.sidecar.building.owned_objects import controllers_in
+from workloadbuilder.adapters.shared.known_objects import group_of
 
 LABEL, BUILD = "muster.dev/groups", "build"
 """Label of a namespace or an object whose groups are built, and its value; any other value on an object excludes the object."""
@@ -52,7 +54,7 @@ _OWNERS = frozenset(name for name, each in _BY_NAME.items() if not (each.by_obje
 
 def kind_of(manifest: Json) -> BuiltKind | None:
     """Return the kind of an object; None if no groups are built for it."""
-    found = _BY_NAME.get((str(manifest.get("apiVersion")).rpartition("/")[0], str(manifest.get("kind"))))
+    found = _BY_NAME.get((group_of(str(manifest.get("apiVersion"))), str(manifest.get("kind"))))
     return None if found is None or found.only_read else found
 
 
@@ -67,9 +69,7 @@ def is_asked_for(manifest: Json, namespace: Json | None) -> bool:
 
 def has_built_owner(manifest: Json) -> bool:
     """Return whether the controller of an object is of a kind for which groups are built: they have the pods of this object too."""
-    owners = section(manifest, "metadata").get("ownerReferences")
-    controllers = [each for each in owners or () if isinstance(each, dict) and each.get("controller") is True]
-    return any((str(each.get("apiVersion")).rpartition("/")[0], str(each.get("kind"))) in _OWNERS for each in controllers)
+    return any((each.group, each.kind) in _OWNERS for each in controllers_in(manifest))
 
 
 def _label(manifest: Json) -> str | None:

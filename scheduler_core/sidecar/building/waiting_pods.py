@@ -7,7 +7,7 @@ from typing import Any
 
 from kubeapi.decode import section
 from kubeapi.pods import POD_GROUP_LABEL, group_in
-from scheduler_core.sidecar.building.objects import is_deleted, name_of
+from scheduler_core.sidecar.building.owned_objects import is_deleted, name_of
 from workloadbuilder.adapters.group_objects import members_in
 from workloadbuilder.adapters.members import group_of
 
