@@ -17,6 +17,8 @@ from kubeapi.selectors import LabelSelector
 DEFAULT_SCHEDULER = "default-scheduler"
 POD_GROUP_LABEL = "scheduling.muster.dev/pod-group"
 """Label that names the PodGroup of a pod, for API servers whose pods have no ``spec.schedulingGroup``; the field wins over the label."""
+PLACEMENT_GATE = "muster.dev/placement"
+"""Scheduling gate of pods that Muster's sidecar places, and whose binding it leaves to another scheduler."""
 PodImage = Annotated[str, Mark.POD_IMAGE]
 _READ_CONDITIONS = ("PodResizePending", "Ready", "DisruptionTarget")
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from apiserver import api as client
 from muster import cli
-from tests.cluster.api import Api, ApiError
+from tests.cluster.api import Api
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.custom_resources import install
 from tests.cluster.kubelet import node, pod
 from tests.cluster.options import Options
 from tests.cluster.resources import Manifest
@@ -51,21 +51,6 @@ def plane(programs) -> Iterator[ControlPlane]:
 def api(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> Api:
     monkeypatch.setenv("KUBECONFIG", str(plane.kubeconfig))
     return plane.api
-
-
-def install(api: Api) -> None:
-    """Create the CustomResourceDefinitions, and wait until they are served."""
-    for each in yaml.safe_load_all(muster("schema", "--crd").stdout):
-        api.create(each)
-    until(lambda: all(served(api, kind) for kind in KINDS))
-
-
-def served(api: Api, kind: str) -> bool:
-    try:
-        api.objects(kind, version=CUSTOM)
-    except ApiError:
-        return False
-    return True
 
 
 def muster(*arguments: str) -> Result:
