@@ -9,7 +9,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
-from kubeapi.versions import served_versions
+from kubeapi.versions import kubernetes_releases, served_versions
 from kubeapi.versions.api_versions import STABLE, ApiVersion
 from muster.doctor.components import SIDECAR, components
 from muster.doctor.entries import entries
@@ -83,11 +83,17 @@ def definitions(world: World) -> Iterator[Item]:
     return (each for each in world.of_kind("CustomResourceDefinition") if each.name in names)
 
 
-def serves_only_custom(server: ApiServer) -> bool:
-    """Return whether PodGroups are served as custom resources and not as a built-in kind: then no feature gate concerns them."""
-    resource, served = served_versions.resource("PodGroup").resource, server.resources or frozenset()
-    forms = {row.form.custom for row in served_versions.versions_of("PodGroup") if f"{row.name}/{resource}" in served}
-    return forms == {True}
+def uses_custom(world: World, server: ApiServer) -> bool:
+    """Return whether groups are custom resources, or can be nothing else because no flag is known to serve the built-in kinds.
+
+    Then feature gates and kube-scheduler do not concern them.
+    """
+    if server.resources is None:
+        return False
+    resource = served_versions.resource("PodGroup").resource
+    custom = {row.form.custom for row in served_versions.versions_of("PodGroup") if f"{row.name}/{resource}" in server.resources}
+    can_serve = any(programs(world, "kube-apiserver")) and (server.minor or kubernetes_releases.TODAY) >= kubernetes_releases.TODAY
+    return False not in custom and (True in custom or not can_serve)
 
 
 def _defined(world: World) -> Iterator[tuple[str, str, Manifest]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubeapi.versions import served_versions
 from muster.doctor.components import SIDECAR, components
-from muster.doctor.control_plane import flag_command, observed_api_server, programs, serves_only_custom
+from muster.doctor.control_plane import flag_command, observed_api_server, programs, uses_custom
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.world import World
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD, TOPOLOGY
@@ -18,7 +18,7 @@ _PLACING = {"place", "ungate"}
 def check(world: World) -> Iterator[Result]:
     """Yield a result for each kube-scheduler that ignores trees."""
     server = observed_api_server(world)
-    if server is not None and serves_only_custom(server):
+    if server is not None and uses_custom(world, server):
         return  # kube-scheduler places no custom resources, whatever its version
     oldest = served_versions.served_since("CompositePodGroup")
     # With a sidecar that places, only pods that name kube-scheduler are concerned.

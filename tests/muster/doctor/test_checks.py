@@ -292,7 +292,10 @@ VALID: dict[str, list[Callable[[], World]]] = {
             api_server=facts(CompositePodGroup=False),
         ),
     ],
-    "gates-differ": [lambda: world(api_server=ApiServer(37, RESOURCES, {"GenericWorkload": True}))],
+    "gates-differ": [
+        lambda: world(api_server=ApiServer(37, RESOURCES, {"GenericWorkload": True})),
+        lambda: world(api_server=facts(37, CUSTOM, GenericWorkload=False)),
+    ],
     "kubernetes-differs": [
         lambda: world(with_argument(SERVER, "--kubernetes=1.38"), api_server=facts(38)),
         lambda: world(with_argument(SERVER, "--kubernetes=1.38"), api_server=facts(39)),

@@ -16,7 +16,7 @@ from scheduler_core.sidecar.writes import Evict, RecordEvent, Remove, Write, Wri
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.full_clusters import FullCluster
 from tests.scheduler_core.sidecar.gangs import members, minimum
-from tests.scheduler_core.sidecar.histories import Json, resource_of
+from tests.scheduler_core.sidecar.histories import Json, group_of, resource_of
 from tests.scheduler_core.sidecar.world import TERMINATING, Luck, World, fresh
 
 NAME = "default-scheduler"
@@ -242,8 +242,8 @@ class EvictionWorld(World):
             self.evicting.append(Plan(name, groups, pods, victims, self.now, made))
 
     def _group_of(self, key: str) -> str:
-        each = self.server.objects.get(("Pod", *key.split("/")), {"spec": {}})  # type: ignore[arg-type]
-        group = (each["spec"].get("schedulingGroup") or {}).get("podGroupName")
+        each = self.server.objects.get(("Pod", *key.split("/")), {"metadata": {}, "spec": {}})  # type: ignore[arg-type]
+        group = group_of(each)
         return f"PodGroup/{key.partition('/')[0]}/{group}" if group else f"Pod/{key}"
 
     def in_vain(self) -> list[str]:

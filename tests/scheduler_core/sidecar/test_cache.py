@@ -25,7 +25,7 @@ from scheduler_core.sidecar.settings import COSCHEDULING_LABEL
 from tests.sampling import sampled
 from tests.scheduler_core.builders import HOST, leaf, node, pod, promising
 from tests.scheduler_core.sidecar import histories
-from tests.scheduler_core.sidecar.histories import Server, aligned, told
+from tests.scheduler_core.sidecar.histories import GroupsServer, Server, aligned, in_groups, in_other_group, told
 
 MANY = settings(max_examples=sampled(100), deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -33,15 +33,19 @@ MANY = settings(max_examples=sampled(100), deadline=None, suppress_health_check=
 @st.composite
 def fed(draw, *, apart=True):
     """A server with a store that heard of it in one way or another."""
-    objects, others = draw(promising(apart=apart)), draw(promising(apart=apart))
-    server = draw(histories.histories(objects, others))
+    chance = draw(st.randoms(use_true_random=False))
+    objects, others = (in_groups(draw(promising(apart=apart)), chance) for _ in range(2))
+    # Groups that one API group has, and some that both have, with different content.
+    more = [in_other_group(each) for each in draw(promising(apart=apart)) if each["kind"] in histories.KINDS and chance.random() < 0.5]
+    kept = {GroupsServer.name_of(each): each for each in (*more, *objects)}
+    server = draw(histories.histories([*kept.values()], others, GroupsServer))
     store = Cache()
     events = draw(histories.deliveries(server.events))
     begun = draw(st.integers(0, len(events)))
     if begun:
-        early = Server()
+        early = GroupsServer()
         for event, each in server.events[: max(0, begun - 1)]:
-            name = histories.name_of(each)
+            name = early.name_of(each)
             early.version += 1
             if event == "DELETED":
                 early.objects.pop(name, None)
