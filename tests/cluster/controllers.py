@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,6 +27,10 @@ _RATE = {"qps": 500, "burst": 1000}
 FAST = tuple(f"--kube-api-{key}={value}" for key, value in _RATE.items())
 """Flags of controllers of Kubernetes, and of others that have the same."""
 JOBS = ("job-controller",)
+
+FIRST_WITH_NAMESPACES = 34
+NAMESPACE_RULE = re.compile(r"rule: self\.templates\.all\(t, !has\(t\.metadata\.namespace\).*?== 0\)", re.DOTALL)
+"""A rule of JobSet's definition that older versions of Kubernetes cannot compile: they refuse the whole definition."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,9 +86,7 @@ CONTROLLERS = {
         ready="Starting workers",
     ),
     "lws": Controller(
-        lambda start: start.by_configuration(
-            "config.lws.x-k8s.io/v1alpha1", "internalCertManagement", certDir=str(start.certificates)
-        ),
+        lambda start: start.by_configuration("config.lws.x-k8s.io/v1alpha1", "internalCertManagement", certDir=str(start.certificates)),
         # The workers of a leader that is deleted are garbage.
         needs=("statefulset-controller", "garbage-collector-controller"),
     ),
@@ -124,7 +127,11 @@ def start(plane: ControlPlane, name: str) -> Process:
     """
     program, published = go_tools.find(name), go_tools.find_crds() / name
     crds = sorted(published.glob("*_*.yaml"))
-    plane.kubectl("create", "--validate=false", *(f"-f={each}" for each in crds), check=True)
+    for each in crds:
+        definition = each.read_text(encoding="utf-8")
+        if plane.programs.minor() < FIRST_WITH_NAMESPACES:
+            definition = NAMESPACE_RULE.sub('rule: "true"', definition)
+        plane.kubectl("create", "--validate=false", "-f=-", stdin=definition, check=True)
     for each in crds:
         group, _, plural = each.stem.partition("_")
         until(functools.partial(_is_served, plane, f"{plural}.{group}"))

@@ -21,7 +21,10 @@ from tests.cluster import programs
 NAMES = ("helm", "jobset", "kubeconform", "kuberay", "kueue", "kustomize", "lws", "mpi", "trainer")
 _WEBHOOKS = "webhook/manifests.yaml"
 CRDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "github.com/cert-manager/cert-manager": ("", ("deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml")),
+    "github.com/cert-manager/cert-manager": (
+        "",
+        ("deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml"),
+    ),
     "github.com/kubeflow/mpi-operator": ("mpi", ("manifests/base/kubeflow.org_mpijobs.yaml",)),
     "github.com/kubeflow/trainer/v2": (
         "trainer",

@@ -17,7 +17,7 @@ FIRST, OTHERS = "first", "others"
 """Parts of a StatefulSet that creates its pods in order: the first pod, and those after it."""
 LEADER, WORKER = "leader", "worker"
 HEAD, SUBMITTER = "head", "submitter"
-_LAUNCHER = "launcher"
+LAUNCHER = "launcher"
 
 
 class Event(enum.StrEnum):
@@ -129,7 +129,7 @@ def _ray_job(spec: Mapping[str, Any]) -> dict[str, Wait]:
 
 
 def _mpi_job(spec: Mapping[str, Any]) -> dict[str, Wait]:
-    return {_LAUNCHER: Wait(Event.WORKERS_READY, (WORKER,))} if spec.get("launcherCreationPolicy") == "WaitForWorkersReady" else {}
+    return {LAUNCHER: Wait(Event.WORKERS_READY, (WORKER,))} if spec.get("launcherCreationPolicy") == "WaitForWorkersReady" else {}
 
 
 def _volcano_job(spec: Mapping[str, Any]) -> dict[str, Wait]:

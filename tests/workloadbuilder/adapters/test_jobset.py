@@ -82,6 +82,9 @@ def test_pods_are_named_and_labelled_as_the_controllers_do():
     assert {
         "jobset.sigs.k8s.io/jobset-name": "train",
         "jobset.sigs.k8s.io/replicatedjob-name": "workers",
+        "jobset.sigs.k8s.io/group-name": "default",
+        "jobset.sigs.k8s.io/group-replicas": "3",
+        "jobset.sigs.k8s.io/job-group-index": "2",
         "jobset.sigs.k8s.io/replicatedjob-replicas": "2",
         "jobset.sigs.k8s.io/global-replicas": "3",
         "jobset.sigs.k8s.io/job-index": "1",

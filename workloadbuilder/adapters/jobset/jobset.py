@@ -85,7 +85,7 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
     priority = pod_template.common_priority([part.shape.template for part in parts], errors, warnings)
     suspended = object_identity.warn_if_suspended(spec, "JobSet", warnings)
     claims = PodClaims.read(each for policy in spec.each_item("volumeClaimPolicies") for each in policy.each_item("templates"))
-    objects = JobSetObjects(identity.jobset, identity.namespace, parts, suspended, claims)
+    objects = JobSetObjects(identity.jobset, identity.namespace, parts, suspended, claims, _coordinator(spec, identity.jobset.name))
     item = WorkloadItem(
         identity.root,
         path,
@@ -109,6 +109,15 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError],
         waits=start_order("jobset.x-k8s.io", "JobSet", spec.given),
     )
     return _confined(reading, parts, identity.gang, known)
+
+
+def _coordinator(spec: Fields, name: str) -> str:
+    """Return the address of the coordinating pod of the JobSet *name*; empty if it has none."""
+    pod = spec.mapping("coordinator")
+    if not pod.given:
+        return ""
+    subdomain = spec.mapping("network").text("subdomain") or name
+    return f"{name}-{pod.text('replicatedJob')}-{pod.number('jobIndex', 0)}-{pod.number('podIndex', 0)}.{subdomain}"
 
 
 def _check_jobs(
