@@ -150,6 +150,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"kinds"}),
         frozenset({"skipped_kinds"}),
         frozenset({"compiled"}),
+        frozenset({"planned_groups"}),
     ),
     "expansion": (
         frozenset({"contents", "generated_names", "queue_notes"}),

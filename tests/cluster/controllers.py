@@ -17,6 +17,7 @@ from pathlib import Path
 import yaml
 
 from tests.cluster import go_tools
+from tests.cluster.api import NOT_FOUND, ApiError
 from tests.cluster.control_plane import MASTERS, READY_SECONDS, ControlPlane
 from tests.cluster.process import Process, free_port
 from tests.cluster.resources import Manifest
@@ -134,7 +135,7 @@ def start(plane: ControlPlane, name: str) -> Process:
         plane.kubectl("create", "--validate=false", "-f=-", stdin=definition, check=True)
     for each in crds:
         group, _, plural = each.stem.partition("_")
-        until(functools.partial(_is_served, plane, f"{plural}.{group}"))
+        until(functools.partial(_is_served, plane, group, plural))
     given = Start(plane.folder / name, plane.write_kubeconfig(name, groups=(MASTERS,)), free_port(), free_port())
     given.certificates.mkdir(parents=True)
     for file, content in zip(("tls.crt", "tls.key"), plane.authority.serving(), strict=True):
@@ -149,9 +150,16 @@ def start(plane: ControlPlane, name: str) -> Process:
     return process
 
 
-def _is_served(plane: ControlPlane, name: str) -> bool:
-    conditions = plane.api.get("CustomResourceDefinition", name)["status"].get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+def _is_served(plane: ControlPlane, group: str, plural: str) -> bool:
+    """Return whether discovery has a kind; the definition itself would be a large answer."""
+    try:
+        versions = plane.api.send("GET", f"/apis/{group}").content["versions"]
+        served = [plane.api.send("GET", f"/apis/{each['groupVersion']}").content["resources"] for each in versions]
+    except ApiError as error:
+        if error.code != NOT_FOUND:
+            raise
+        return False
+    return plural in {each["name"] for listed in served for each in listed}
 
 
 def _by_url(configuration: Manifest, name: str, address: str, authority: bytes) -> Manifest:

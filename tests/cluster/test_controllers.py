@@ -20,6 +20,7 @@ from tests.cluster.options import NO_GATES, WITHOUT_CONTROLLERS, Options
 from tests.cluster.waiting import until
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
 from workloadbuilder.adapters.planned_groups import planned_group
+from workloadbuilder.adapters.shared.job_spec import INDEX
 from workloadbuilder.adapters.shared.known_objects import Known
 
 pytestmark = pytest.mark.kubernetes("1.30", "1.37")
@@ -37,12 +38,13 @@ SUSPENDED = {
     "rayjob": {"suspend": True, "shutdownAfterJobFinishes": True},
     "trainjob": {"suspend": True},
 }
-ORDERED = {
-    "jobset": {"startupPolicy": {"startupPolicyOrder": "InOrder"}},
-    "leaderworkerset": {"startupPolicy": "LeaderReady"},
-    "mpijob": {"launcherCreationPolicy": "WaitForWorkersReady"},
-    "rayjob": {},
-}
+ORDERED = [
+    pytest.param("jobset", {"startupPolicy": {"startupPolicyOrder": "InOrder"}}, id="jobset"),
+    pytest.param("leaderworkerset", {"startupPolicy": "LeaderReady"}, id="leaderworkerset, ready"),
+    pytest.param("leaderworkerset", {}, id="leaderworkerset, placed"),
+    pytest.param("mpijob", {"launcherCreationPolicy": "WaitForWorkersReady"}, id="mpijob"),
+    pytest.param("rayjob", {}, id="rayjob"),
+]
 REMOVED = {"jobset": "training-workers-1-1", "leaderworkerset": "vllm-1-2", "mpijob": "pi-worker-1", "raycluster": "tuning-small-worker"}
 """The beginning of the name of a pod that fails or is deleted."""
 
@@ -161,20 +163,28 @@ def test_a_suspended_object_has_no_pods_until_it_is_resumed(api, namespace, name
     assert expected(case) == case.groups()
 
 
-@pytest.mark.parametrize("name", ORDERED)
-def test_pods_come_in_the_order_that_is_known(api, namespace, name):
-    """Nothing is bound: what is not created at once waits for pods that run."""
-    case = Case(api, namespace, name, **ORDERED[name])
-    assert case.compiled.waits
-    exclusive = {"jobset", "leaderworkerset"} & {name}
-    if exclusive:
-        pytest.skip("x")
+@pytest.mark.parametrize(("name", "changes"), ORDERED)
+def test_pods_come_in_the_order_that_is_known(api, namespace, name, changes):
+    """Nothing is bound at first: what is not created then waits for pods that have a node, or run."""
+    case = Case(api, namespace, name, **changes)
     until(lambda: case.pods)
-    first = sum(part not in case.compiled.waits for part in case.compiled.parts)
+    compiled = case.compiled
+    first = sum(part not in compiled.waits for part in compiled.parts)
+    assert 0 < first < len(compiled.parts)
     assert first == len(case.settled(first))
 
     case.run(len(case.planned))
     assert expected(case) == case.groups()
+
+
+def test_pods_of_a_job_with_a_domain_of_its_own_follow_the_first_one(api, namespace):
+    """A gang of them is never complete: the others are refused until the first one has a node."""
+    case = Case(api, namespace, "jobset")
+    assert {"0"} == {each["metadata"]["labels"][INDEX] for each in case.settled(4)}
+
+    for each in case.pods:
+        api.bind(each["metadata"]["name"], namespace, NODE)
+    until(lambda: len(case.pods) == 7)
 
 
 @pytest.mark.parametrize("name", REMOVED)

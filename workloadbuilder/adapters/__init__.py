@@ -22,4 +22,5 @@ skipped_kinds     kinds without an adapter: those that create pods
 compiled          compilation of one object
 group_instances   groups of a tree's leaves, and their pods
 explained         source of each block of a template
+planned_groups    group of a pod that exists
 """

@@ -28,6 +28,7 @@ class JobSetObjects:
     claims: PodClaims = dataclasses.field(default_factory=PodClaims)
     coordinator: str = ""
     """Address of the pod that coordinates the others; empty if there is none."""
+    restarts: int = 0
 
     def pods(self, part: ReplicatedJob) -> PodPlan:
         """Return the pods of each Job of *part*."""
@@ -85,7 +86,7 @@ class JobSetObjects:
             jobset_labels.REPLICATED_JOB: part.name,
             jobset_labels.REPLICAS: str(part.replicas),
             jobset_labels.GLOBAL_REPLICAS: str(_jobs(self.parts)),
-            jobset_labels.RESTARTS: "0",
+            jobset_labels.RESTARTS: str(self.restarts),
             jobset_labels.JOB_INDEX: str(index),
             jobset_labels.GLOBAL_INDEX: str(_jobs(earlier) + index),
             jobset_labels.JOB_KEY: pod_template.sha1(f"{self.namespace or 'default'}/{self._job_name(part, index)}"),
