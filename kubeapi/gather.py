@@ -5,7 +5,7 @@ Objects that cannot be sorted are listed as problems; the rest is processed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from kubeapi import decode, json_values
@@ -16,7 +16,7 @@ from kubeapi.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, 
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.names import Name as ObjectName
 from kubeapi.object_heads import HEAD, IDENTIFIED, OBJECT_TYPE, Head, ObjectType
-from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, ProblemKind, SeveralObjects
+from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, ProblemKind, SeveralApiGroups, SeveralObjects
 from kubeapi.versions import served_versions
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
@@ -64,6 +64,11 @@ def left_out(kind: str, name: Name, why: str) -> Problem:
 def several(name: ObjectName) -> Problem:
     """Return the problem of different objects of the same name."""
     return Problem.about(name, SeveralObjects())
+
+
+def several_groups(name: ObjectName, used: str, ignored: str) -> Problem:
+    """Return the problem of an object that is not used, because the API group *used* has one of its kind and name."""
+    return Problem.about(name, SeveralApiGroups(used, ignored))
 
 
 def unreadable(name: ObjectName, why: str) -> Problem:
@@ -174,31 +179,48 @@ def whole_name(gathered: GatheredObjects) -> Name | None:
     return "" if gathered.kind in CLUSTER_SCOPED else namespace or "default", name
 
 
-def places_by_name(names: Iterable[Any], objects: Objects) -> tuple[dict[Any, int], set[Any]]:
-    """Return the place of each of *names* but None, and the names of objects that differ; *names* has one for each of *objects*."""
+def places_by_name(names: Iterable[Any], objects: Objects, pair: Callable[[Any], Name]) -> tuple[dict[Any, int], list[Problem]]:
+    """Return the place of each of *names* but None, and the problems of objects of one kind and name; *names* has one for each of *objects*.
+
+    Of several API groups, the objects of the first count.  *pair* returns the namespace and name of one of *names*.
+    """
     places: dict[Any, int] = {}
     ambiguous: set[Any] = set()
+    groups: dict[Any, set[str]] = {}
     for place, name in enumerate(names):
         if name in places:
-            before, after = objects[places[name]].canonical(), objects[place].canonical()
-            if before != after:
-                ambiguous.add(name)
-            if before <= after:
-                continue
+            before, after = objects[places[name]], objects[place]
+            if before.group != after.group:
+                groups.setdefault(name, set()).update((before.group, after.group))
+                if served_versions.order_of(before.kind, before.group) < served_versions.order_of(after.kind, after.group):
+                    continue
+                ambiguous.discard(name)
+            else:
+                texts = before.canonical(), after.canonical()
+                if texts[0] != texts[1]:
+                    ambiguous.add(name)
+                if texts[0] <= texts[1]:
+                    continue
             del places[name]
         if name is not None:
             places[name] = place
-    return places, ambiguous
+    problems = [several(ObjectName(objects[places[name]].kind, *pair(name))) for name in ambiguous]
+    for name, those in groups.items():
+        used = objects[places[name]]
+        problems += [several_groups(ObjectName(used.kind, *pair(name)), used.group, each) for each in those - {used.group}]
+    return places, problems
 
 
 def by_name(objects: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
     """Return the objects of one kind by name; those without a name have one that no other has.
 
-    Of several objects of one name, the one that sorts first as JSON is used; different objects of one name are a problem.
+    Of several objects of one name, the one that sorts first as JSON is used; different objects of one name are a problem.  Of several
+    API groups, the objects of the first are used, which is a problem too.
     """
     listed = [*objects]
-    places, ambiguous = places_by_name([whole_name(each) or ("", f"/{number}") for number, each in enumerate(listed)], listed)
-    problems += [several(ObjectName(listed[0].kind, *name)) for name in ambiguous]
+    names = [whole_name(each) or ("", f"/{number}") for number, each in enumerate(listed)]
+    places, found = places_by_name(names, listed, lambda name: name)
+    problems += found
     return {name: listed[place] for name, place in places.items()}
 
 

@@ -39,6 +39,11 @@ class GatheredObjects(Struct, frozen=True, gc=False):
     source: decode.Text | StoredText
 
     @property
+    def group(self) -> str:
+        """The API group."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
     def text(self) -> decode.Text:
         """Return its JSON text."""
         return self.source.read() if isinstance(self.source, StoredText) else self.source

@@ -177,6 +177,14 @@ class ObjectLeftOut(Record, frozen=True):
     field: str = ""
 
 
+class SeveralApiGroups(Record, frozen=True):
+    """Objects of one kind and name in two API groups; that of the group *used* is used."""
+
+    problem_kind: ClassVar = ProblemKind.SEVERAL_OBJECTS
+    used: str
+    ignored: str
+
+
 class SeveralObjects(Record, frozen=True):
     """Objects of one name with different content; the one that sorts first as JSON is used."""
 

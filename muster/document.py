@@ -27,7 +27,7 @@ from webhooks.server.metrics import Telemetry
 ROOT = Path(__file__).parent.parent
 RULES_PAGE = ROOT / "validators" / "rules" / "README.md"
 REFERENCE = ROOT / "docs" / "reference"
-DEFINITIONS = ROOT / "deploy" / "components" / "custom-resources", ROOT / "deploy" / "chart" / "custom-resources"
+DEFINITIONS = ROOT / "deploy" / "custom-resources", ROOT / "deploy" / "chart" / "custom-resources"
 """Folders with a file for each CustomResourceDefinition; a chart cannot read files outside of it."""
 
 

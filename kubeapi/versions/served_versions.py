@@ -30,6 +30,17 @@ class Resource(Record, frozen=True):
     resource: str
     api_versions: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        """The kind, with the API group unless it is that of the hub: ``PodGroup``, ``PodGroup.scheduling.muster.dev``."""
+        group = other_group(self.kind, self.group)
+        return f"{self.kind}.{group}" if group else self.kind
+
+    @property
+    def rbac_name(self) -> str:
+        """The resource with its API group, as ``kubectl auth can-i`` writes it."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
 
 def named(group: str, version: str) -> str:
     """Return the ``apiVersion`` of a group and version."""
@@ -61,6 +72,12 @@ def groups_of(kind: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((_HUBS[kind].group, *(row.group for row in TABLE if (row.name, kind) in _KINDS))))
 
 
+def order_of(kind: str, group: str) -> tuple[int, str]:
+    """Return the sort key of *group* among the API groups of *kind*: the object of the first group counts."""
+    groups = groups_of(kind) if kind in _HUBS else ()
+    return groups.index(group) if group in groups else len(groups), group
+
+
 def kinds_of(group: str) -> frozenset[str]:
     """Return the kinds that some version of *group* has."""
     return frozenset(kind for each, kind in _SERVING if each == group)
@@ -90,6 +107,11 @@ def current(kind: str, group: str = "", minor: int = TODAY) -> tuple[ApiVersion,
     """Return the API versions in which Kubernetes 1.*minor* serves *kind*, the preferred first; only those of *group* if given."""
     served = [row for row in versions_of(kind) if group in ("", row.group)]
     return tuple(row for row in served if _KINDS[row.name, kind].since <= minor <= _KINDS[row.name, kind].until)
+
+
+def preferred(kind: str, group: str) -> str:
+    """Return the API version of *group* in which *kind* is written."""
+    return closest(kind, group, hub_of(kind).version)
 
 
 def closest(kind: str, group: str, version: str, minor: int = TODAY) -> str:
@@ -131,6 +153,16 @@ def resource(kind: str, group: str | None = None) -> Resource:
 def resources(kind: str) -> tuple[Resource, ...]:
     """Return the resources of *kind*, one for each API group that has it; that of the hub first."""
     return tuple(resource(kind, group) for group in groups_of(kind))
+
+
+def other_group(kind: str, group: str) -> str:
+    """Return *group*; empty if it is that of the hub of *kind*."""
+    return "" if group == _HUBS[kind].group else group
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of a resource of this name, see ``Resource.name``."""
+    return name.partition(".")[0]
 
 
 WORKLOAD_GROUPS = frozenset(groups_of("Workload"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kubeapi.versions import served_versions
 from muster.doctor.components import SERVE, SIDECAR, Component, components
 from muster.doctor.manifests import Manifest, mappings_at, text_at, texts_at
 from muster.doctor.world import Account, ApiServer, Item, World
@@ -86,16 +85,16 @@ def _of_sidecar(component: Component, server: ApiServer) -> tuple[Permission, ..
         eviction_method=EvictionMethod.DELETE if component.option("--evict") == "delete" else EvictionMethod.EVICT,
         lease=(namespace, name) if slash else None,
     )
-    groups = frozenset({"PodGroup", "CompositePodGroup"})
-    return tuple(sorted({*needed_permissions(settings, groups, server.api_group), *_reads(_STARTING_KINDS, server)}))
+    groups = frozenset(each.name for kind in ("PodGroup", "CompositePodGroup") for each in server.served(kind))
+    return tuple(sorted({*needed_permissions(settings, groups), *_reads(_STARTING_KINDS, server)}))
 
 
 def _reads(kinds: Iterable[str], server: ApiServer) -> Iterator[Permission]:
     from scheduler_core.sidecar.client.access_review import Permission
 
-    for kind in kinds:
+    for each in (each for kind in kinds for each in server.served(kind)):
         for verb in ("list", "watch"):
-            yield Permission(served_versions.resource(kind).resource, verb, server.api_group(kind))
+            yield Permission(each.resource, verb, each.group)
 
 
 def _is_bound(binding: Item, account: Account) -> bool:

@@ -89,11 +89,13 @@ class ApiServer:
     resources: frozenset[str] | None = None
     gates: Mapping[str, bool] | None = None
 
-    def api_group(self, kind: str) -> str:
-        """Return the API group in which it serves *kind*; that of the hub if that is not known."""
-        resource, groups = served_versions.resource(kind).resource, served_versions.groups_of(kind)
-        names = {group: {f"{row.name}/{resource}" for row in served_versions.versions_in(group)} for group in groups}
-        return next((group for group in groups if names[group] & (self.resources or frozenset())), groups[0])
+    def served(self, kind: str) -> tuple[served_versions.Resource, ...]:
+        """Return the resources of *kind* that it serves; that of the hub if they are not known."""
+        resources, known = served_versions.resources(kind), self.resources or frozenset()
+        return (
+            tuple(each for each in resources if not known.isdisjoint(f"{row}/{each.resource}" for row in each.api_versions))
+            or resources[:1]
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import enum
 from typing import ClassVar
 
 from kubeapi.base_structs import Record
-from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, ProblemKind, SeveralObjects
+from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, ProblemKind, SeveralApiGroups, SeveralObjects
 
 
 class Effect(enum.StrEnum):
@@ -285,6 +285,7 @@ InputProblem = (
     | ObjectLeftOut
     | KindNotServed
     | NodeUnknown
+    | SeveralApiGroups
     | SeveralObjects
     | UnknownValue
     | InvalidField

@@ -11,6 +11,7 @@ from kubeapi import decode
 from kubeapi.decoders import POD_TEXT
 from kubeapi.device_shares import annotated_shares
 from kubeapi.meta import replaced
+from kubeapi.pods import POD_GROUP_LABEL
 from scheduler_core.loading.parsed_pods import ParsedPod
 from scheduler_core.loading.read_objects import name_in
 
@@ -77,7 +78,9 @@ class PodTextCache:
         node, nominated, started = spec.node_name, status.nominated_node_name, status.start_time
         spec.node_name = status.nominated_node_name = ""
         status.start_time = None
-        self._key = decode.ENCODER.encode((spec, status, meta.owner_references, annotated_shares(meta.annotations)))
+        # Of the labels, the group decides.
+        group = (meta.labels or {}).get(POD_GROUP_LABEL)
+        self._key = decode.ENCODER.encode((spec, status, group, meta.owner_references, annotated_shares(meta.annotations)))
         if self._key not in self._drafts:
             return None
         key = f"{namespace}/{name}"

@@ -11,12 +11,11 @@ from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from kubeapi import decode
 from kubeapi.decoders import DECODERS
-from kubeapi.gather import Name, left_out, places_by_name, several, written_name
+from kubeapi.gather import Name, left_out, places_by_name, written_name
 from kubeapi.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
 from kubeapi.meta import Struct
 from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.problem import Problem
-from scheduler_core.model.names import Name as ObjectName
 
 T = TypeVar("T")
 K = TypeVar("K", Name, str)
@@ -97,7 +96,8 @@ def one_each(
 
     *key* makes such a name of the namespace and name of an object that *read* refuses.
 
-    Of several objects of one name, the one that sorts first as JSON is used; different objects of one name are a problem.
+    Of several objects of one name, the one that sorts first as JSON is used; different objects of one name are a problem.  Of several
+    API groups, the objects of the first are used, which is a problem too.
     """
     names: list[Any] = []
     values: list[T | Unusable] = []
@@ -114,9 +114,9 @@ def one_each(
     found = dict(zip(names, values, strict=True))
     kind = objects[0].kind if objects else ""
     if len(found) < len(names):
-        places, ambiguous = places_by_name(names, objects)
+        places, repeated = places_by_name(names, objects, _pair)
         found = {name: values[place] for name, place in places.items()}
-        problems += [several(ObjectName(kind, *_pair(name))) for name in ambiguous]
+        problems += repeated
     found.pop(None, None)
     failed = {name: value for name, value in found.items() if isinstance(value, Unusable)}
     problems += [left_out(kind, _pair(name), str(why)) for name, why in failed.items()]

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 LEASE_NAMESPACE, LEASE_NAME = "muster-system", "muster-sidecar"
 EXPLAIN_SECRET, EXPLAIN_TOKEN_HEADER = "muster-explain", "X-Muster-Token"
 """Secret with the key ``token`` that the manifests mount, and the header with the token: the API server forwards no bearer tokens."""
+COSCHEDULING_LABEL = "scheduling.x-k8s.io/pod-group"
+"""Label of the coscheduling plugin that names the PodGroup of a pod."""
 NAMESPACE_VARIABLE = "MUSTER_LEASE_NAMESPACE"
 """Environment variable with the namespace of the lease, used without ``--lease``."""
 
@@ -134,7 +136,12 @@ class Settings:
         )
     )
     by_label: bool = setting(
-        Option("--labels/--no-labels", SWITCH, "Find the pods of a group by label if the API server drops spec.schedulingGroup.", "true")
+        Option(
+            "--labels/--no-labels",
+            SWITCH,
+            f"Pods that name no group may name one by the label of the coscheduling plugin, {COSCHEDULING_LABEL}.",
+            "true",
+        )
     )
     settle_seconds: float = setting(
         Option("--settle", seconds(0, 600), "Time for which a violation must last before it is reported.", "2.0")

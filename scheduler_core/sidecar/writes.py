@@ -32,12 +32,21 @@ class EvictionMethod(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Ref:
-    """Reference to one object; an empty uid matches any."""
+    """Reference to one object; an empty uid matches any.
+
+    *group* is the API group of a kind that several have; empty for that of the hub.
+    """
 
     kind: str
     namespace: str
     name: str
     uid: str = ""
+    group: str = ""
+
+    @property
+    def resource(self) -> str:
+        """The name of its resource: ``PodGroup``, ``PodGroup.scheduling.muster.dev``."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
 
     @property
     def key(self) -> str:

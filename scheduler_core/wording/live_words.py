@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from kubeapi.versions import served_versions
+from kubeapi.versions.served_versions import Resource
 from scheduler_core.causes.live import (
     Awaited,
     BudgetConflict,
@@ -84,6 +85,11 @@ def undo_words(reason: UndoReason) -> str:
     return _UNDONE[reason]
 
 
+def ignored_words(kind: str, used: str) -> str:
+    """Return that an object is not used, because the API group *used* has one of its *kind* and name."""
+    return f"ignored: {used} has a {kind} of the same name, and that one counts; delete one of the two"
+
+
 def unlisted_words(kinds: Iterable[tuple[str, Unlisted]]) -> str:
     """Return why *kinds* are not listed and what to do, one clause for each reason and error."""
     by_status: dict[Unlisted, list[str]] = {}
@@ -92,10 +98,10 @@ def unlisted_words(kinds: Iterable[tuple[str, Unlisted]]) -> str:
     return "; ".join(_unlisted(status, names) for status, names in by_status.items())
 
 
-def missing_rule(kinds: Sequence[str]) -> str:
-    """Return which rule allows the sidecar to read *kinds*."""
-    resources = nouns.listed([*map(_rbac_name, kinds)], len(kinds))
-    return f"allow the verbs list and watch for {resources} in the sidecar's ClusterRole"
+def missing_rule(resources: Iterable[Resource]) -> str:
+    """Return which rule allows the sidecar to read *resources*."""
+    names = [each.rbac_name for each in resources]
+    return f"allow the verbs list and watch for {nouns.listed(names, len(names))} in the sidecar's ClusterRole"
 
 
 def _blocked(by: EvictionRefused | tuple[BudgetConflict, ...]) -> str:
@@ -144,15 +150,9 @@ def _unlisted(status: Unlisted, kinds: Sequence[str]) -> str:
     names = f"{nouns.listed(kinds, len(kinds))} objects"
     match status.because:
         case UnlistedReason.FORBIDDEN:
-            return f"{names} cannot be listed: {missing_rule(kinds)}"
+            return f"{names} cannot be listed: {missing_rule(each for kind in kinds for each in served_versions.resources(kind))}"
         case UnlistedReason.NOT_SERVED:
             return f"the API server does not serve {names}: look at its flag --runtime-config"
         case UnlistedReason.NOT_YET:
             return f"{names} are not listed yet{f': {cut(status.error, _LONGEST_ERROR)}' if status.error else ''}"
     assert_never(status.because)
-
-
-def _rbac_name(kind: str) -> str:
-    """Return a resource with its API group, as ``kubectl auth can-i`` writes it."""
-    each = served_versions.resource(kind)
-    return f"{each.resource}.{each.group}" if each.group else each.resource

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from kubeapi.controllers import CONTROLLERS
-from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, SeveralObjects
+from kubeapi.problem import ObjectLeftOut, ObjectUnreadable, Problem, SeveralApiGroups, SeveralObjects
 from scheduler_core.causes import input_problems as inputs
 from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.causes.input_problems import Effect, InputProblem, LabelSource, UnmodelledSetting
@@ -92,6 +92,8 @@ def _input_words(fact: InputProblem, names: tuple[Name, ...]) -> str:  # noqa: C
             return f'spec.nodeName is "{fact.node}", which is not among the nodes{_left_out(names)}'
         case SeveralObjects():
             return "is defined several times with different content; the one that sorts first as JSON is used"
+        case SeveralApiGroups():
+            return f"is in the API groups {fact.used} and {fact.ignored}: the object of {fact.used} counts, the other one is ignored"
         case inputs.UnknownValue():
             return f'{fact.field} is "{fact.value}"; allowed: {", ".join(fact.allowed)}; {_EFFECTS[fact.effect]}'
         case inputs.InvalidField():

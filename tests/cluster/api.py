@@ -109,10 +109,14 @@ class Api:
             raise ApiError(response.status, content if isinstance(content, dict) else {"message": content}, warnings)
         return Answer(response.status, content, warnings)
 
+    def path(self, kind: str, name: str = "", namespace: str = "", subresource: str = "", *, version: str = "") -> str:
+        """Return the path of an object, or without *name* of the list; see ``resources.path``."""
+        return path(kind, name, namespace, subresource, version=version)
+
     def create(self, manifest: Manifest, **query: object) -> Manifest:
         """Create an object; keywords go into the query, as ``dryRun="All"``."""
         kind, _, namespace, version = _identity(manifest)
-        created: Manifest = self.send("POST", path(kind, namespace=namespace, version=version), manifest, query=query).content
+        created: Manifest = self.send("POST", self.path(kind, namespace=namespace, version=version), manifest, query=query).content
         return created
 
     def create_all(self, manifests: Iterable[Manifest]) -> list[Manifest]:
@@ -122,7 +126,7 @@ class Api:
 
     def get(self, kind: str, name: str, namespace: str = "", *, version: str = "") -> Manifest:
         """Return an object as it is now."""
-        result: Manifest = self.send("GET", path(kind, name, namespace, version=version)).content
+        result: Manifest = self.send("GET", self.path(kind, name, namespace, version=version)).content
         return result
 
     def exists(self, kind: str, name: str, namespace: str = "", *, version: str = "") -> bool:
@@ -141,14 +145,14 @@ class Api:
 
     def listed(self, kind: str, namespace: str = "", *, version: str = "", **query: object) -> tuple[list[Manifest], str]:
         """Return the same as ``objects``, and the resourceVersion of the list, from which a watch can start."""
-        content = self.send("GET", path(kind, namespace=namespace, version=version), query=query).content
+        content = self.send("GET", self.path(kind, namespace=namespace, version=version), query=query).content
         items = [{"apiVersion": content["apiVersion"], "kind": kind, **each} for each in content.get("items") or ()]
         return items, content["metadata"]["resourceVersion"]
 
     def replace(self, manifest: Manifest, *, subresource: str = "", **query: object) -> Manifest:
         """PUT an object, or with *subresource* "status" its status."""
         kind, name, namespace, version = _identity(manifest)
-        replaced: Manifest = self.send("PUT", path(kind, name, namespace, subresource, version=version), manifest, query=query).content
+        replaced: Manifest = self.send("PUT", self.path(kind, name, namespace, subresource, version=version), manifest, query=query).content
         return replaced
 
     def patch(
@@ -164,7 +168,7 @@ class Api:
         **query: object,
     ) -> Manifest:
         """Patch an object; *how* is a key of PATCHES (an apply needs the keyword fieldManager)."""
-        url = path(kind, name, namespace, subresource, version=version)
+        url = self.path(kind, name, namespace, subresource, version=version)
         patched: Manifest = self.send("PATCH", url, body, query=query, content_type=PATCHES[how]).content
         return patched
 
@@ -176,7 +180,7 @@ class Api:
         """Delete an object; keywords are those of DeleteOptions.  An object that does not exist is ignored."""
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **options}
         try:
-            self.send("DELETE", path(kind, name, namespace, version=version), body)
+            self.send("DELETE", self.path(kind, name, namespace, version=version), body)
         except ApiError as error:
             if error.code != NOT_FOUND:
                 raise
@@ -184,18 +188,18 @@ class Api:
     def delete_all(self, kind: str, namespace: str = "", *, version: str = "", **options: object) -> None:
         """Delete all objects of a kind, in one request."""
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **options}
-        self.send("DELETE", path(kind, namespace=namespace, version=version), body)
+        self.send("DELETE", self.path(kind, namespace=namespace, version=version), body)
 
     def bind(self, name: str, namespace: str, node: str) -> None:
         """Bind a pod to a node, as a scheduler does."""
         target = {"apiVersion": "v1", "kind": "Node", "name": node}
         body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name, "namespace": namespace}, "target": target}
-        self.send("POST", path("Pod", name, namespace, "binding"), body)
+        self.send("POST", self.path("Pod", name, namespace, "binding"), body)
 
     def evict(self, name: str, namespace: str) -> None:
         """Request a pod's eviction.  Raises ApiError 429 if a disruption budget does not allow it."""
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
-        self.send("POST", path("Pod", name, namespace, "eviction"), body)
+        self.send("POST", self.path("Pod", name, namespace, "eviction"), body)
 
     def watch(
         self, kind: str, namespace: str = "", *, since: str = "", seconds: float = WAIT_SECONDS, version: str = "", **query: object
@@ -203,7 +207,7 @@ class Api:
         """Yield (type, object) of each change after resourceVersion *since*, for *seconds*.  Raises ApiError on an ERROR event."""
         end = time.monotonic() + seconds
         requested = {**query, "watch": "true", "resourceVersion": since, "timeoutSeconds": int(seconds) + 1}
-        url = f"{self.server}{path(kind, namespace=namespace, version=version)}{_query(requested)}"
+        url = f"{self.server}{self.path(kind, namespace=namespace, version=version)}{_query(requested)}"
         timeout = urllib3.Timeout(connect=REQUEST_SECONDS, read=seconds)
         # A server that has much to do may be late with the first byte too.
         with contextlib.suppress(urllib3.exceptions.ReadTimeoutError), contextlib.ExitStack() as opened:

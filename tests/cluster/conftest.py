@@ -4,7 +4,8 @@
 plane the tests are skipped; with MUSTER_REQUIRE_CLUSTER set they fail instead.
 
 The mark ``kubernetes`` names the versions of Kubernetes that a test needs: ``kubernetes(since="1.30")`` lets it run where the selected
-version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` runs it on each of these versions that was built.
+version is 1.30 or newer, by default ``SINCE``; ``kubernetes("1.30", "1.37")`` runs it on each of these versions that was built.  ``custom_resources("1.30")`` runs it also on 1.30
+without the built-in kinds, where groups are custom resources: ``plane.api`` writes them in that form.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pytest
 
 from tests.cluster.api import NOT_FOUND, Api, ApiError
 from tests.cluster.control_plane import LIVE, ControlPlane
+from tests.cluster.custom_resources import custom_plane
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.options import Options
 from tests.cluster.programs import REQUIRED, MissingError, Programs, find, of
@@ -55,16 +57,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     mark = metafunc.definition.get_closest_marker("kubernetes")
     if mark and mark.args and "programs" in metafunc.fixturenames:
         metafunc.parametrize("programs", mark.args, indirect=True)
+    mark = metafunc.definition.get_closest_marker("custom_resources")
+    if mark and mark.args and "programs" in metafunc.fixturenames:
+        planes = [(False, ""), *((True, version) for version in mark.args)]
+        names = ["built-in", *(f"custom {version}" for version in mark.args)]
+        metafunc.parametrize(("custom", "programs"), planes, indirect=True, ids=names, scope="session")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that needs a newer version of Kubernetes than the selected one."""
     mark = item.get_closest_marker("kubernetes")
-    if "programs" not in getattr(item, "fixturenames", ()) or (mark and mark.args):
+    if "programs" not in getattr(item, "fixturenames", ()) or (mark and mark.args) or _is_custom(item):
         return
     since = mark.kwargs["since"] if mark else SINCE
     if (minor := available(find).minor()) < int(since.partition(".")[2]):
         pytest.skip(f"Kubernetes {since} or newer is needed, and the control plane is 1.{minor}")
+
+
+def _is_custom(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and hasattr(item, "callspec") and bool(item.callspec.params.get("custom"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -106,6 +117,12 @@ def programs(request: pytest.FixtureRequest) -> Programs:
     return built(version) if version else available(find)
 
 
+@pytest.fixture(scope="session")
+def custom(request: pytest.FixtureRequest) -> bool:
+    """Return whether the groups of the control plane are custom resources."""
+    return bool(getattr(request, "param", False))
+
+
 @pytest.fixture(scope="package")
 def selected_plane() -> Iterator[Callable[[Programs], ControlPlane]]:
     """Return a function that starts the control plane of the selected version once; it stays while tests run on another version."""
@@ -114,8 +131,12 @@ def selected_plane() -> Iterator[Callable[[Programs], ControlPlane]]:
 
 
 @pytest.fixture(scope="package")
-def plane(selected_plane: Callable[[Programs], ControlPlane], programs: Programs) -> Iterator[ControlPlane]:
-    """Return etcd and kube-apiserver with all gates that the version has; no scheduler, no controllers."""
+def plane(selected_plane: Callable[[Programs], ControlPlane], programs: Programs, *, custom: bool) -> Iterator[ControlPlane]:
+    """Return etcd and kube-apiserver with all gates that the version has, or a ``custom_plane``; no scheduler, no controllers."""
+    if custom:
+        with custom_plane(programs) as started:
+            yield started
+        return
     selected = None
     with contextlib.suppress(MissingError):
         selected = find()

@@ -8,6 +8,7 @@ import pytest
 
 from apiserver.api import Api as Caller
 from apiserver.connect import find_connection
+from kubeapi.versions.api_versions import CUSTOM
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import GATE, Paths
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -27,19 +28,29 @@ from scheduler_core.sidecar.writes import (
     WriteOutcome,
 )
 from tests import builders
+from tests.cluster import custom_resources
 from tests.cluster.kubelet import node, pod
 from tests.cluster.sidecars import kubeconfig
 from tests.cluster.waiting import WAIT_SECONDS, until
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 GROUPS = "/apis/scheduling.k8s.io"
 PATHS = Paths(
-    {"Pod": "/api/v1/pods", "PodGroup": f"{GROUPS}/v1beta1/podgroups", "CompositePodGroup": f"{GROUPS}/v1alpha3/compositepodgroups"}
+    {
+        "Pod": "/api/v1/pods",
+        "PodGroup": f"{GROUPS}/v1beta1/podgroups",
+        "CompositePodGroup": f"{GROUPS}/v1alpha3/compositepodgroups",
+        f"PodGroup.{CUSTOM}": f"/apis/{custom_resources.VERSION}/podgroups",
+        f"CompositePodGroup.{CUSTOM}": f"/apis/{custom_resources.VERSION}/compositepodgroups",
+    }
 )
 
 
 def ref(thing):
     metadata = thing["metadata"]
-    return Ref(thing["kind"], metadata["namespace"], metadata["name"], metadata["uid"])
+    group = CUSTOM if thing["apiVersion"] == custom_resources.VERSION else ""
+    return Ref(thing["kind"], metadata["namespace"], metadata["name"], metadata["uid"], group)
 
 
 def group(name, namespace, kind="PodGroup", **spec):

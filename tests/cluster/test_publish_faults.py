@@ -13,6 +13,8 @@ from tests.cluster.kubelet import node, pod
 from tests.cluster.test_publish import Writing, ref, running
 from tests.cluster.waiting import until
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 RULES = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
 
 

@@ -13,6 +13,8 @@ from tests.cluster.sidecars import NAMESPACE, kubeconfig, sidecar
 from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
 from tests.cluster.waiting import until
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 MODE = ("--mode", "place,validate,preempt,protect")
 ALONE = (*MODE, "--lease", "none")
 

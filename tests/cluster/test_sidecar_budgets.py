@@ -12,6 +12,8 @@ from tests.cluster.test_sidecar_place import bound, in_step, racks, scheduled
 from tests.cluster.test_sidecar_preempt import gang
 from tests.cluster.waiting import until
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 
 @pytest.fixture(scope="module")
 def started(plane, tmp_path_factory):

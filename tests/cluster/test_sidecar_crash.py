@@ -15,6 +15,8 @@ from tests.cluster.test_sidecar_place import bound, ours, places, racks, schedul
 from tests.cluster.waiting import until
 from tests.sampling import WHOLE
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 MODE = ("--mode", "place,preempt,protect", "--lease", "none")
 POINTS = range(1, 12)
 QUIET_SECONDS = 5.0

@@ -20,6 +20,8 @@ from tests.sampling import every
 from tests.scheduler_core.sidecar.full_clusters import HIGH, FullCluster
 from tests.scheduler_core.sidecar.gangs import is_bound, is_complete
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 MODE = ("--mode", "place,preempt", "--lease", "none")
 CLASSES = {f"evictions-{value}": value for value in (0, 10, 50, 100, 1000)}
 SEEDS = every(4, (21, 22, 23, 24, 25))

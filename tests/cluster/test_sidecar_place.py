@@ -13,6 +13,8 @@ from tests.cluster.kubelet import node, pod
 from tests.cluster.sidecars import sidecar
 from tests.cluster.waiting import until
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 ZONE = "topology.example/zone"
 GATE = "muster.dev/placement"
 

@@ -18,6 +18,8 @@ from tests.cluster.test_publish import PATHS, budget, ref
 from tests.cluster.test_sidecar_place import bound, in_step, ours, places, racks, scheduled
 from tests.cluster.waiting import until
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 
 @pytest.fixture(scope="module")
 def started(plane, tmp_path_factory):
@@ -99,7 +101,9 @@ def test_only_its_own_conditions_are_taken_back(plane, preempting, api, namespac
     for name, (manager, message, recorded) in written.items():
         created = api.wait("PodGroup", name, namespace, until=lambda result: condition_of(result, SCHEDULED["PodGroup"]))
         write = SetCondition(ref(created), Condition("DisruptionTarget", "True", "PreemptionByScheduler", message))
-        request = requests.set_condition(write, PATHS, "2026-01-01T00:00:00Z")
+        request = requests.set_condition(write, PATHS, now := "2026-01-01T00:00:00Z")
+        if requests.is_custom(write.target, PATHS):
+            request = requests.replace_conditions(write, created, PATHS, now)
         caller = Caller(find_connection(str(plane.kubeconfig)), manager)
         answer = caller.send(request.method, request.path, request.body, content_type=request.content_type)
         assert recorded == managers(json.loads(answer))

@@ -15,6 +15,8 @@ from tests.cluster.test_sidecar_place import bound, ours, places, racks, schedul
 from tests.cluster.waiting import until
 from tests.sampling import every
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 MODE = ("--mode", "place,preempt", "--lease", "none")
 POINTS = range(1, 19)
 """All writes of a preemption: what is told and promised, each eviction, the binds, and what is told then."""

@@ -9,6 +9,8 @@ from tests.cluster.kubelet import finish_pod, node, pod, remove_pod
 from tests.cluster.sidecars import sidecar
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 INNER = "scheduling.k8s.io/compositepodgroup-protection"
 LEAF = "scheduling.k8s.io/podgroup-protection"
 MANY = sampled(1000)

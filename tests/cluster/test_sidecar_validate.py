@@ -10,6 +10,8 @@ from tests.cluster.kubelet import pod
 from tests.cluster.sidecars import sidecar
 from tests.cluster.waiting import until
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 VALID = "muster.dev/Valid"
 MODE = ("--mode", "validate", "--lease", "none", "--settle", "0.3")
 
@@ -48,8 +50,8 @@ def test_what_is_mended_is_taken_back(watching, api, namespace):
     api.create(pod_group("leaf", namespace, parent="top", workloadRef={"workloadName": "one", "templateName": "leaf"}))
     api.create(pod_group("odd", namespace, parent="top", workloadRef={"workloadName": "two", "templateName": "leaf"}))
     reported_condition(api, "PodGroup", "leaf", namespace)
-    api.delete("PodGroup", "odd", namespace)
     api.patch("PodGroup", "odd", namespace, body={"metadata": {"finalizers": None}}, how="merge")
+    api.delete("PodGroup", "odd", namespace)
 
     api.wait("PodGroup", "leaf", namespace, until=lambda result: not condition_of(result, SCHEDULED["PodGroup"]))
     api.wait("CompositePodGroup", "top", namespace, until=lambda result: not condition_of(result, SCHEDULED["CompositePodGroup"]))

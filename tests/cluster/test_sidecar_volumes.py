@@ -14,6 +14,8 @@ from tests.cluster.test_sidecar_reports import described, reason_and_message, ru
 from tests.cluster.volumes import DRIVER, SELECTED_NODE, STATIC, Provisioner, claim, completed, mount, storage_class, volume
 from tests.cluster.waiting import until
 
+pytestmark = pytest.mark.custom_resources("1.30", "1.37")
+
 CONTROLLERS = ("persistentvolume-binder-controller", "ephemeral-volume-controller")
 CLAIM, HOSTNAME = "PersistentVolumeClaim", "kubernetes.io/hostname"
 

@@ -33,7 +33,9 @@ SIDECAR = ("sidecar.enabled=true",)
 DIGEST = f"sha256:{'0a' * 32}"
 SECONDS = 60
 FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "install.yaml": ("", ()),
+    # Who deletes what the file has must not delete the definitions, and so all objects.
+    "install.yaml": ("", ("api=kubernetes",)),
+    "custom-resources/roles.yaml": ("custom-resources/roles.yaml", ("api=custom",)),
     "base/rbac.yaml": ("webhooks/rbac.yaml", ()),
     "base/deployment.yaml": ("webhooks/deployment.yaml", ISSUED),
     "components/managed-certificate/rbac.yaml": ("webhooks/certificate-rbac.yaml", ()),

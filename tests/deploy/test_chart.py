@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import shutil
 import subprocess
 
 import pytest
@@ -14,6 +15,7 @@ from tests.cluster import programs
 from tests.cluster.conftest import available
 from tests.deploy import rendered
 from tests.deploy.rendered import DIGEST, SIDECAR, container, objects, with_values
+from validators.reports import custom_resources
 from webhooks import admission_options
 
 pytestmark = pytest.mark.usefixtures("helm")
@@ -59,7 +61,7 @@ def test_it_is_rendered_the_same_each_time():
 
 
 def test_all_objects_say_what_they_belong_to_and_where_they_are():
-    cluster_scoped = {"ClusterRole", "ClusterRoleBinding", *CONFIGURATIONS}
+    cluster_scoped = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", *CONFIGURATIONS}
     cluster_scoped |= {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
     for (kind, _), each in objects(*EVERYTHING).items():
         assert "muster" == each["metadata"]["labels"]["app.kubernetes.io/part-of"]
@@ -121,7 +123,7 @@ def test_an_overlay_with_managed_certificates_is_the_chart(overlay, values):
         [kubectl, "kustomize", rendered.DEPLOY / "overlays" / overlay], capture_output=True, text=True, check=True
     ).stdout
     found = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(built)}
-    want = objects(*values)
+    want = objects(*values, "api=kubernetes")
 
     (own,) = found["Deployment", "muster-webhook"]["spec"]["template"]["spec"]["containers"]
     (other,) = want["Deployment", "muster-webhook"]["spec"]["template"]["spec"]["containers"]
@@ -344,6 +346,8 @@ def test_the_chart_has_the_version_of_the_program():
 @pytest.mark.parametrize(
     ("version", "values", "want"),
     [
+        pytest.param("1.30.0", [], [], id="an API server without the kinds"),
+        pytest.param("1.34.9", [], [], id="the last one without the kinds"),
         pytest.param("1.35.0", [], ["1.35"], id="the oldest API server with a kind of group"),
         pytest.param("1.36.2", [], ["1.36"], id="an older API server"),
         pytest.param("1.37.1", [], [], id="the version that is mirrored by default"),
@@ -367,7 +371,7 @@ def test_the_webhooks_mirror_the_version_of_the_api_server(version, values, want
 def test_the_newest_version_that_is_mirrored_is_the_newest_one_known():
     text = (rendered.CHART / "templates/_helpers.tpl").read_text(encoding="utf-8")
 
-    assert f"min {kubernetes_releases.NEWEST} (semver" in text
+    assert f"lt $minor {kubernetes_releases.OLDEST} | ternary {kubernetes_releases.TODAY} (min {kubernetes_releases.NEWEST} $minor)" in text
 
 
 @pytest.mark.parametrize("minor", kubernetes_releases.names().values())
@@ -389,9 +393,13 @@ def test_a_version_of_kubernetes_is_served_as_the_page_says(minor):
     assert having[minor]
     assert set().union(*having.values()) <= called
 
-    sidecar = rendered.template("--kube-version", f"{kubernetes_releases.name(minor)}.0", *SIDECAR_FLAGS)
+    version = "--kube-version", f"{kubernetes_releases.name(minor)}.0"
+    sidecar = rendered.template(*version, *SIDECAR_FLAGS, "--set", "api=kubernetes")
     assert (minor >= kubernetes_releases.TODAY) == (sidecar.returncode == 0)
-    assert sidecar.returncode == 0 or "the sidecar needs Kubernetes 1.37 or newer, and the API server is v1.3" in sidecar.stderr
+    assert (
+        sidecar.returncode == 0 or "the built-in kinds are scheduled from Kubernetes 1.37 on, and the API server is v1.3" in sidecar.stderr
+    )
+    assert 0 == rendered.template(*version, *SIDECAR_FLAGS).returncode
 
 
 def serves(row, name, minor):
@@ -399,4 +407,52 @@ def serves(row, name, minor):
 
 
 def test_an_older_kubernetes_is_refused():
-    assert "requires kubeVersion: >=1.35.0-0" in rendered.template("--kube-version", "1.34.9").stderr
+    assert "requires kubeVersion: >=1.30.0-0" in rendered.template("--kube-version", "1.29.9").stderr
+
+
+BUILT_IN = "scheduling.k8s.io/v1beta1/PodGroup"
+CUSTOM = "scheduling.muster.dev/v1beta1/PodGroup"
+
+
+@pytest.mark.parametrize(
+    ("api", "served", "want"),
+    [
+        pytest.param("auto", [], True, id="nothing is known of the cluster"),
+        pytest.param("auto", [BUILT_IN], False, id="the built-in kinds are served"),
+        pytest.param("auto", ["scheduling.k8s.io/v1alpha3/PodGroup"], False, id="in another version"),
+        pytest.param("auto", ["scheduling.k8s.io/v1/PriorityClass"], True, id="only classes are served"),
+        pytest.param("auto", [CUSTOM], True, id="custom resources are served"),
+        pytest.param("auto", [BUILT_IN, CUSTOM], True, id="a cluster in migration keeps its definitions"),
+        pytest.param("custom", [BUILT_IN], True, id="custom"),
+        pytest.param("kubernetes", [], False, id="kubernetes"),
+    ],
+)
+def test_the_definitions_are_installed_where_the_cluster_needs_them(api, served, want):
+    done = rendered.template("--set", f"api={api}", *(part for each in served for part in ("--api-versions", each)))
+    found = [each for each in yaml.safe_load_all(done.stdout) if each]
+    definitions = [each for each in found if each["kind"] == "CustomResourceDefinition"]
+    aggregated = {each["metadata"]["name"] for each in found if "custom-resources" in each["metadata"]["name"]}
+
+    assert [each["metadata"].pop("annotations") for each in definitions] == [{"helm.sh/resource-policy": "keep"}] * len(definitions)
+    by_name = {each["metadata"]["name"]: each for each in definitions}
+    assert by_name == ({each["metadata"]["name"]: each for each in custom_resources.definitions()} if want else {})
+    assert aggregated == ({"muster-custom-resources-edit", "muster-custom-resources-view"} if want else set())
+
+
+def test_the_component_of_kustomize_has_the_definitions_of_the_chart(tmp_path):
+    kubectl = available(lambda: programs.find().path("kubectl"))
+    shutil.copytree(rendered.DEPLOY, tmp_path / "deploy")
+    folder = tmp_path / "deploy/overlays/ours"
+    folder.mkdir()
+    lines = "resources: [../managed]", "components: [../../components/custom-resources]"
+    (folder / "kustomization.yaml").write_text("\n".join(lines), encoding="utf-8")
+    built = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=True).stdout
+    found = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(built)}
+    want = objects("api=custom")
+    for (kind, _), each in want.items():
+        if kind == "CustomResourceDefinition":
+            del each["metadata"]["annotations"]
+
+    assert found.pop(("Namespace", "muster-system"))
+    assert want.keys() == found.keys()
+    assert [] == [key for key, each in want.items() if "muster.dev" in key[1] and each != found[key]]

@@ -13,6 +13,7 @@ import yaml
 from certs import issue, pair, store
 from kubeapi import gather
 from kubeapi.versions import served_versions
+from kubeapi.versions.served_versions import WORKLOAD_GROUPS
 from muster.commands import serve
 from muster.commands.why import kueue_workload, subject
 from tests.cluster import programs
@@ -133,11 +134,12 @@ def test_a_webhook_is_called_where_and_how_it_answers(kind, entry):
 def test_only_what_is_judged_is_sent(kind, entry):
     plurals = {served_versions.resource(kind).resource: kind for kind in KINDS}
     for rule in entry["rules"]:
-        (group,) = rule["apiGroups"]
         kinds = {plurals[resource.split("/")[0]] for resource in rule["resources"]}
+        versions = {row.version for kind in kinds for group in rule["apiGroups"] for row in served_versions.current(kind, group)}
 
-        assert all(document_head.has_rules(group, kind) for kind in kinds)
-        assert {row.version for kind in kinds for row in served_versions.current(kind, group)} == {*rule["apiVersions"]}
+        assert all(document_head.has_rules(group, kind) for kind in kinds for group in rule["apiGroups"])
+        assert {group for kind in kinds for group in served_versions.groups_of(kind)} == {*rule["apiGroups"]}
+        assert versions == {*rule["apiVersions"]}
         assert ["CREATE", "UPDATE"] == rule["operations"]
 
 
@@ -153,10 +155,11 @@ def modes_selected(entry):
 def calls(objects):
     """Return (configuration, mode of the namespace, group, resource) for each call that *objects* configure."""
     return [
-        (kind, mode, *rule["apiGroups"], resource)
+        (kind, mode, group, resource)
         for kind, entry in entries(objects)
         for mode in modes_selected(entry)
         for rule in entry["rules"]
+        for group in rule["apiGroups"]
         for resource in rule["resources"]
     ]
 
@@ -194,12 +197,23 @@ def test_our_own_namespace_and_the_systems_are_exempt(kind, entry):
     } == expression
 
 
+def in_every_group(*rights):
+    """Return rights (group, resource, verbs...) with those for the same kind in other API groups."""
+    groups = {each.resource: served_versions.groups_of(kind) for kind in KINDS for each in served_versions.resources(kind)}
+    return {
+        (group, *rest)
+        for of, *rest in rights
+        for group in (groups.get(rest[0].partition("/")[0], (of,)) if of in WORKLOAD_GROUPS else (of,))
+    }
+
+
 def granted(rules):
     return {(group, resource, *sorted(rule["verbs"])) for rule in rules for group in rule["apiGroups"] for resource in rule["resources"]}
 
 
 def test_the_role_grants_what_is_watched_and_no_more():
-    assert {(each.group, each.resource, "list", "watch") for each in cluster.WATCHED} == granted(the("ClusterRole")["rules"])
+    watched = in_every_group(*((each.group, each.resource, "list", "watch") for each in cluster.WATCHED))
+    assert watched == granted(the("ClusterRole")["rules"])
     subject = the("ClusterRoleBinding")["subjects"][0]
     assert the("ServiceAccount")["metadata"]["name"] == subject["name"]
     assert subject["name"] == the("Deployment")["spec"]["template"]["spec"]["serviceAccountName"]
@@ -207,11 +221,9 @@ def test_the_role_grants_what_is_watched_and_no_more():
 
 def test_the_roles_of_why_grant_what_it_reads_and_no_more():
     cluster, own = documents("why/rbac.yaml")
-    read = {
-        (served_versions.resource(kind).group, served_versions.resource(kind).resource, "list")
-        for kind in (*gather.KINDS, *gather.ADMISSION_KINDS)
-    }
-    named = {(served_versions.resource(kind).group, served_versions.resource(kind).resource, "get") for kind in subject.KINDS.values()}
+    kinds = (*gather.KINDS, *gather.ADMISSION_KINDS)
+    read = {(each.group, each.resource, "list") for kind in kinds for each in served_versions.resources(kind)}
+    named = {(each.group, each.resource, "get") for kind in subject.KINDS.values() for each in served_versions.resources(kind)}
 
     kueue = {(each.partition("/")[0], "workloads", "get", "list") for each in kueue_workload.KUEUE}
     assert read | named | kueue == granted(cluster["rules"])
@@ -264,4 +276,6 @@ def test_kustomize_builds_an_overlay_with_its_ca(tmp_path, overlay):
     assert "muster-webhook-tls" == secret["metadata"]["name"]
     assert created.key == base64.b64decode(secret["data"]["tls.key"])
     watched = (*cluster.WATCHED, cluster.PODS) if overlay == "pods" else cluster.WATCHED
-    assert {(each.group, each.resource, "list", "watch") for each in watched} == granted(the("ClusterRole", objects)["rules"])
+    assert in_every_group(*((each.group, each.resource, "list", "watch") for each in watched)) == granted(
+        the("ClusterRole", objects)["rules"]
+    )

@@ -80,7 +80,7 @@ def test_the_overlay_with_annotations_of_the_page_is_the_chart(tmp_path):
     (folder / "kustomization.yaml").write_text(ANNOTATED, encoding="utf-8")
     built = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=True).stdout
     found = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(built)}
-    want = objects(rendered.MONITORING)
+    want = objects(rendered.MONITORING, "api=kubernetes")
 
     assert want.keys() == found.keys() - {("Namespace", "muster-system")}
     assert want["NetworkPolicy", "muster-webhook-metrics"] == found["NetworkPolicy", "muster-webhook-metrics"]
@@ -106,7 +106,7 @@ def test_the_component_of_the_page_is_the_chart(tmp_path, name, component, resou
     built = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=True).stdout
     found = {(each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(built)}
 
-    want = objects(*values, "prometheus.monitors=true", "prometheus.alerts=true", rendered.MONITORING)
+    want = objects(*values, "api=kubernetes", "prometheus.monitors=true", "prometheus.alerts=true", rendered.MONITORING)
     # The role of a mode that is off is in the manifests, and is not bound.
     assert want.keys() == found - {("Namespace", "muster-system"), ("ClusterRole", "muster-sidecar-ungate")}
     assert {("PrometheusRule", name), ("PodMonitor", name)} <= found

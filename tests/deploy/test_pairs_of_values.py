@@ -14,6 +14,8 @@ from tests.sampling import every
 pytestmark = pytest.mark.usefixtures("helm")
 EXTRA = "extraEnv[0].name=A"
 VALUES = (
+    "api=custom",
+    "api=kubernetes",
     "webhooks.enabled=false",
     "webhooks.replicas=1",
     "webhooks.enforcement=audit",

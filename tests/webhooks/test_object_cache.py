@@ -69,3 +69,42 @@ def test_readers_and_the_writer_do_not_disturb_each_other():
 
     assert [] == failures
     assert () == cache.list_objects()
+
+
+def described(objects):
+    return None if objects is None else [(each.metadata.name, (each.metadata.labels or {}).get("of")) for each in objects]
+
+
+def test_of_one_name_in_two_api_groups_the_first_counts():
+    first, second = cached(group("a", labels={"of": "first"})), cached(*(group(name, labels={"of": "second"}) for name in "ab"))
+    lookup = CachedLookup([first, second])
+
+    assert [("a", "first"), ("b", "second")] == described(lookup.list_kind("PodGroup"))
+    assert lookup.list_kind("PodGroup") is lookup.list_kind("PodGroup")
+    assert [("a", "first"), ("b", "second")] == described([lookup.get("PodGroup", "a", name) for name in "ab"])
+    first.remove(decode_kind("PodGroup", group("a")))
+    assert [("a", "second"), ("b", "second")] == described(lookup.list_kind("PodGroup"))
+    assert [("a", "second")] == described([lookup.get("PodGroup", "a", "a")])
+
+
+def test_children_are_in_either_api_group_and_each_name_counts_once():
+    first, second = cached(group("a", parent="x"), group("c", parent="top")), cached(*(group(name, parent="top") for name in "abd"))
+    lookup = CachedLookup([first, second])
+
+    assert ["b", "c", "d"] == [each.metadata.name for each in lookup.children("PodGroup", "a", "top")]
+    assert ["a"] == [each.metadata.name for each in lookup.children("PodGroup", "a", "x")]
+
+
+def test_a_kind_is_known_if_each_api_group_that_serves_it_is():
+    now = [0.0]
+    first, second = cached(group("a"), clock=lambda: now[0]), Cache("PodGroup", 10.0, lambda: now[0])
+    lookup = CachedLookup([first, second])
+    assert None is lookup.list_kind("PodGroup")
+    second.not_served()
+    assert first.list_objects() is lookup.list_kind("PodGroup")
+    second.replace([decode_kind("PodGroup", group("b"))])
+    assert ["a", "b"] == [each.metadata.name for each in lookup.list_kind("PodGroup")]
+    first.not_served()
+    assert ["b"] == [each.metadata.name for each in lookup.list_kind("PodGroup")]
+    second.not_served()
+    assert None is lookup.list_kind("PodGroup")

@@ -59,7 +59,8 @@ class FakeAnswers(BaseHTTPRequestHandler):
             self.server.failing -= 1
             return self.reply(503, {"message": "not yet"})
         if url.path.startswith("/apis/") and url.path.count("/") == 3:
-            served = self.server.served.get(url.path.rpartition("/")[2])
+            group, version = url.path.split("/")[2:]
+            served = self.server.served.get(version) if group.endswith("k8s.io") else None
             if served is None:
                 return self.reply(404, {"message": "no such version"})
             return self.reply(200, {"resources": [{"name": name} for name in served]})

@@ -172,7 +172,8 @@ def json_schema(kind: str) -> dict[str, Any]:
     name = served_versions.schema_of(served_versions.hub_of(kind).name, kind)
     versions = [row.name for row in served_versions.current(kind) if served_versions.schema_of(row.name, kind) == name]
     result: dict[str, Any] = copy.deepcopy(schema.document(name))
-    result["description"] = f"{kind} of {' and '.join(versions)}."
+    *others, last = versions
+    result["description"] = f"{kind} of {', '.join(others)}{' and ' if others else ''}{last}."
     result["properties"]["apiVersion"] = {"enum": versions}
     result["properties"]["kind"] = {"const": kind}
     result["required"] = ["apiVersion", "kind", *result.get("required", ())]

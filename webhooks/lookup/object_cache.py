@@ -1,4 +1,4 @@
-"""Cache of the objects of one kind, written by one thread and read by many without a lock.
+"""Cache of the objects of one kind in one API group, written by one thread and read by many without a lock.
 
 A reader only calls ``dict.get`` and ``sorted(dict.values())``, which copies before it compares.  Both are atomic under the
 interpreter's global lock, so a reader sees the dict before or after a change.  The result of a list is built separately and
@@ -8,6 +8,7 @@ replaces the old state by one assignment.
 from __future__ import annotations
 
 import dataclasses
+import operator
 import time
 from collections.abc import Callable, Iterable, Sequence
 
@@ -29,7 +30,7 @@ class _State:
     changes: int = 0
 
     def add_or_update(self, new: Object) -> None:
-        key = (namespace_of(new), new.metadata.name)
+        key = _key(new)
         old = self.objects.get(key)
         if old == new:
             # Most updates of nodes and pods change nothing that a rule reads.
@@ -55,10 +56,11 @@ class _State:
 
 
 class Cache:
-    """Objects of one kind.  They are unknown until listed, and after *stale_seconds* without contact with the server."""
+    """Objects of one kind in one API group.  They are unknown until listed, and after *stale_seconds* without contact with the server."""
 
-    def __init__(self, kind: str, stale_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, stale_seconds: float, clock: Callable[[], float] = time.monotonic, name: str = "") -> None:
+        """Create an empty cache; *name* is that of the resource if it is not the kind."""
+        self.kind, self.name = kind, name or kind
         self.served = True
         """False if the API server does not have this kind."""
         self.listed = False
@@ -92,7 +94,7 @@ class Cache:
         # Read before copying: a change in between makes the copy outdated, and the next call copies again.
         changes = state.changes
         if listing is None or listing[0] is not state or listing[1] != changes:
-            objects = sorted(state.objects.values(), key=lambda each: (namespace_of(each), each.metadata.name))
+            objects = sorted(state.objects.values(), key=_key)
             listing = self._listing = (state, changes, tuple(objects))
         return listing[2]
 
@@ -116,7 +118,7 @@ class Cache:
 
     def remove(self, old: Object) -> None:
         """Remove an object."""
-        self._state.remove((namespace_of(old), old.metadata.name))
+        self._state.remove(_key(old))
 
     def not_served(self) -> None:
         """Note that the API server does not have this kind."""
@@ -126,23 +128,56 @@ class Cache:
 
 
 class CachedLookup:
-    """Lookup over caches; kinds without a cache are unknown."""
+    """Lookup over caches; kinds without a cache are unknown.
+
+    A kind can have a cache for each API group: of objects with one name, that of the first cache counts.
+    """
 
     def __init__(self, caches: Iterable[Cache]) -> None:
-        self._caches = {each.kind: each for each in caches}
+        self._caches: dict[str, list[Cache]] = {}
+        for each in caches:
+            self._caches.setdefault(each.kind, []).append(each)
+        self._merged: dict[str, tuple[list[Sequence[Object]], Sequence[Object]]] = {}
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """See Lookup."""
-        cache = self._caches.get(kind)
-        cached = cache.get(("" if kind in CLUSTER_SCOPED else namespace, name)) if cache is not None else None
+        key = "" if kind in CLUSTER_SCOPED else namespace, name
+        cached = next((found for each in self._caches.get(kind, ()) if (found := each.get(key)) is not None), None)
         return SYSTEM_CLASSES.get(name) if cached is None and kind == "PriorityClass" else cached
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
         """See Lookup."""
-        cache = self._caches.get(kind)
-        return cache.children((namespace, name)) if cache is not None else ()
+        caches = self._served(kind)
+        children = [(cache, child) for cache in caches for child in cache.children((namespace, name))]
+        if len(caches) > 1:
+            children = [each for each in children if _counts(*each, caches)]
+            children.sort(key=lambda each: each[1].metadata.name)
+        return [child for _, child in children]
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
-        cache = self._caches.get(kind)
-        return cache.list_objects() if cache is not None else None
+        lists: list[Sequence[Object]] = []
+        for each in self._served(kind):
+            if (objects := each.list_objects()) is None:
+                return None
+            lists.append(objects)
+        if len(lists) < 2:
+            return lists[0] if lists else None
+        merged = self._merged.get(kind)
+        # The list of a cache is the same object until the cache changes.
+        if merged is None or not all(map(operator.is_, merged[0], lists)) or len(merged[0]) != len(lists):
+            by_name = {_key(each): each for objects in reversed(lists) for each in objects}
+            merged = self._merged[kind] = lists, tuple(by_name[key] for key in sorted(by_name))
+        return merged[1]
+
+    def _served(self, kind: str) -> list[Cache]:
+        return [each for each in self._caches.get(kind, ()) if each.served]
+
+
+def _key(each: Object) -> ObjectKey:
+    return namespace_of(each), each.metadata.name
+
+
+def _counts(cache: Cache, child: Object, caches: Sequence[Cache]) -> bool:
+    """Return whether no cache before *cache* has an object of the name of *child*, its object."""
+    return next((each for each in caches if each.get(_key(child)) is not None), cache) is cache

@@ -1,4 +1,4 @@
-"""Lookup from the API server: one thread for each kind lists it once and then watches it.
+"""Lookup from the API server: one thread for each resource lists it once and then watches it.
 
 Edge: msgspec: bytes are decoded into our types directly.
 """
@@ -16,7 +16,7 @@ from apiserver.connection import Connection
 from apiserver.discovery import base_path, path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.decode import WrongShapeError
-from kubeapi.versions.served_versions import Resource, resource
+from kubeapi.versions.served_versions import Resource, resources
 from validators.model.objects import KINDS, Object, decode_kind
 from validators.object_lookup import Lookup
 from validators.options import OptionError
@@ -24,8 +24,9 @@ from webhooks import log
 from webhooks.lookup.object_cache import Cache, CachedLookup
 from webhooks.settings import Settings
 
-WATCHED = tuple(map(resource, ("Workload", "PodGroup", "CompositePodGroup", "PriorityClass", "Node")))
-PODS = resource("Pod")
+WATCHED = tuple(each for kind in ("Workload", "PodGroup", "CompositePodGroup", "PriorityClass", "Node") for each in resources(kind))
+"""Resources that are watched, of a kind those of all API groups."""
+PODS = resources("Pod")
 """Watched only with ``watch_pods``."""
 
 
@@ -58,14 +59,14 @@ class CacheSink:
             return
         else:
             if reason != self._cache.error:
-                log.write("warning", "watch", {"kind": self._cache.kind, "reason": reason[:300]})
+                log.write("warning", "watch", {"kind": self._cache.name, "reason": reason[:300]})
             self._cache.error = reason
 
     def _decoded(self, raw: msgspec.Raw) -> Iterator[Object]:
         try:
             yield decode_kind(self._cache.kind, raw)
         except WrongShapeError as error:
-            log.write("warning", "watch", {"kind": self._cache.kind, "reason": f"an object is left out: {error}"[:300]})
+            log.write("warning", "watch", {"kind": self._cache.name, "reason": f"an object is left out: {error}"[:300]})
 
 
 def watcher(api: Api, watched: Resource, cache: Cache, stale_seconds: float) -> Watcher:
@@ -76,7 +77,7 @@ def watcher(api: Api, watched: Resource, cache: Cache, stale_seconds: float) -> 
             return f"{base_path(watched.api_versions[0])}/{watched.resource}"
         return path_of(api, watched.resource, watched.api_versions)
 
-    return Watcher(api, find, CacheSink(cache), silence=stale_seconds, name=watched.resource)
+    return Watcher(api, find, CacheSink(cache), silence=stale_seconds, name=watched.name)
 
 
 class Cluster:
@@ -93,8 +94,8 @@ class Cluster:
             decode_kind(kind, b"{}")
         seconds = self._settings.stale_seconds
         api = Api(self._connection)
-        watched = (*WATCHED, PODS) if self._settings.watch_pods else WATCHED
-        self.caches = tuple(Cache(each.kind, seconds) for each in watched)
+        watched = (*WATCHED, *PODS) if self._settings.watch_pods else WATCHED
+        self.caches = tuple(Cache(each.kind, seconds, name=each.name) for each in watched)
         self.watchers = tuple(watcher(api, each, cache, seconds) for each, cache in zip(watched, self.caches, strict=True))
         for each in self.watchers:
             each.start()
@@ -103,7 +104,7 @@ class Cluster:
     def unsynced(self) -> Sequence[str]:
         """Return the kinds that are not listed yet.  A stale cache is not among them: its objects are unknown."""
         return [
-            f"{each.kind} objects are not listed yet{f': {each.error}' if each.error else ''}"
+            f"{each.name} objects are not listed yet{f': {each.error}' if each.error else ''}"
             for each in self.caches
             if each.served and not each.listed
         ]

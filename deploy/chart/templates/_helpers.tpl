@@ -178,10 +178,35 @@ replaces webhooks.enforcement.
 {{- end }}
 
 {{/*
-Minor version of Kubernetes that the webhooks mirror: that of the API server, of those that Muster knows.
+Minor version of Kubernetes that the webhooks mirror: that of the API server, of those that Muster knows. Before 1.35 there were no built-in
+kinds: custom resources have the rules of 1.37.
 */}}
 {{- define "muster.kubernetes" -}}
-1.{{ min 38 (semver .Capabilities.KubeVersion.Version).Minor }}
+{{- $minor := (semver .Capabilities.KubeVersion.Version).Minor -}}
+1.{{ lt $minor 35 | ternary 37 (min 38 $minor) }}
+{{- end }}
+
+{{/*
+The API that pods are scheduled by: custom, whose definitions are objects of this release; kubernetes, the built-in kinds; or existing, custom
+resources that were defined otherwise. With api: auto, definitions of this release stay in it after an upgrade of Kubernetes. Without a
+cluster, as in `helm template`, --api-versions tells what is served; if it tells nothing the definitions are included.
+*/}}
+{{- define "muster.api" -}}
+{{- $api := .Values.api | default "auto" -}}
+{{- if ne $api "auto" -}}
+{{- $api -}}
+{{- else -}}
+{{- $served := .Capabilities.APIVersions -}}
+{{- $builtIn := or ($served.Has "scheduling.k8s.io/v1beta1/PodGroup") ($served.Has "scheduling.k8s.io/v1alpha3/PodGroup") -}}
+{{- $definition := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "podgroups.scheduling.muster.dev" -}}
+{{- $annotations := ($definition.metadata | default dict).annotations | default dict -}}
+{{- if $definition -}}
+{{- $owner := printf "%s/%s" (get $annotations "meta.helm.sh/release-namespace") (get $annotations "meta.helm.sh/release-name") -}}
+{{- $owner | eq (printf "%s/%s" .Release.Namespace .Release.Name) | ternary "custom" "existing" -}}
+{{- else -}}
+{{- and $builtIn (not ($served.Has "scheduling.muster.dev/v1beta1/PodGroup")) | ternary "kubernetes" "custom" -}}
+{{- end -}}
+{{- end -}}
 {{- end }}
 
 {{/* What values.schema.json cannot compare: sums of values, and values with the release and with the version of the API server. */}}
@@ -204,8 +229,8 @@ Minor version of Kubernetes that the webhooks mirror: that of the API server, of
 {{- fail (printf "%s.env.MUSTER_GATES: Kubernetes %v has no gate PodGroupPreemptionPolicy, which is always on: leave it out" $section $kubernetes) }}
 {{- end }}
 {{- end }}
-{{- if and .Values.sidecar.enabled (semverCompare "<1.37.0-0" .Capabilities.KubeVersion.Version) }}
-{{- fail (printf "sidecar.enabled is true, but the sidecar needs Kubernetes 1.37 or newer, and the API server is %s: set it to false" .Capabilities.KubeVersion.Version) }}
+{{- if and .Values.sidecar.enabled (eq (include "muster.api" .) "kubernetes") (semverCompare "<1.37.0-0" .Capabilities.KubeVersion.Version) }}
+{{- fail (printf "sidecar.enabled is true and api is kubernetes, but the built-in kinds are scheduled from Kubernetes 1.37 on, and the API server is %s: set api to custom or sidecar.enabled to false" .Capabilities.KubeVersion.Version) }}
 {{- end }}
 {{- end }}
 
@@ -292,7 +317,10 @@ annotations:
 - apiGroups: [apps]
   resources: [replicasets, statefulsets]
   verbs: [list, watch]
+- apiGroups: [scheduling.k8s.io, scheduling.muster.dev]
+  resources: [workloads]
+  verbs: [list, watch]
 - apiGroups: [scheduling.k8s.io]
-  resources: [workloads, priorityclasses]
+  resources: [priorityclasses]
   verbs: [list, watch]
 {{- end }}

@@ -3,6 +3,7 @@
 cache             facade: takes watch events, returns changes and snapshots
 informers         list and watch of all kinds that are needed
 optional_watches  kinds that are watched once an object can need them, and roots that wait for them
+api_groups        objects of one kind and name in several API groups, of which one counts
 freshness         filter of outdated events, by uid and resourceVersion
 pod_cache         pods
 pod_reader        pods as read from the API server, with the requirements of their claims

@@ -6,7 +6,7 @@ because of the content of an object.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kubeapi import decode, gather
@@ -14,7 +14,7 @@ from kubeapi.gather import Name
 from kubeapi.gathered import GatheredObjects, Unusable
 from kubeapi.groups import Group
 from kubeapi.problem import Problem
-from kubeapi.versions.served_versions import hub_of
+from kubeapi.versions.served_versions import Resource, closest, resources
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37, SchedulerBehavior
 from scheduler_core.causes.live import Unlisted, UnlistedReason
 from scheduler_core.cluster.device_store import DeviceChange
@@ -30,23 +30,26 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
+from scheduler_core.sidecar.cache.api_groups import ApiGroups, IgnoredObject
 from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter
 from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number, read_head
-from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
+from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup, ref_of
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, OPTIONAL, NeededKinds, Reads
-from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodCache
+from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache
 from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
+from validators.model.objects import namespace_of
 
-__all__ = ["KINDS", "LABELS", "Cache"]
-
-KINDS = tuple(kind for kind in gather.KINDS if kind != "ResourceClaimTemplate")
-"""Kinds that are watched; a pod waits until its claims are created from templates."""
+_OF_KINDS = {kind: resources(kind) for kind in gather.KINDS if kind != "ResourceClaimTemplate"}
+RESOURCES = {each.name: each for of_kind in _OF_KINDS.values() for each in of_kind}
+"""Resources that are watched, by name; a pod waits until its claims are created from templates."""
+FROM_START = frozenset(name for name, each in RESOURCES.items() if each.kind not in ON_DEMAND)
+"""Resources that are watched from the start."""
 
 _FEW_FORMS = 2_000
 """Number of pod forms above which unused forms are removed."""
@@ -67,22 +70,21 @@ class Cache:
     def __init__(
         self,
         membership: tuple[str, ...] = (),
-        versions: Mapping[str, str] | None = None,
         reads: Reads = NOTHING,
         behavior: SchedulerBehavior = KUBERNETES_1_37,
     ) -> None:
         """Create an empty cache.
 
         Args:
-            membership: labels that name the PodGroup of a pod if its spec names none; the first label that the pod has is used.
-            versions: apiVersion of the items of a list, by kind, if it is not the hub version of the kind.
+            membership: labels that name the PodGroup of a pod that names none as in ``kubeapi.pods.group_name``; the first one present is used.
             reads: purposes for which kinds are needed.
             behavior: kube-scheduler that is mirrored.
 
         """
-        self._api_versions = {**{kind: hub_of(kind).name for kind in KINDS}, **(versions or {})}
-        self._versions = {kind: Freshness() for kind in KINDS}
-        self._unsynced = set(KINDS) - ON_DEMAND
+        self._api_versions = {name: closest(each.kind, each.group, "") for name, each in RESOURCES.items()}
+        self._versions = {name: Freshness() for name in RESOURCES}
+        self._unlisted = {*RESOURCES}
+        self._groups = ApiGroups(_OF_KINDS, self._versions)
         self._sweep_at = _FEW_FORMS
         self._unusable: dict[Key, str] = {}
         self.group_cache = GroupCache()
@@ -96,7 +98,7 @@ class Cache:
         self._updates = PodUpdates(self.usage, self._volumes, self._reader, self.reporter)
         stores = Stores(self.usage.nodes, self.group_cache, self._volumes, SelectorStore(), NamespaceStore(), self.devices)
         self._stores: dict[str, Store[Any]] = {kind: each for each in stores.all() for kind in each.readers}
-        self._snapshots = LiveSnapshots(self.usage, stores, self.group_cache, self._unusable)
+        self._snapshots = LiveSnapshots(self.usage, stores, self.group_cache, self._groups, self._unusable)
 
     @property
     def volumes(self) -> VolumeObjects:
@@ -105,58 +107,61 @@ class Cache:
 
     @property
     def synced(self) -> bool:
-        """Return whether every kind that is watched from the start is listed or not served."""
-        return not self._unsynced
+        """Return whether every resource that is watched from the start is listed or not served."""
+        return self._unlisted.isdisjoint(FROM_START)
 
-    def mark_unlisted(self, kind: str, failure: Unlisted) -> None:
-        """Record why *kind* could not be listed."""
-        self.needed.mark_unlisted(kind, failure)
+    def mark_unlisted(self, resource: str, failure: Unlisted) -> None:
+        """Record why *resource* could not be listed."""
+        self._unlisted.add(resource)
+        self.needed.mark_unlisted(RESOURCES[resource].kind, failure)
 
-    def mark_unserved(self, kind: str) -> None:
-        """Record that the API server does not serve *kind*."""
-        self.replace(kind, ())
-        if kind in ON_DEMAND - OPTIONAL:
-            self.mark_unlisted(kind, Unlisted(UnlistedReason.NOT_SERVED))
+    def mark_unserved(self, resource: str) -> None:
+        """Record that the API server does not serve *resource*."""
+        self.replace(resource, ())
+        if RESOURCES[resource].kind in ON_DEMAND - OPTIONAL:
+            self.mark_unlisted(resource, Unlisted(UnlistedReason.NOT_SERVED))
 
-    def replace(self, kind: str, raws: Iterable[decode.Text], resource_version: str = "") -> None:
-        """Replace all objects of *kind* by a list at that resourceVersion; an outdated list deletes and restores nothing."""
-        versions, listed = self._versions[kind], set()
+    def replace(self, resource: str, raws: Iterable[decode.Text], resource_version: str = "") -> None:
+        """Replace all objects of *resource* by a list at that resourceVersion; an outdated list deletes and restores nothing."""
+        versions, listed = self._versions[resource], set()
         is_new = versions.is_new(version := number(resource_version))
         for raw in raws:
-            if (name := self._receive(kind, raw, listed=is_new)) is not None:
+            if (name := self._receive(RESOURCES[resource], raw, listed=is_new)) is not None:
                 listed.add(name)
         for name in versions.delete_unlisted(listed, version) if is_new else ():
-            self._remove(kind, name)
-        self.complete(kind, resource_version)
-        self._unsynced.discard(kind)
-        if kind in ON_DEMAND:
+            self._delete(RESOURCES[resource], name)
+        self.complete(resource, resource_version)
+        self._unlisted.discard(resource)
+        kind = RESOURCES[resource].kind
+        if kind in ON_DEMAND and self._unlisted.isdisjoint(each.name for each in _OF_KINDS[kind]):
             self.needed.mark_listed(kind)
 
-    def complete(self, kind: str, resource_version: str) -> None:
-        """Record that all changes of *kind* up to that version are applied, by its watch or a list; not by responses to writes."""
-        versions = self._versions[kind]
+    def complete(self, resource: str, resource_version: str) -> None:
+        """Record that all changes of *resource* up to that version are applied, by its watch or a list; not by responses to writes."""
+        versions = self._versions[resource]
         versions.complete_to = max(versions.complete_to, number(resource_version))
 
-    def forget_versions(self, kind: str) -> None:
-        """Accept any version of the objects of *kind* from now on, because those of the API server begin anew."""
-        self._versions[kind].restart()
+    def forget_versions(self, resource: str) -> None:
+        """Accept any version of the objects of *resource* from now on, because those of the API server begin anew."""
+        self._versions[resource].restart()
 
-    def is_listed(self, kind: str) -> bool:
-        """Return whether objects of *kind* are read: it is listed, or not served."""
-        return self.needed.is_listed(kind) if kind in ON_DEMAND else kind not in self._unsynced
+    def is_listed(self, resource: str) -> bool:
+        """Return whether objects of *resource* are read: it is listed, or not served."""
+        return resource not in self._unlisted
 
-    def is_complete(self, kind: str, resource_version: str) -> bool:
-        """Return whether *kind* is listed and all its changes up to that version are applied."""
-        return self.is_listed(kind) and self._versions[kind].complete_to >= number(resource_version)
+    def is_complete(self, resource: str, resource_version: str) -> bool:
+        """Return whether *resource* is listed and all its changes up to that version are applied."""
+        return self.is_listed(resource) and self._versions[resource].complete_to >= number(resource_version)
 
-    def apply(self, kind: str, event: str, raw: decode.Text) -> None:
+    def apply(self, resource: str, event: str, raw: decode.Text) -> None:
         """Apply a watch event ADDED, MODIFIED or DELETED; other events and unreadable objects are ignored."""
+        of = RESOURCES[resource]
         if event in ("ADDED", "MODIFIED"):
-            self._receive(kind, raw, listed=False)
-        elif event == "DELETED" and (head := read_head(kind, raw)) is not None:
+            self._receive(of, raw, listed=False)
+        elif event == "DELETED" and (head := read_head(of.kind, raw)) is not None:
             _, name, stamp = head
-            if self._versions[kind].delete(name, stamp):
-                self._remove(kind, name)
+            if self._versions[resource].delete(name, stamp):
+                self._delete(of, name)
             self._sweep()
 
     def snapshot(self, roots: Iterable[Root] | None = None) -> ClusterSnapshot:
@@ -187,8 +192,8 @@ class Cache:
         return any(key[0] in kinds and key[1] == namespace for key in (*self._unusable, *self.group_cache.unusable))
 
     def counts(self) -> dict[str, int]:
-        """Return the number of objects of each kind, including pods that have ended."""
-        return {kind: len(versions.known) for kind, versions in self._versions.items()}
+        """Return the number of objects of each resource, including pods that have ended."""
+        return {name: len(versions.known) for name, versions in self._versions.items()}
 
     def pod(self, ref: Ref) -> LivePod | None:
         """Return the pod of that name and uid; None if it does not exist or has ended."""
@@ -202,6 +207,15 @@ class Cache:
     def groups(self) -> Iterator[LiveGroup]:
         """Return all usable groups."""
         return iter(tuple(self.group_cache.live.values()))
+
+    def ref(self, group: Group) -> Ref:
+        """Return the reference to a group, which can be completed or changed in other fields than its name."""
+        live = self.group(group.kind, namespace_of(group), group.metadata.name)
+        return live.ref if live is not None else ref_of(group)
+
+    def ignored(self) -> Iterator[IgnoredObject]:
+        """Yield the objects that do not count, because an API group before theirs has one of the same kind and name."""
+        return self._groups.ignored()
 
     def root_of(self, kind: str, namespace: str, name: str) -> Root | None:
         """Return the root of the tree of a group; None if there is no such group."""
@@ -219,15 +233,25 @@ class Cache:
         """Return the groups whose spec names this composite as parent."""
         return tuple(map(self.group_cache.completed, self.group_cache.child_keys(namespace, composite)))
 
-    def _receive(self, kind: str, raw: decode.Text, *, listed: bool) -> Name | None:
+    def _receive(self, resource: Resource, raw: decode.Text, *, listed: bool) -> Name | None:
         """Add an object unless its event is outdated, and return its name; None if it has none."""
-        head = read_head(kind, raw)
+        head = read_head(kind := resource.kind, raw)
         if head is None:
             return None
         api_version, name, stamp = head
-        if self._versions[kind].add_or_update(name, stamp, listed=listed):
-            self._add_object(GatheredObjects(kind, api_version or self._api_versions[kind], raw), name, stamp)
+        if self._versions[resource.name].add_or_update(name, stamp, listed=listed):
+            raw_object = GatheredObjects(kind, api_version or self._api_versions[resource.name], raw)
+            if self._groups.add(resource, name, raw_object, stamp):
+                self._add_object(raw_object, name, stamp)
         return name
+
+    def _delete(self, resource: Resource, name: Name) -> None:
+        """Remove an object that exists no more, unless one of another API group counts."""
+        counted, following = self._groups.remove(resource, name)
+        if following is not None:
+            self._add_object(following[0], name, following[1])
+        elif counted:
+            self._remove(resource.kind, name)
 
     def _add_object(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
         kind = raw_object.kind

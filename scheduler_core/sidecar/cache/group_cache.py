@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from kubeapi.gather import Name
 from kubeapi.gathered import GatheredObjects
 from kubeapi.groups import Group
+from kubeapi.versions.served_versions import other_group
 from scheduler_core.cluster.group_store import GROUPS, GroupStore, Key
 from scheduler_core.cluster.store import add_to, discard_from
 from scheduler_core.model.conditions import DISRUPTION_TARGET
 from scheduler_core.model.names import Name as Root
 from scheduler_core.sidecar.cache.field_managers import managers_of_condition
-from scheduler_core.sidecar.writes import Condition
+from scheduler_core.sidecar.writes import Condition, Ref
+from validators.model.objects import namespace_of
 
 _MAX_PARENTS = 64
 """Maximum number of parents to follow: far more than the four levels that a valid tree has."""
@@ -36,6 +38,13 @@ class LiveGroup:
     """For a root: whether this process saw all binds of its tree confirmed."""
     disrupted_by: frozenset[str] = frozenset()
     """Field managers of its condition DisruptionTarget."""
+    api_group: str = ""
+    """API group; empty for that of the hub."""
+
+    @property
+    def ref(self) -> Ref:
+        """The reference to it."""
+        return Ref(*self.key, self.uid, self.api_group)
 
     @property
     def parent(self) -> str:
@@ -56,6 +65,11 @@ class LiveGroup:
             if each.type == type_:
                 return Condition(type_, each.status, each.reason, each.message, each.last_transition_time or "")
         return None
+
+
+def ref_of(group: Group) -> Ref:
+    """Return the reference to a group of the API group of the hub."""
+    return Ref(group.kind, namespace_of(group), group.metadata.name, group.metadata.uid)
 
 
 class GroupCache(GroupStore):
@@ -79,7 +93,9 @@ class GroupCache(GroupStore):
         if (group := self.objects[raw_object.kind].get(name)) is None or raw_object.kind not in GROUPS:
             return
         acknowledged = before is not None and before.binds_acknowledged and before.uid == uid
-        live = self.live[key] = LiveGroup(key, uid, group, binds_acknowledged=acknowledged)
+        live = self.live[key] = LiveGroup(
+            key, uid, group, binds_acknowledged=acknowledged, api_group=other_group(raw_object.kind, raw_object.group)
+        )
         if live.condition(DISRUPTION_TARGET) is not None:
             live.disrupted_by = managers_of_condition(raw_object.text, DISRUPTION_TARGET)
         if live.workload:

@@ -19,6 +19,7 @@ from scheduler_core.loading.read_pods import unknown_node
 from scheduler_core.model.names import Name as Root
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.sidecar.cache.api_groups import ApiGroups
 from scheduler_core.sidecar.cache.group_cache import GroupCache
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
@@ -29,18 +30,21 @@ T = TypeVar("T")
 class LiveSnapshots:
     """Creates snapshots of *stores*, whose groups are *groups*, and of the pods of *node_usage*.
 
-    *unusable* has the reason for each pod that cannot be used.
+    *api_groups* has the objects that do not count, and *unusable* the reason for each pod that cannot be used.
     """
 
-    def __init__(self, node_usage: NodeUsage, stores: Stores, groups: GroupCache, unusable: Mapping[Key, str]) -> None:
-        self._node_usage, self._stores, self._groups, self._unusable = node_usage, stores, groups, unusable
+    def __init__(
+        self, node_usage: NodeUsage, stores: Stores, groups: GroupCache, api_groups: ApiGroups, unusable: Mapping[Key, str]
+    ) -> None:
+        self._node_usage, self._stores, self._groups, self._api_groups = node_usage, stores, groups, api_groups
+        self._unusable = unusable
         self._known = functools.lru_cache(maxsize=1)(functools.partial(with_nodes, groups))
 
     def full_snapshot(self) -> ClusterSnapshot:
         """Return a snapshot of everything, equal to that of ``load`` over the same objects."""
         table = self._node_usage.placement_state().nodes
         generated, pods = self._with_v1alpha1_groups()
-        problems = [*self._stores.unusable(), *self._stores.nodes.problems(), *self._problems_of_pods()]
+        problems = [*self._stores.unusable(), *self._api_groups.problems(), *self._stores.nodes.problems(), *self._problems_of_pods()]
         problems += self._node_usage.levels.problems(table)
         return assembled(self._stores, table, self._node_usage.devices.objects(table), tuple(pods), generated, problems)
 

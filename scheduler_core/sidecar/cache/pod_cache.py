@@ -19,8 +19,6 @@ from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import Condition, Ref
 
-LABELS = ("scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group")
-"""Labels that name a pod's PodGroup where the API server drops ``spec.schedulingGroup``; the first label that the pod has is used."""
 SCHEDULED = "PodScheduled"
 """Type of the pod condition with the reason why a pod has no node."""
 

@@ -14,7 +14,6 @@ import msgspec
 
 from kubeapi.versions import served_versions
 from scheduler_core.model.devices import Allocation, GivenDevice
-from scheduler_core.sidecar.client.requests import UNKNOWN_PATHS, Paths
 from scheduler_core.sidecar.writes import AllocateClaim, Ref, ReleaseClaim, WriteOutcome
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -53,10 +52,8 @@ def needs_finalizer(write: AllocateClaim | ReleaseClaim, content: Mapping[str, J
     return isinstance(write, AllocateClaim) and FINALIZER not in (content["metadata"].get("finalizers") or ())
 
 
-def changed_claim(
-    write: AllocateClaim | ReleaseClaim, content: Mapping[str, Json], now: str, paths: Paths = UNKNOWN_PATHS
-) -> dict[str, Json]:
-    """Return the claim *content* with the status after *write*; *now* is RFC 3339.  *paths* have the API groups of consumers."""
+def changed_claim(write: AllocateClaim | ReleaseClaim, content: Mapping[str, Json], now: str) -> dict[str, Json]:
+    """Return the claim *content* with the status after *write*; *now* is RFC 3339."""
     status = dict(content.get("status") or {})
     reserved = list(status.get("reservedFor") or ())
     if isinstance(write, ReleaseClaim):
@@ -66,7 +63,7 @@ def changed_claim(
             status = {}
     else:
         known = {each.get("uid") for each in reserved}
-        reserved += [_consumer(each, paths) for each in write.consumers if each.uid not in known]
+        reserved += [_consumer(each) for each in write.consumers if each.uid not in known]
         if status.get("allocation") is None:
             # Without the time, kube-scheduler can never reserve the claim.
             status["allocation"] = _allocation_json(write, content, now)
@@ -81,10 +78,10 @@ def _has_devices(allocation: Json, wanted: Allocation) -> bool:
     return wanted.same_devices(Allocation(written))
 
 
-def _consumer(ref: Ref, paths: Paths) -> dict[str, str]:
-    group = paths.api_group(ref.kind)
-    named = {"resource": served_versions.resource(ref.kind).resource, "name": ref.name, "uid": ref.uid}
-    return {"apiGroup": group, **named} if group else named
+def _consumer(ref: Ref) -> dict[str, str]:
+    resource = served_versions.resource(ref.kind, ref.group or served_versions.hub_of(ref.kind).group)
+    named = {"resource": resource.resource, "name": ref.name, "uid": ref.uid}
+    return {"apiGroup": resource.group, **named} if resource.group else named
 
 
 def _allocation_json(write: AllocateClaim, content: Mapping[str, Json], now: str) -> dict[str, Json]:

@@ -62,29 +62,22 @@ class ApiRequest:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Paths:
-    """URL paths of the kinds: ``/apis/scheduling.k8s.io/v1beta1/podgroups`` for PodGroup."""
+    """URL paths of the resources, by name: ``/apis/scheduling.k8s.io/v1beta1/podgroups`` for PodGroup."""
 
     collections: Mapping[str, str]
 
     def object_path(self, ref: Ref) -> str:
         """Return the path of an object.  Raises KeyError if its kind is not served."""
+        collection = self.collections[ref.resource]
         if not ref.namespace:
-            return f"{self.collections[ref.kind]}/{ref.name}"
-        base, _, resource = self.collections[ref.kind].rpartition("/")
+            return f"{collection}/{ref.name}"
+        base, _, resource = collection.rpartition("/")
         return f"{base}/namespaces/{ref.namespace}/{resource}/{ref.name}"
 
-    def api_version(self, kind: str) -> str:
-        """Return the apiVersion of a kind: ``scheduling.k8s.io/v1beta1``; ``v1`` for the core group."""
-        parts = self.collections[kind].split("/")[1:-1]
+    def api_version(self, resource: str) -> str:
+        """Return the apiVersion of a resource: ``scheduling.k8s.io/v1beta1``; ``v1`` for the core group."""
+        parts = self.collections[resource].split("/")[1:-1]
         return "/".join(parts[1:])
-
-    def api_group(self, kind: str) -> str:
-        """Return the API group in which a kind is served; that of its hub while no path is known."""
-        return self.api_version(kind).rpartition("/")[0] if kind in self.collections else served_versions.resource(kind).group
-
-
-UNKNOWN_PATHS = Paths({})
-"""Paths before discovery: the API group of each kind is that of its hub."""
 
 
 def field_manager(scheduler_name: str) -> str:
@@ -161,12 +154,28 @@ def select_node(write: SelectNode | ClearSelectedNode, content: Mapping[str, Jso
 def set_condition(write: SetCondition, paths: Paths, now: str, version: str = "") -> ApiRequest:
     """Return the request that sets the condition, or removes it if it has no status; *now* is RFC 3339.
 
-    With a *version*, the server answers 409 if the resourceVersion of the object differs.
+    With a *version*, the server answers 409 if the resourceVersion of the object differs.  Not for custom resources.
     """
     condition = write.condition
     if not condition.status:
         return _status(write.target, {"conditions": [{"type": condition.type, "$patch": "delete"}]}, paths, version)
     return _status(write.target, {"conditions": [_condition(condition, now)]}, paths, version)
+
+
+def is_custom(target: Ref, paths: Paths) -> bool:
+    """Return whether the object is a custom resource: the server does not merge its lists by key."""
+    return served_versions.form_of(paths.api_version(target.resource)).custom
+
+
+def replace_conditions(write: SetCondition, content: Mapping[str, Json], paths: Paths, now: str) -> ApiRequest:
+    """Return the request of ``set_condition`` for the custom resource *content*, at its resourceVersion: all conditions are written."""
+    condition = write.condition
+    current = (content.get("status") or {}).get("conditions") or ()
+    before: Mapping[str, Json] = next((each for each in current if each.get("type") == condition.type), {})
+    others = [each for each in current if each.get("type") != condition.type]
+    written = [{**before, **_condition(condition, now)}] if condition.status else []
+    body = {"metadata": _preconditions(write.target, content), "status": {"conditions": [*others, *written]}}
+    return ApiRequest("PATCH", f"{paths.object_path(write.target)}/status", _ENCODE(body), MERGE_PATCH)
 
 
 def disruption_target(write: Evict | Remove, paths: Paths, now: str) -> ApiRequest:
@@ -242,9 +251,11 @@ def _condition(condition: Condition, now: str) -> dict[str, Json]:
         "status": condition.status,
         "reason": condition.reason,
         "message": condition.message[:_LONGEST],
-        "lastTransitionTime": condition.since or now,
+        # metav1.Time has no fractions of a second; of custom resources the API server would keep them.
+        "lastTransitionTime": condition.since or f"{now[:_SECONDS]}Z",
     }
 
 
+_SECONDS = len("2026-01-01T00:00:00")
 _LONGEST = 32768
 """Maximum characters of a condition's message (metav1.Condition)."""

@@ -13,7 +13,7 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import LiveGroup
 from scheduler_core.sidecar.client.requests import field_manager
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
-from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
+from scheduler_core.sidecar.writes import Condition, SetCondition
 from scheduler_core.wording.binding_words import preempting_prefix
 
 _GONE = Condition(DISRUPTION_TARGET, "", "", "")
@@ -39,7 +39,7 @@ class DisruptionTargets:
         """Return the missing writes at *now*, by kind and name."""
         self._pending.expire(now)
         outdated = [live for live in cache.groups() if self._has_our_condition(live) and _has_running_pods(cache, live)]
-        writes = [SetCondition(Ref(*live.key, live.uid), _GONE) for live in sorted(outdated, key=lambda live: live.key)]
+        writes = [SetCondition(live.ref, _GONE) for live in sorted(outdated, key=lambda live: live.key)]
         return tuple(write for write in writes if self._pending.add(write, now))
 
     def _has_our_condition(self, live: LiveGroup) -> bool:

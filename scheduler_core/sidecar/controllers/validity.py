@@ -22,6 +22,7 @@ from scheduler_core.model.conditions import WAITING
 from scheduler_core.model.names import Name
 from scheduler_core.queueing import tree_validation, tree_violations
 from scheduler_core.queueing.trees import Tree, Trees, name_of
+from scheduler_core.sidecar.cache.group_cache import ref_of
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.settings import Settings
 from scheduler_core.sidecar.writes import Condition, RecordEvent, Ref, SetCondition, Write
@@ -59,9 +60,16 @@ class ValidityResult:
 class Validity:
     """Reconciler of the conditions of invalid trees."""
 
-    def __init__(self, gates: Gates, *, behavior: SchedulerBehavior = KUBERNETES_1_37, settle: float = SETTLE_SECONDS) -> None:
-        """Validate as in a cluster with *gates* and a kube-scheduler with *behavior*."""
-        self._gates, self._settle, self._behavior = gates, settle, behavior
+    def __init__(
+        self,
+        gates: Gates,
+        *,
+        behavior: SchedulerBehavior = KUBERNETES_1_37,
+        settle: float = SETTLE_SECONDS,
+        ref: Callable[[Group], Ref] = ref_of,
+    ) -> None:
+        """Validate as in a cluster with *gates* and a kube-scheduler with *behavior*; *ref* returns the reference to a group."""
+        self._gates, self._settle, self._behavior, self._ref = gates, settle, behavior, ref
         self._invalid: dict[Name, _InvalidTree] = {}
         self._pending = PendingWrites()
 
@@ -116,7 +124,7 @@ class Validity:
         for node in tree.nodes:
             group = node.group
             name = name_of(group)
-            ref = Ref(group.kind, name.namespace, name.name, group.metadata.uid)
+            ref = self._ref(group)
             for write in self._wanted(group, ref, messages.get(name, "")):
                 if self._pending.add(write, now):
                     yield write

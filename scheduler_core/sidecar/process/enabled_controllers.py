@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
+from kubeapi.gathered import Unusable
+from kubeapi.groups import Group
 from scheduler_core.behavior.scheduler_behavior import SchedulerBehavior
 from scheduler_core.diagnosis import fragmentation
 from scheduler_core.loading.feature_gates import apply_feature_gates
+from scheduler_core.loading.read_groups import read_one
 from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
 from scheduler_core.sidecar.controllers.finalizers import Finalizers
+from scheduler_core.sidecar.controllers.ignored_objects import IgnoredObjects
 from scheduler_core.sidecar.controllers.runner import MIN_INTERVAL_SECONDS, Controller, Reconcile
 from scheduler_core.sidecar.controllers.validity import Validity
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.settings import Mode, Settings
-from scheduler_core.sidecar.writes import Write
+from scheduler_core.sidecar.writes import Ref, Write
 
 FRAGMENTATION_SECONDS = 60.0
 DISRUPTION_SECONDS = 5.0
@@ -31,6 +36,7 @@ def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetric
     """Return the controllers of *settings*; *behavior* is that of the cluster's kube-scheduler."""
     if Mode.VALIDATE in settings.modes:
         yield Controller(_VALIDATED, MIN_INTERVAL_SECONDS, lambda: _validity(settings, cache, metrics, behavior))
+        yield Controller(frozenset({*_GROUPS, "Workload"}), MIN_INTERVAL_SECONDS, lambda: _ignored_objects(cache))
     if Mode.PROTECT in settings.modes:
         yield Controller(_PROTECTED, MIN_INTERVAL_SECONDS, lambda: _finalizers(cache))
     if Mode.PREEMPT in settings.modes:
@@ -39,7 +45,7 @@ def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetric
 
 
 def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, behavior: SchedulerBehavior) -> Reconcile:
-    validity = Validity(settings.gates, behavior=behavior, settle=settings.settle_seconds)
+    validity = Validity(settings.gates, behavior=behavior, settle=settings.settle_seconds, ref=cache.ref)
 
     def postponed(tree: Tree) -> bool:
         names = (name_of(node.group) for node in tree.nodes)
@@ -54,13 +60,31 @@ def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, behavio
     return reconcile
 
 
+def _ignored_objects(cache: Cache) -> Reconcile:
+    objects = IgnoredObjects()
+
+    def reconcile(_: float) -> Reconciled:
+        return objects.wanted(cache.ignored()), None
+
+    return reconcile
+
+
 def _finalizers(cache: Cache) -> Reconcile:
     finalizers = Finalizers()
 
     def reconcile(now: float) -> Reconciled:
-        return finalizers.wanted((each.group for each in cache.groups()), _Members(cache), now), finalizers.next_retry
+        groups = (each.group for each in cache.groups())
+        return finalizers.wanted(groups, _Members(cache), now, cache.ref, _ignored_groups(cache)), finalizers.next_retry
 
     return reconcile
+
+
+def _ignored_groups(cache: Cache) -> Iterator[tuple[Ref, Group]]:
+    for each in cache.ignored():
+        with contextlib.suppress(Unusable):
+            _, group = read_one(each.text)
+            if isinstance(group, Group):
+                yield each.ref, group
 
 
 def _disruption_targets(settings: Settings, cache: Cache) -> Reconcile:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from kubeapi.versions.served_versions import kind_of
 from scheduler_core.model.status import Status
-from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Message, Retried, Returned
@@ -68,8 +69,8 @@ class Loop:
         self._parts = parts
         self._stopped = threading.Event()
         self._last_run = time.monotonic()
-        self._new_kinds = set(KINDS)
-        """Kinds that were not listed before."""
+        self._known: set[str] = set()
+        """Resources that were listed before."""
         self._freeze = False
         self._lease_term = self._term = parts.term()
         """Term as leader, and the term in which writes are decided: 0 until the cache is complete."""
@@ -185,9 +186,9 @@ class Loop:
                 self._retried(write, why, time.monotonic())
             case LoopCall(function, answer):
                 answer.set_result(function())
-            case CurrentVersion(check, kind, version):
-                self._parts.term_check.set_version(check, kind, version)
-                self._parts.members_check.check.set_version(check, kind, version)
+            case CurrentVersion(check, resource, version):
+                self._parts.term_check.set_version(check, resource, version)
+                self._parts.members_check.check.set_version(check, resource, version)
             case DryRunDone():
                 # The plan is checked against all events until then.
                 return message
@@ -199,25 +200,25 @@ class Loop:
         """Apply what a watch or the response to a write shows."""
         cache = self._parts.cache
         match message:
-            case Changed(kind, event, content, version):
-                cache.apply(kind, event, content)
-                cache.complete(kind, version)
-                self._parts.metrics.events.labels(kind=kind).inc()
-                self._parts.controllers.changed(kind)
-            case Bookmark(kind, version):
-                cache.complete(kind, version)
-            case Restored(kind):
-                cache.forget_versions(kind)
-            case Listed(kind, objects, version):
-                cache.replace(kind, objects, version)
-                self._freeze |= kind in self._new_kinds
-                self._new_kinds.discard(kind)
-                self._parts.controllers.changed(kind)
-            case Unserved(kind):
-                cache.mark_unserved(kind)
-                self._parts.controllers.changed(kind)
-            case NotListed(kind, failure):
-                cache.mark_unlisted(kind, failure)
+            case Changed(resource, event, content, version):
+                cache.apply(resource, event, content)
+                cache.complete(resource, version)
+                self._parts.metrics.events.labels(kind=resource).inc()
+                self._parts.controllers.changed(kind_of(resource))
+            case Bookmark(resource, version):
+                cache.complete(resource, version)
+            case Restored(resource):
+                cache.forget_versions(resource)
+            case Listed(resource, objects, version):
+                cache.replace(resource, objects, version)
+                self._freeze |= resource not in self._known
+                self._known.add(resource)
+                self._parts.controllers.changed(kind_of(resource))
+            case Unserved(resource):
+                cache.mark_unserved(resource)
+                self._parts.controllers.changed(kind_of(resource))
+            case NotListed(resource, failure):
+                cache.mark_unlisted(resource, failure)
             case Returned(kind, content):
                 cache.apply(kind, "MODIFIED", content)
 

@@ -30,7 +30,7 @@ from scheduler_core.loading.configuration.scheduler_configuration import read_co
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.placement.state import NO_PLUGINS
-from scheduler_core.sidecar.cache.cache import LABELS, Cache
+from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.informers import WATCHED, Informers
 from scheduler_core.sidecar.cache.optional_watches import reads_of
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
@@ -46,7 +46,7 @@ from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_p
 from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
 from scheduler_core.sidecar.scheduling.explanation import notes_json
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
-from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.settings import COSCHEDULING_LABEL, Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
 from scheduler_core.wording.problem_words import problem_words
 from validators.gates import GateError
@@ -75,14 +75,16 @@ class Sidecar:
         def report(kind: str, reason: str) -> None:
             log("warning", "watch", {"kind": kind, "reason": reason})
 
-        self._informers = Informers(api, self._mailbox, report, silence=settings.silence_seconds)
+        self._permissions = self._permission_check(api)
+        self._informers = Informers(api, self._mailbox, report, silence=settings.silence_seconds, found=self._permissions.recheck)
         self._metrics = SidecarMetrics(settings.scheduler_name, settings.identity, places=settings.places, behavior=behavior)
         self._lease = self._candidate(api)
         paths = Paths(self._informers.paths)
-        self._permissions = self._permission_check(api, paths)
         self._dispatcher = self._new_dispatcher(api, paths)
         scheduling = options(settings)
-        cache = Cache(LABELS if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places), behavior=behavior)
+        cache = Cache(
+            (COSCHEDULING_LABEL,) if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places), behavior=behavior
+        )
         self._term_check = VersionCheck(cache, self._informers)
         members = MembersCheck(VersionCheck(cache, self._informers, MEMBERS))
         scheduling = dataclasses.replace(scheduling, is_current=members.is_current)
@@ -142,10 +144,10 @@ class Sidecar:
             on_object=lambda kind, text: self._mailbox.enqueue(Returned(kind, msgspec.Raw(text))),
         )
 
-    def _permission_check(self, api: Api, paths: Paths) -> PermissionCheck:
+    def _permission_check(self, api: Api) -> PermissionCheck:
         return PermissionCheck(
             api,
-            lambda: needed_permissions(self._settings, self._informers.served(), paths.api_group),
+            lambda: needed_permissions(self._settings, self._informers.served()),
             lambda level, message: self._log(level, "permissions", {"message": message}),
         )
 

@@ -6,13 +6,12 @@ Edge: a thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from apiserver.api import TRANSPORT, Api, ReplyError
-from kubeapi.versions import served_versions
+from kubeapi.versions.served_versions import Resource, hub_of, resources
 from scheduler_core.sidecar.cache.optional_watches import reads_of
 from scheduler_core.sidecar.client.access_review import Permission, is_granted
-from scheduler_core.sidecar.client.requests import UNKNOWN_PATHS
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
 
@@ -22,7 +21,7 @@ MIN_INTERVAL_SECONDS = 5.0
 """Minimum interval: while writes are forbidden, each of them requests a check."""
 _LONGEST = 300
 _EVENTS = tuple(Permission("events", verb, "events.k8s.io") for verb in ("create", "patch"))
-_DEVICES = served_versions.resource("ResourceClaim").group
+_DEVICES = hub_of("ResourceClaim").group
 _PLACE = (
     Permission("pods", "get"),
     Permission("pods/binding", "create"),
@@ -44,29 +43,26 @@ The API server checks ``resourceclaims/binding`` for changes of the allocation o
 """
 _UNGATE = tuple(Permission("pods", verb) for verb in ("get", "patch", "delete"))
 _GROUP_KINDS = ("CompositePodGroup", "PodGroup")
-_Group = tuple[str, str]
-"""Resource and API group of a kind of groups."""
 
 
-def needed_permissions(
-    settings: Settings, kinds: frozenset[str], api_group: Callable[[str], str] = UNKNOWN_PATHS.api_group
-) -> tuple[Permission, ...]:
+def needed_permissions(settings: Settings, served: Container[str]) -> tuple[Permission, ...]:
     """Return the permissions that the modes of *settings* need.
 
-    *kinds* are the kinds of groups that the API server serves; *api_group* returns the API group in which it serves a kind.
-    Permissions to list and watch kinds from the start are omitted: the informers report them if they are missing.  Kinds that can be
-    needed later are included: if a permission is missing then, pods that need the kind are not placed.
+    *served* are the names of the resources that the API server serves; kinds that several API groups have are needed in those in which
+    it serves PodGroups.  Permissions to list and watch kinds from the start are omitted: the informers report them if they are missing.
+    Kinds that can be needed later are included: if a permission is missing then, pods that need the kind are not placed.
     """
-    groups = [(served_versions.resource(kind).resource, api_group(kind)) for kind in _GROUP_KINDS if kind in kinds]
+    groups = [each for kind in _GROUP_KINDS for each in resources(kind) if each.name in served]
+    used = {each.group for each in resources("PodGroup") if each.name in served}
     by_mode = (permission for mode in settings.modes for permission in _mode(mode, settings, groups))
-    later = [(served_versions.resource(kind).resource, api_group(kind)) for kind in reads_of(settings).kinds()]
-    read = (Permission(resource, verb, group) for resource, group in later for verb in ("list", "watch"))
+    later = (each for kind in reads_of(settings).kinds() for each in resources(kind) if each.group in used or len(resources(kind)) == 1)
+    read = (Permission(each.resource, verb, each.group) for each in later for verb in ("list", "watch"))
     return tuple(sorted({*_common(settings, groups), *by_mode, *read}))
 
 
-def _common(settings: Settings, groups: Iterable[_Group]) -> Iterator[Permission]:
-    for resource, api_group in groups:
-        yield Permission(resource, "get", api_group)
+def _common(settings: Settings, groups: Iterable[Resource]) -> Iterator[Permission]:
+    for each in groups:
+        yield Permission(each.resource, "get", each.group)
     if settings.lease is not None:
         namespace, name = settings.lease
         yield Permission("leases", "create", "coordination.k8s.io", namespace)
@@ -74,11 +70,11 @@ def _common(settings: Settings, groups: Iterable[_Group]) -> Iterator[Permission
             yield Permission("leases", verb, "coordination.k8s.io", namespace, name)
 
 
-def _mode(mode: Mode, settings: Settings, groups: Iterable[_Group]) -> Iterator[Permission]:
+def _mode(mode: Mode, settings: Settings, groups: Iterable[Resource]) -> Iterator[Permission]:
     match mode:
         case Mode.PROTECT:
-            for resource, api_group in groups:
-                yield Permission(resource, "patch", api_group)
+            for each in groups:
+                yield Permission(each.resource, "patch", each.group)
             return
         case Mode.PLACE:
             yield from _PLACE
@@ -93,8 +89,8 @@ def _mode(mode: Mode, settings: Settings, groups: Iterable[_Group]) -> Iterator[
     yield from _EVENTS
     if mode is not Mode.VALIDATE:
         yield Permission("pods/status", "patch")
-    for resource, api_group in groups:
-        yield Permission(f"{resource}/status", "patch", api_group)
+    for each in groups:
+        yield Permission(f"{each.resource}/status", "patch", each.group)
 
 
 class PermissionCheck:

@@ -1,6 +1,6 @@
 """Checks that the cache has every change up to a moment: the versions that the API server had then are read, and awaited.
 
-A term as leader begins with a check of all watched kinds: the leader before can have bound pods, allocated claims or evicted pods that a
+A term as leader begins with a check of all watched resources: the leader before can have bound pods, allocated claims or evicted pods that a
 late watch does not show yet, however long one waits.  A gang is undone for missing members only after a check of pods and groups.  The
 time is an argument; ``waits``, ``failed`` and ``reasons`` may be called in any thread.
 """
@@ -11,10 +11,11 @@ import itertools
 from collections.abc import Callable
 from typing import Protocol
 
+from kubeapi.versions.served_versions import resources
 from scheduler_core.sidecar.cache.cache import Cache
 
-MEMBERS = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
-"""Kinds that show which members of a gang exist."""
+MEMBERS = frozenset(each.name for kind in ("Pod", "PodGroup", "CompositePodGroup") for each in resources(kind))
+"""Resources that show which members of a gang exist."""
 _UNKNOWN = ""
 _LONGEST = 300
 _NUMBERS = itertools.count(1)
@@ -24,71 +25,71 @@ class CatchUp(Protocol):
     """Informers, as ``cache.informers``."""
 
     def watched(self) -> frozenset[str]:
-        """Return the kinds that are watched and served."""
+        """Return the resources that are watched and served."""
 
-    def catch_up(self, check: int, kinds: frozenset[str], waits: Callable[[str], bool], failed: Callable[[str, str], None]) -> None:
-        """Start to bring *kinds* to the versions that the API server has now; they are reported with the number *check*."""
+    def catch_up(self, check: int, names: frozenset[str], waits: Callable[[str], bool], failed: Callable[[str, str], None]) -> None:
+        """Start to bring resources to the versions that the API server has now; they are reported with the number *check*."""
 
 
 class VersionCheck:
-    """Check of one set of kinds at a time."""
+    """Check of one set of resources at a time."""
 
-    def __init__(self, cache: Cache, informers: CatchUp, kinds: frozenset[str] | None = None) -> None:
-        """Check *kinds*, or all that are watched."""
-        self._cache, self._informers, self._kinds = cache, informers, kinds
+    def __init__(self, cache: Cache, informers: CatchUp, names: frozenset[str] | None = None) -> None:
+        """Check the resources of these names, or all that are watched."""
+        self._cache, self._informers, self._names = cache, informers, names
         self.number, self.since = 0, 0.0
         """Number of the current check, and the time at which it began; 0: none has begun, or the last one was ended."""
         self._versions: dict[str, str] = {}
-        """Version up to which each kind must be complete; empty: not read yet."""
+        """Version up to which each resource must be complete; empty: not read yet."""
         self._failures: dict[str, str] = {}
 
     def begin(self, now: float) -> None:
         """Begin a check of what is watched at *now*."""
-        kinds = self._informers.watched() if self._kinds is None else self._informers.watched() & self._kinds
+        names = self._informers.watched() if self._names is None else self._informers.watched() & self._names
         number = next(_NUMBERS)
         self.number, self.since = number, now
-        self._versions, self._failures = dict.fromkeys(kinds, _UNKNOWN), {}
-        self._informers.catch_up(number, kinds, lambda kind: self.waits(number, kind), self.failed)
+        self._versions, self._failures = dict.fromkeys(names, _UNKNOWN), {}
+        self._informers.catch_up(number, names, lambda name: self.waits(number, name), self.failed)
 
     def end(self) -> None:
-        """End the check: no kind is awaited."""
+        """End the check: nothing is awaited."""
         self.number, self._versions = 0, {}
 
-    def set_version(self, number: int, kind: str, version: str) -> None:
-        """Record the version that the API server had for *kind* after the check *number* had begun."""
+    def set_version(self, number: int, name: str, version: str) -> None:
+        """Record the version that the API server had for the resource *name* after the check *number* had begun."""
         # A repeated attempt reads a later version, which is not needed.
-        if number == self.number and self._versions.get(kind) == _UNKNOWN:
-            self._versions[kind] = version
+        if number == self.number and self._versions.get(name) == _UNKNOWN:
+            self._versions[name] = version
 
-    def waits(self, number: int, kind: str) -> bool:
-        """Return whether *number* is the current check and still waits for *kind*."""
-        return number == self.number and kind in self._versions
+    def waits(self, number: int, name: str) -> bool:
+        """Return whether *number* is the current check and still waits for the resource *name*."""
+        return number == self.number and name in self._versions
 
-    def failed(self, kind: str, reason: str) -> None:
-        """Record why *kind* could not be brought to its version."""
-        self._failures[kind] = reason
+    def failed(self, name: str, reason: str) -> None:
+        """Record why the resource *name* could not be brought to its version."""
+        self._failures[name] = reason
 
     def blocking(self) -> frozenset[str]:
-        """Return the kinds that are not complete; none: the check has passed."""
+        """Return the resources that are not complete; none: the check has passed."""
         if not self._versions:
             return frozenset()
         watched = self._informers.watched()
-        for kind, version in list(self._versions.items()):
-            # A kind that is not served any more has no later changes.
-            if kind not in watched or (version != _UNKNOWN and self._cache.is_complete(kind, version)):
-                del self._versions[kind]
-        # Nothing is read of a kind that is not listed: the roots that need it wait for it anyway.
+        for name, version in list(self._versions.items()):
+            # A resource that is not served any more has no later changes.
+            if name not in watched or (version != _UNKNOWN and self._cache.is_complete(name, version)):
+                del self._versions[name]
+        # Nothing is read of a resource that is not listed: the roots that need it wait for it anyway.
         return frozenset(filter(self._cache.is_listed, self._versions))
 
     def reasons(self, now: float) -> tuple[str, ...]:
-        """Return for each blocking kind what is missing, since when, and why."""
+        """Return for each blocking resource what is missing, since when, and why."""
         versions = sorted(item for item in list(self._versions.items()) if self._cache.is_listed(item[0]))
-        return tuple(self._reason(kind, version, now) for kind, version in versions)
+        return tuple(self._reason(name, version, now) for name, version in versions)
 
-    def _reason(self, kind: str, version: str, now: float) -> str:
+    def _reason(self, name: str, version: str, now: float) -> str:
         wanted = f"resourceVersion {version}" if version else "the current resourceVersion"
-        failure = f": {failed[:_LONGEST]}" if (failed := self._failures.get(kind)) else ""
-        return f"{kind} objects: not complete up to {wanted} for {now - self.since:.0f} s{failure}"
+        failure = f": {failed[:_LONGEST]}" if (failed := self._failures.get(name)) else ""
+        return f"{name} objects: not complete up to {wanted} for {now - self.since:.0f} s{failure}"
 
 
 class MembersCheck:

@@ -167,7 +167,7 @@ class _Tree:
         unlisted = cache.needed.unlisted(ours, self._groups.values()) if ours else frozenset[str]()
         return RootStatus(
             root=self._root,
-            ref=Ref(*self._top.key, self._top.uid),
+            ref=self._top.ref,
             size=len(members),
             priority=cache.group_cache.priority(self._top.key),
             age=age(completed.metadata.creation_timestamp),
@@ -192,7 +192,7 @@ class _Tree:
             return None
         priority = self._cache.group_cache.priority(self._top.key)
         created = age(self._cache.group_cache.completed(self._top.key).metadata.creation_timestamp)
-        return RootStatus(self._root, Ref(*self._top.key, self._top.uid), 0, priority, created, (), ready=False, emptied=True)
+        return RootStatus(self._root, self._top.ref, 0, priority, created, (), ready=False, emptied=True)
 
     def _children(self, live: LiveGroup) -> list[LiveGroup]:
         return (

@@ -241,7 +241,7 @@ def groups_of(cache: Cache, pods: Iterable[Ref]) -> tuple[LiveGroup, ...]:
 
 
 def _ref(live: LiveGroup) -> Ref:
-    return Ref(*live.key, live.uid)
+    return live.ref
 
 
 def _domain(decision: Decision | None) -> Domain | None:

@@ -250,7 +250,7 @@ class DeviceBinder:
 
     def _group(self, pod: LivePod) -> Ref:
         live = self._cache.group("PodGroup", pod.name[0], pod.parsed_pod.group)
-        return Ref("PodGroup", pod.name[0], pod.parsed_pod.group, live.uid if live is not None else "no-group")
+        return live.ref if live is not None else Ref("PodGroup", pod.name[0], pod.parsed_pod.group, "no-group")
 
 
 def _named_claims(pod: LivePod, decision: Decision | None = None) -> Iterator[tuple[Name, DeviceClaim]]:

@@ -210,4 +210,4 @@ class PreemptionPlans:
 
     def _target(self, owner: Name) -> Ref | None:
         live = self._cache.group(owner.kind, owner.namespace, owner.name)
-        return Ref(*live.key, live.uid) if live is not None else None
+        return live.ref if live is not None else None

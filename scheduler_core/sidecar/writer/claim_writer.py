@@ -48,7 +48,7 @@ class ClaimWriter:
         if claim_status.needs_finalizer(write, content):
             wanted = (*(content["metadata"].get("finalizers") or ()), claim_status.FINALIZER)
             content = self._sender.send_for_object(write, requests.finalizers(write.target, content, wanted, self._paths))
-        changed = claim_status.changed_claim(write, content, self._now(), self._paths)
+        changed = claim_status.changed_claim(write, content, self._now())
         self._sender.send_for_object(write, requests.claim_status(write.target, changed, self._paths))
         return WriteOutcome.DONE, ""
 

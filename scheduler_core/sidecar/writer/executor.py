@@ -97,7 +97,7 @@ class Executor:
                 self.send(requests.bind(write, self._paths))
             case Nominate():
                 self.send(requests.nominate(write, self._paths))
-            case SetCondition() if _reports_not_placed(write):
+            case SetCondition() if _reports_not_placed(write) or requests.is_custom(write.target, self._paths):
                 return self._by_content(write)
             case SetCondition():
                 self.send(requests.set_condition(write, self._paths, _now()))
@@ -165,7 +165,7 @@ class Executor:
         return content
 
     def _record_event(self, event: RecordEvent) -> None:
-        version = self._paths.api_version(event.target.kind)
+        version = self._paths.api_version(event.target.resource)
         with self._recording:
             event_request = self._recorder.event_request(event, version, time.monotonic(), _now())
         if event_request is None:
@@ -205,7 +205,7 @@ def _request(write: _ByContent, content: Any, paths: Paths) -> ApiRequest | None
         case SelectNode() | ClearSelectedNode():
             return requests.select_node(write, content, paths)
         case SetCondition():
-            return _unless_true(write, content, paths)
+            return _condition(write, content, paths)
         case _:
             return _finalizers(write, content, paths)
 
@@ -221,18 +221,21 @@ def _reports_not_placed(write: SetCondition) -> bool:
     return condition.status != "True" and condition.type == INITIALLY_SCHEDULED.get(kind)
 
 
-def _unless_true(write: SetCondition, content: Any, paths: Paths) -> ApiRequest | None:
+def _condition(write: SetCondition, content: Any, paths: Paths) -> ApiRequest | None:
     """Return the request that sets or removes the condition.
 
-    None if the condition is True, which is final for any writer, or if it is no longer the one to remove.
+    None for a report that a group or pod is not placed if the condition is True, which is final for any writer, or if it is no longer the
+    one to remove.
     """
     wanted = write.condition
-    for each in (content.get("status") or {}).get("conditions") or ():
+    for each in (content.get("status") or {}).get("conditions") or () if _reports_not_placed(write) else ():
         if each.get("type") != wanted.type:
             continue
         replaced = not wanted.status and wanted.message and each.get("message") != wanted.message
         if replaced or each.get("status") == "True":
             return None
+    if requests.is_custom(write.target, paths):
+        return requests.replace_conditions(write, content, paths, _now())
     return requests.set_condition(write, paths, _now(), content["metadata"].get("resourceVersion") or "")
 
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from apiserver.api import Api
 from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import CUSTOM
 from kubeapi.versions.served_versions import WORKLOAD_GROUPS
 from muster import cli
 from scheduler_core.cluster.load import load
@@ -41,7 +42,8 @@ from workloadbuilder import Builder
 
 Json = dict[str, Any]
 KINDS = ("Workload", "PodGroup", "CompositePodGroup")
-pytestmark = pytest.mark.parametrize("api_version", [STABLE, OTHER])
+CUSTOM_RESOURCES = f"{CUSTOM}/v1beta1"
+pytestmark = pytest.mark.parametrize("api_version", [STABLE, OTHER, CUSTOM_RESOURCES])
 api, server = test_snapshot_cluster.api, test_why_command.server
 
 
@@ -99,10 +101,12 @@ def test_lint_names_the_versions_that_are_there(api_version: str) -> None:
 @pytest.mark.parametrize("path", ["/validate", "/mutate", "/admit"])
 @pytest.mark.parametrize("new", [*SOUND, *WRONG], ids=lambda each: each["kind"])
 def test_review(api_version: str, new: Json, path: str) -> None:
-    want = muster("review", "--path", path, "-", given=review(served_versions.hub_of(new["kind"]).name, new))
+    # By default, custom resources get no finalizers.
+    arguments = ("review", "--path", path, "--finalizers", "all", "-")
+    want = muster(*arguments, given=review(served_versions.hub_of(new["kind"]).name, new))
     group = api_version.partition("/")[0]
 
-    assert muster("review", "--path", path, "-", given=review(api_version, new)).stdout == want.stdout.replace("scheduling.k8s.io", group)
+    assert muster(*arguments, given=review(api_version, new)).stdout == want.stdout.replace("scheduling.k8s.io", group)
 
 
 def test_migrate(api_version: str) -> None:
@@ -216,24 +220,26 @@ def only(api_version: str) -> Iterator[Api]:
 def test_webhooks_watch(api_version: str, only: Api) -> None:
     paths = [watched.watcher(only, each, ObjectCache(each.kind, 1.0), 1.0)._find() for each in watched.WATCHED if each.kind in KINDS]
 
-    assert paths == [f"/apis/{api_version}/{served_versions.resource(kind).resource}" for kind in KINDS]
+    assert [*filter(None, paths)] == [f"/apis/{api_version}/{served_versions.resource(kind).resource}" for kind in KINDS]
 
 
 def test_informers(api_version: str, only: Api) -> None:
     informers = Informers(only, Mailbox(), lambda *_: None, silence=90.0)
     for watcher in informers._watchers.values():
         watcher._find()
-    paths = Paths(informers.paths)
+    paths, group = Paths(informers.paths), served_versions.other_group("PodGroup", api_version.partition("/")[0])
+    refs = [Ref(kind, "default", "g", "u", group) for kind in KINDS]
 
-    assert {kind: paths.api_version(kind) for kind in KINDS} == dict.fromkeys(KINDS, api_version)
-    assert paths.object_path(Ref("PodGroup", "default", "g", "u")) == f"/apis/{api_version}/namespaces/default/podgroups/g"
+    assert {*informers.paths} == {each.resource for each in refs}
+    assert {paths.api_version(each.resource) for each in refs} == {api_version}
+    assert paths.object_path(refs[1]) == f"/apis/{api_version}/namespaces/default/podgroups/g"
 
 
 def test_permissions(api_version: str, only: Api) -> None:
     informers = Informers(only, Mailbox(), lambda *_: None, silence=90.0)
-    for kind in KINDS:
-        informers._watchers[kind]._find()
-    needed = {str(each) for each in needed_permissions(SidecarSettings(), frozenset(KINDS), Paths(informers.paths).api_group)}
+    for watcher in informers._watchers.values():
+        watcher._find()
+    needed = {str(each) for each in needed_permissions(SidecarSettings(), informers.served())}
 
     group = api_version.partition("/")[0]
     assert {f"get podgroups.{group}", f"patch compositepodgroups.{group}/status", f"watch workloads.{group}"} <= needed
@@ -241,25 +247,26 @@ def test_permissions(api_version: str, only: Api) -> None:
 
 
 def test_consumer_of_a_claim(api_version: str) -> None:
-    write = AllocateClaim(Ref("ResourceClaim", "default", "c", "u"), Allocation(()), (Ref("PodGroup", "default", "g", "v"),))
-    paths = Paths({"PodGroup": f"/apis/{api_version}/podgroups"})
-    status = changed_claim(write, {"metadata": {"name": "c"}, "spec": {"devices": {}}}, "2026-01-01T00:00:00Z", paths)["status"]
+    group = served_versions.other_group("PodGroup", api_version.partition("/")[0])
+    write = AllocateClaim(Ref("ResourceClaim", "default", "c", "u"), Allocation(()), (Ref("PodGroup", "default", "g", "v", group),))
+    status = changed_claim(write, {"metadata": {"name": "c"}, "spec": {"devices": {}}}, "2026-01-01T00:00:00Z")["status"]
 
     assert status["reservedFor"] == [{"apiGroup": api_version.partition("/")[0], "resource": "podgroups", "name": "g", "uid": "v"}]
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["as items of lists", "as events"])
 def test_cache(api_version: str, listed: bool) -> None:
-    server, cache = Server(), Cache(versions=dict.fromkeys(KINDS, api_version))
+    server, cache = Server(), Cache()
     for each in cluster(api_version):
         server.put(each)
     for kind in ("Node", "Pod", *KINDS):
         result = [each for name, each in server.objects.items() if name[0] == kind]
+        resource = served_versions.resource(kind, api_version.partition("/")[0] if kind in KINDS else "").name
         if listed:
-            cache.replace(kind, [json.dumps(bare(each)).encode() for each in result], str(server.version))
+            cache.replace(resource, [json.dumps(bare(each)).encode() for each in result], str(server.version))
         else:
             for each in result:
-                cache.apply(kind, "ADDED", json.dumps(each).encode())
+                cache.apply(resource, "ADDED", json.dumps(each).encode())
 
     want = load([json.dumps(each).encode() for each in server.objects.values()])
     assert want.problems == ()

@@ -179,5 +179,5 @@ def test_closest(kind: str, version: str, want: str) -> None:
     ],
 )
 def test_resource(kind: str, want: Resource) -> None:
-    assert want == served_versions.resource(kind)
+    assert want == served_versions.resources(kind)[0] == served_versions.resource(kind, want.group)
     assert served_versions.resource("PriorityClass").resource == "priorityclasses"

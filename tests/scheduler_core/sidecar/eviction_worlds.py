@@ -9,14 +9,14 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from scheduler_core.sidecar.cache.cache import KINDS
+from scheduler_core.sidecar.cache.cache import RESOURCES
 from scheduler_core.sidecar.queue.states import Preempting
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
 from scheduler_core.sidecar.writes import Evict, RecordEvent, Remove, Write, WriteOutcome
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.full_clusters import FullCluster
 from tests.scheduler_core.sidecar.gangs import members, minimum
-from tests.scheduler_core.sidecar.histories import Json
+from tests.scheduler_core.sidecar.histories import Json, group_of, resource_of
 from tests.scheduler_core.sidecar.world import TERMINATING, Luck, World, fresh
 
 NAME = "default-scheduler"
@@ -96,9 +96,9 @@ class EvictionWorld(World):
         super().start()
         self.lives += 1
         self.results = []
-        self.waiting: dict[str, list[Any]] = {kind: [] for kind in KINDS}
-        """Events that are not delivered yet: each kind has its own watch."""
-        self.open_at = dict.fromkeys(KINDS, 0.0)
+        self.waiting: dict[str, list[Any]] = {kind: [] for kind in RESOURCES}
+        """Events that are not delivered yet: each resource has its own watch."""
+        self.open_at = dict.fromkeys(RESOURCES, 0.0)
 
     def run(self, seconds: float) -> None:
         end = self.now + seconds
@@ -127,7 +127,7 @@ class EvictionWorld(World):
     def hear(self, *, everything: bool) -> bool:
         """Deliver events, each kind by itself; some of them, and sometimes none for a while, unless *everything* is to be heard."""
         for event, each in self.server.events[self.heard :]:
-            self.waiting[each["kind"]].append((event, each))
+            self.waiting[resource_of(each)].append((event, each))
         self.heard = len(self.server.events)
         some = False
         for kind, events in self.waiting.items():
@@ -242,8 +242,8 @@ class EvictionWorld(World):
             self.evicting.append(Plan(name, groups, pods, victims, self.now, made))
 
     def _group_of(self, key: str) -> str:
-        each = self.server.objects.get(("Pod", *key.split("/")), {"spec": {}})  # type: ignore[arg-type]
-        group = (each["spec"].get("schedulingGroup") or {}).get("podGroupName")
+        each = self.server.objects.get(("Pod", *key.split("/")), {"metadata": {}, "spec": {}})  # type: ignore[arg-type]
+        group = group_of(each)
         return f"PodGroup/{key.partition('/')[0]}/{group}" if group else f"Pod/{key}"
 
     def in_vain(self) -> list[str]:

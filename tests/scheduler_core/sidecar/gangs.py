@@ -8,7 +8,7 @@ from kubeapi.groups import INITIALLY_SCHEDULED
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.model.status import Status
-from tests.scheduler_core.sidecar.histories import Json
+from tests.scheduler_core.sidecar.histories import Json, group_of
 
 REASONS = {
     Status.WAIT: "Waiting",
@@ -46,11 +46,7 @@ def children(objects: dict[Any, Json], group: Json) -> list[Json]:
 
 def members(objects: dict[Any, Json], group: Json) -> list[Json]:
     name, space = group["metadata"]["name"], group["metadata"]["namespace"]
-    return [
-        each
-        for key, each in objects.items()
-        if key[0] == "Pod" and key[1] == space and (each["spec"].get("schedulingGroup") or {}).get("podGroupName") == name
-    ]
+    return [each for key, each in objects.items() if key[0] == "Pod" and key[1] == space and group_of(each) == name]
 
 
 def leaves(objects: dict[Any, Json], group: Json) -> list[Json]:

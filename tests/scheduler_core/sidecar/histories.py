@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import random
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,14 +14,18 @@ from hypothesis import strategies as st
 
 from kubeapi.decode import ENCODER
 from kubeapi.meta import replaced
+from kubeapi.pods import POD_GROUP_LABEL
+from kubeapi.versions.api_versions import CUSTOM
+from kubeapi.versions.served_versions import kinds_of, other_group, versions_in
 from scheduler_core.loading.read_groups import SCHEDULING_KINDS
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.cache import RESOURCES, Cache
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, Reads
 
 Json = dict[str, Any]
 Event = tuple[str, Json]
+KINDS, VERSION = kinds_of(CUSTOM), versions_in(CUSTOM)[0].name
 
 
 def name_of(each: Json) -> tuple[str, str, str]:
@@ -31,8 +36,37 @@ def raw(each: Json) -> bytes:
     return json.dumps(each).encode()
 
 
+def resource_of(each: Json) -> str:
+    """Return the name of the resource of an object."""
+    group = other_group(each["kind"], each["apiVersion"].rpartition("/")[0])
+    return f"{each['kind']}.{group}" if group else each["kind"]
+
+
+def in_groups(objects: Iterable[Json], chance: random.Random) -> list[Json]:
+    """The same objects, groups and Workloads in either API group, and pods that name their group by field or by label."""
+    return [in_other_group(each) if chance.random() < 0.5 else each for each in objects]
+
+
+def in_other_group(each: Json) -> Json:
+    """A group or Workload as a custom resource, a pod with the label of its group; anything else as it is."""
+    if each["kind"] in KINDS:
+        return {**each, "apiVersion": VERSION}
+    if each["kind"] != "Pod" or not (group := group_of(each)):
+        return each
+    metadata = {**each["metadata"], "labels": {**(each["metadata"].get("labels") or {}), POD_GROUP_LABEL: group}}
+    return {**each, "metadata": metadata, "spec": {key: value for key, value in each["spec"].items() if key != "schedulingGroup"}}
+
+
+def group_of(pod: Json) -> str:
+    """The name of a pod's PodGroup, by field or by label; empty if none."""
+    labels: Json = pod["metadata"].get("labels") or {}
+    return (pod["spec"].get("schedulingGroup") or {}).get("podGroupName") or labels.get(POD_GROUP_LABEL, "")
+
+
 class Server:
     """Objects with versions, as an API server numbers them."""
+
+    name_of = staticmethod(name_of)
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str, str], Json] = {}
@@ -42,11 +76,11 @@ class Server:
     def put(self, each: Json) -> None:
         """Create or update."""
         self.version += 1
-        known = self.objects.get(name_of(each))
+        known = self.objects.get(name := self.name_of(each))
         kept = copy.deepcopy(each)
-        uid = known["metadata"]["uid"] if known else f"{'-'.join(name_of(each))}-{self.version}"
+        uid = known["metadata"]["uid"] if known else f"{'-'.join(name)}-{self.version}"
         kept["metadata"] |= {"resourceVersion": str(self.version), "uid": uid}
-        self.objects[name_of(each)] = kept
+        self.objects[name] = kept
         self.events.append(("MODIFIED" if known else "ADDED", kept))
 
     def delete(self, name: tuple[str, str, str]) -> None:
@@ -55,13 +89,21 @@ class Server:
         gone["metadata"]["resourceVersion"] = str(self.version)
         self.events.append(("DELETED", gone))
 
-    def listed(self, kind: str) -> list[bytes]:
-        return [raw(each) for name, each in self.objects.items() if name[0] == kind]
+    def listed(self, resource: str) -> list[bytes]:
+        return [raw(each) for each in self.objects.values() if resource_of(each) == resource]
 
     def fill(self, store: Cache) -> None:
-        """A list of every kind."""
-        for kind in KINDS:
-            store.replace(kind, self.listed(kind), str(self.version))
+        """A list of every resource."""
+        for resource in RESOURCES:
+            store.replace(resource, self.listed(resource), str(self.version))
+
+
+class GroupsServer(Server):
+    """A server that can have an object of one kind and name in each API group."""
+
+    @staticmethod
+    def name_of(each: Json) -> tuple[str, str, str]:
+        return resource_of(each), *name_of(each)[1:]
 
 
 class Watched:
@@ -74,7 +116,7 @@ class Watched:
         self.list()
 
     def list(self) -> None:
-        """A new store, filled by a list of every kind."""
+        """A new store, filled by a list of every resource."""
         self.store = Cache(reads=self.reads)
         self.server.fill(self.store)
         self.heard = len(self.server.events)
@@ -91,20 +133,20 @@ class Watched:
 
 
 @st.composite
-def histories(draw: st.DrawFn, objects: list[Json], others: list[Json]) -> Server:
+def histories(draw: st.DrawFn, objects: list[Json], others: list[Json], kind: type[Server] = Server) -> Server:
     """A server that ends with *objects* after other objects came and went, and each of them was what one of *others* is."""
-    server = Server()
+    server = kind()
     for each in draw(st.permutations(others)):
         server.put(each)
-    wanted = {name_of(each) for each in objects}
+    wanted = {server.name_of(each) for each in objects}
     gone = [name for name in server.objects if name not in wanted]
     steps: list[Any] = draw(st.permutations([*objects, *gone]))
     for step in steps:
         if isinstance(step, tuple):
             server.delete(step)
         else:
-            if name_of(step) in server.objects and draw(st.integers(0, 3)) == 0:
-                server.delete(name_of(step))
+            if server.name_of(step) in server.objects and draw(st.integers(0, 3)) == 0:
+                server.delete(server.name_of(step))
             server.put(step)
     return server
 
@@ -122,7 +164,7 @@ def deliveries(draw: st.DrawFn, events: list[Event]) -> list[Event]:
 
 def feed(store: Cache, events: Iterable[Event]) -> None:
     for event, each in events:
-        store.apply(each["kind"], event, raw(each))
+        store.apply(resource_of(each), event, raw(each))
 
 
 def told(snapshot: ClusterSnapshot) -> Json:

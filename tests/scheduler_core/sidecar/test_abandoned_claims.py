@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.cache import RESOURCES, Cache
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler
 from scheduler_core.sidecar.writes import AllocateClaim, ClearSelectedNode, ReleaseClaim, SelectNode, WriteOutcome
 from tests.sampling import every
@@ -221,7 +221,7 @@ def test_selected_node_is_taken_back_only_once_volumes_are_listed(reserved):
     world.start()
     world.store = Cache()
     world.scheduler = Scheduler(world.store, world.options)
-    for kind in KINDS:
+    for kind in RESOURCES:
         if kind != VOLUME:
             world.store.replace(kind, world.server.listed(kind), str(world.server.version))
     world.luck.chance = random.Random(1)

@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.pods import POD_GROUP_LABEL
+from kubeapi.versions.served_versions import kind_of
 from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cluster.load import load
@@ -15,15 +17,15 @@ from scheduler_core.model.names import Name
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.profile import Profile
-from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Cache
+from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES, Cache
 from scheduler_core.sidecar.cache.freshness import MAX_REMEMBERED
-from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.scheduling.decide import decide
+from scheduler_core.sidecar.settings import COSCHEDULING_LABEL
 from tests.sampling import sampled
 from tests.scheduler_core.builders import HOST, leaf, node, pod, promising
 from tests.scheduler_core.sidecar import histories
-from tests.scheduler_core.sidecar.histories import Server, aligned, told
+from tests.scheduler_core.sidecar.histories import GroupsServer, Server, aligned, in_groups, in_other_group, told
 
 MANY = settings(max_examples=sampled(100), deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -31,15 +33,19 @@ MANY = settings(max_examples=sampled(100), deadline=None, suppress_health_check=
 @st.composite
 def fed(draw, *, apart=True):
     """A server with a store that heard of it in one way or another."""
-    objects, others = draw(promising(apart=apart)), draw(promising(apart=apart))
-    server = draw(histories.histories(objects, others))
+    chance = draw(st.randoms(use_true_random=False))
+    objects, others = (in_groups(draw(promising(apart=apart)), chance) for _ in range(2))
+    # Groups that one API group has, and some that both have, with different content.
+    more = [in_other_group(each) for each in draw(promising(apart=apart)) if each["kind"] in histories.KINDS and chance.random() < 0.5]
+    kept = {GroupsServer.name_of(each): each for each in (*more, *objects)}
+    server = draw(histories.histories([*kept.values()], others, GroupsServer))
     store = Cache()
     events = draw(histories.deliveries(server.events))
     begun = draw(st.integers(0, len(events)))
     if begun:
-        early = Server()
+        early = GroupsServer()
         for event, each in server.events[: max(0, begun - 1)]:
-            name = histories.name_of(each)
+            name = early.name_of(each)
             early.version += 1
             if event == "DELETED":
                 early.objects.pop(name, None)
@@ -108,7 +114,7 @@ def stranger(pod, **more):
 
 def test_store_is_synced_once_every_kind_was_listed_or_is_not_served():
     store = Cache()
-    *kinds, last = (kind for kind in KINDS if kind not in ON_DEMAND)
+    *kinds, last = FROM_START
     for kind in kinds:
         assert not store.synced
         store.replace(kind, [])
@@ -183,14 +189,17 @@ def test_pod_that_has_ended_frees_its_resources_and_is_counted_once(phase):
     assert 0 == store.usage.pods.ended("default", "g")
 
 
+OTHERS = (COSCHEDULING_LABEL,)
+
+
 @pytest.mark.parametrize(
     ("membership", "labels", "group", "want"),
     [
-        pytest.param(LABELS, {LABELS[0]: "mine"}, "", "mine", id="by our label"),
-        pytest.param(LABELS, {LABELS[1]: "theirs"}, "", "theirs", id="by the label of others"),
-        pytest.param(LABELS, {LABELS[1]: "theirs", LABELS[0]: "mine"}, "", "mine", id="by ours before others'"),
-        pytest.param(LABELS, {LABELS[0]: "mine"}, "spec", "spec", id="by the spec before any label"),
-        pytest.param((), {LABELS[0]: "mine"}, "", "", id="not by label unless asked for"),
+        pytest.param((), {POD_GROUP_LABEL: "mine"}, "", "mine", id="by our label"),
+        pytest.param(OTHERS, {OTHERS[0]: "theirs"}, "", "theirs", id="by the label of others"),
+        pytest.param(OTHERS, {OTHERS[0]: "theirs", POD_GROUP_LABEL: "mine"}, "", "mine", id="by ours before others'"),
+        pytest.param(OTHERS, {POD_GROUP_LABEL: "mine", OTHERS[0]: "theirs"}, "spec", "spec", id="by the spec before any label"),
+        pytest.param((), {OTHERS[0]: "theirs"}, "", "", id="not by the label of others unless asked for"),
     ],
 )
 def test_pod_is_a_member_by_its_spec_or_by_label(membership, labels, group, want):
@@ -224,13 +233,13 @@ def test_unusable_content_is_reported_and_not_raised(kind, text):
     assert () == store.problems()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_object_whose_name_is_invalid_is_reported_and_not_raised(kind):
-    store = Cache()
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_an_object_whose_name_is_invalid_is_reported_and_not_raised(resource):
+    store, kind = Cache(), kind_of(resource)
     text = b'{"metadata": {"name": "a/b"}}'
-    store.apply(kind, "ADDED", text)
+    store.apply(resource, "ADDED", text)
     assert [Name(kind, "" if kind in CLUSTER_SCOPED else "default", "a/b")] == [each.names[0] for each in store.problems()]
-    store.apply(kind, "DELETED", text)
+    store.apply(resource, "DELETED", text)
     assert () == store.problems()
 
 

@@ -19,6 +19,7 @@ from tests.sampling import sampled
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.sidecar.gangs import is_complete, partial, wrong_reasons
+from tests.scheduler_core.sidecar.histories import in_groups
 from tests.scheduler_core.sidecar.world import CrashError, Json, Luck, World
 
 NAME = "default-scheduler"
@@ -90,6 +91,7 @@ def test_no_gang_stays_partial_and_no_pod_is_bound_twice(mode, data):
         recreates=data.draw(st.booleans()),
     )
     strategy = data.draw(st.sampled_from(["complete", "greedy"]))
+    objects = in_groups(objects, luck.chance)
     world = World(gated(objects) if mode == "ungate" else objects, options(mode, strategy), luck)
     before, fails = overcommitted(world), luck.fails
     lived(world, data.draw(st.lists(st.integers(0, 12), max_size=3)))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kubeapi.groups import INITIALLY_SCHEDULED
+from kubeapi.versions.api_versions import CUSTOM
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.writer.executor import Executor
@@ -16,7 +17,12 @@ from tests.apiserver.fake import serving
 
 GROUPS = "/apis/scheduling.k8s.io"
 PATHS = Paths(
-    {"Pod": "/api/v1/pods", "PodGroup": f"{GROUPS}/v1beta1/podgroups", "CompositePodGroup": f"{GROUPS}/v1alpha3/compositepodgroups"}
+    {
+        "Pod": "/api/v1/pods",
+        "PodGroup": f"{GROUPS}/v1beta1/podgroups",
+        "CompositePodGroup": f"{GROUPS}/v1alpha3/compositepodgroups",
+        f"PodGroup.{CUSTOM}": f"/apis/{CUSTOM}/v1beta1/podgroups",
+    }
 )
 GROUP = Ref("PodGroup", "default", "g", "uid-g")
 TYPE = INITIALLY_SCHEDULED["PodGroup"]
@@ -106,3 +112,42 @@ def test_only_the_condition_that_was_seen_is_removed(message, want):
     held = Held({"type": TYPE, "status": "False", "message": message})
 
     assert (WriteOutcome.DONE, want) == carried(held, Condition(TYPE, "", "Invalid", "the tree is invalid"))
+
+
+OURS = Ref("PodGroup", "default", "g", "uid-g", CUSTOM)
+SINCE = "2026-01-01T00:00:00Z"
+HELD = {"type": TYPE, "status": "False", "reason": "Unschedulable", "message": "no", "observedGeneration": 3}
+
+
+@pytest.mark.parametrize(
+    ("condition", "want"),
+    [
+        pytest.param(Condition("DisruptionTarget", "True", "R", "x", SINCE), ["Other", TYPE, "DisruptionTarget"], id="a new one"),
+        pytest.param(Condition(TYPE, "True", "Scheduled", "", SINCE), ["Other", TYPE], id="another value"),
+        pytest.param(Condition(TYPE, "", "Unschedulable", "no"), ["Other"], id="removed"),
+        pytest.param(Condition("DisruptionTarget", "", "", ""), ["Other", TYPE], id="removed before"),
+    ],
+)
+def test_all_conditions_of_a_custom_resource_are_written_at_its_version(condition, want):
+    """The server does not merge lists of custom resources."""
+    other = {"type": "Other", "status": "True"}
+    held = Held(other, HELD)
+
+    assert (WriteOutcome.DONE, ["GET", "PATCH"]) == carried(held, condition, OURS)
+    (patch,) = held.changes
+    assert {"uid": "uid-g", "resourceVersion": "7"} == patch["metadata"]
+    written = {each["type"]: each for each in patch["status"]["conditions"]}
+    assert (want, other) == ([*written], written["Other"])
+    if condition.status:
+        made = {"status": "True", "reason": condition.reason, "message": condition.message, "lastTransitionTime": SINCE}
+        assert made.items() <= written[condition.type].items()
+        assert (3 if condition.type == TYPE else None) == written[condition.type].get("observedGeneration")
+
+
+@pytest.mark.parametrize("condition", NOT_TRUE)
+def test_a_condition_of_a_custom_resource_that_says_true_by_now_stays(condition):
+    assert (WriteOutcome.DONE, ["GET"]) == carried(Held({"type": TYPE, "status": "True"}), condition, OURS)
+
+
+def test_a_custom_resource_created_since_gets_no_condition():
+    assert (WriteOutcome.GONE, ["GET"]) == carried(Held(uid="another"), Condition(TYPE, "True", "Scheduled", ""), OURS)

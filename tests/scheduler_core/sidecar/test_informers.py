@@ -8,14 +8,13 @@ import msgspec
 import pytest
 
 from apiserver.watch import WatchStatus
+from kubeapi.versions.served_versions import kind_of, resources
 from scheduler_core.causes.live import Unlisted, UnlistedReason
-from scheduler_core.sidecar.cache.cache import KINDS
+from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES
 from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Bookmark, Changed, Informers, Listed, NotListed, Restored, Unserved
 from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, OPTIONAL
 from scheduler_core.sidecar.process.mailbox import Mailbox
 from tests.apiserver.fake import serving
-
-KIND_OF = {each.resource: each.kind for each in WATCHED}
 
 
 @pytest.fixture(autouse=True)
@@ -47,17 +46,17 @@ class Watching:
 
 
 def test_every_kind_that_is_kept_is_watched():
-    assert set(KINDS) == {each.kind for each in WATCHED}
-    assert KIND_OF == {each._name: kind for kind, each in Watching().watchers.items()}
+    assert set(RESOURCES) == {each.name for each in WATCHED}
+    assert {each: each for each in RESOURCES} == {each._name: name for name, each in Watching().watchers.items()}
 
 
 def test_kinds_that_are_not_needed_from_the_start_are_watched_later(monkeypatch):
     started = []
-    monkeypatch.setattr("apiserver.watch.Watcher.start", lambda watcher: started.append(KIND_OF[watcher._name]))
+    monkeypatch.setattr("apiserver.watch.Watcher.start", lambda watcher: started.append(watcher._name))
     feed = Informers(None, Mailbox(), lambda *_: None, silence=90.0)
     assert () == feed.unsynced()
     feed.start()
-    assert set(KINDS) - ON_DEMAND == set(started)
+    assert set(FROM_START) == set(started)
     assert {f"{kind} objects are not listed yet" for kind in started} == set(feed.unsynced())
     feed.watch({"ReplicaSet"})
     assert "ReplicaSet" == started[-1]
@@ -102,7 +101,7 @@ def test_status_is_not_a_change():
 
 def test_each_kind_is_missed_until_it_is_listed():
     watching = Watching()
-    assert {f"{kind} objects are not listed yet" for kind in KINDS} == set(watching.feed.unsynced())
+    assert {f"{kind} objects are not listed yet" for kind in RESOURCES} == set(watching.feed.unsynced())
     watching.list_all("Pod")
     assert ("Pod objects are not listed yet",) == watching.feed.unsynced()
     watching.list_all()
@@ -110,23 +109,46 @@ def test_each_kind_is_missed_until_it_is_listed():
     assert () == watching.feed.unsynced()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RESOURCES)
 def test_a_kind_that_is_not_served_is_missed_only_if_nothing_can_be_done_without_it(kind):
     watching = Watching()
     watching.list_all(kind)
     watching.sinks[kind].set_status(WatchStatus.NOT_SERVED, "")
 
-    assert (kind in NEEDED | ON_DEMAND - OPTIONAL) == bool(watching.feed.unsynced())
+    missed = NEEDED | ON_DEMAND - OPTIONAL
+    assert (kind in missed and len(resources(kind)) == 1) == bool(watching.feed.unsynced())
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_pod_groups_must_be_served_in_some_api_group(first):
+    """Whichever API group is found not to be served first, and whichever is served later."""
+    watching = Watching()
+    names = [each.name for each in resources("PodGroup")]
+    watching.list_all(*names)
+    for number, name in enumerate(names[:: -1 if first else 1]):
+        assert len(names) - number == len(watching.feed.unsynced())
+        watching.sinks[name].set_status(WatchStatus.NOT_SERVED, "")
+    (why,) = watching.feed.unsynced()
+    assert why == (
+        "the API server does not serve PodGroup objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config, "
+        "or install the CustomResourceDefinitions of scheduling.muster.dev"
+    )
+    assert [("PodGroup", why)] == watching.logged
+    for name in names:
+        watching.sinks[name].replace([], "1")
+        assert () == watching.feed.unsynced()
+        watching.sinks[name].set_status(WatchStatus.NOT_SERVED, "")
+        assert (why,) == watching.feed.unsynced()
 
 
 def test_a_kind_that_is_served_again_is_listed_anew():
     watching = Watching()
     watching.list_all()
-    watching.sinks["PodGroup"].set_status(WatchStatus.NOT_SERVED, "")
+    watching.sinks["Node"].set_status(WatchStatus.NOT_SERVED, "")
     (why,) = watching.feed.unsynced()
-    assert why.startswith("the API server does not serve PodGroup objects: ")
-    assert ("PodGroup", why) in watching.logged
-    watching.sinks["PodGroup"].replace([], "1")
+    assert why.startswith("the API server does not serve Node objects: ")
+    assert ("Node", why) in watching.logged
+    watching.sinks["Node"].replace([], "1")
 
     assert () == watching.feed.unsynced()
 
@@ -152,7 +174,7 @@ def test_forbidden_kind_names_the_missing_rule():
     assert (f"CSINode objects are not listed yet: {FORBIDDEN}; {ALLOW}",) == watching.feed.unsynced()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RESOURCES)
 def test_each_new_reason_is_reported_to_pods_that_wait_for_the_kind(kind):
     watching = Watching()
     sink = watching.sinks[kind]
@@ -160,7 +182,7 @@ def test_each_new_reason_is_reported_to_pods_that_wait_for_the_kind(kind):
         sink.set_status(standing, reason)
     want = [NotListed(kind, Unlisted(UnlistedReason.FORBIDDEN)), NotListed(kind, Unlisted(error="down"))]
 
-    assert (want if kind in ON_DEMAND else []) == watching.news()
+    assert (want if kind_of(kind) in ON_DEMAND else []) == watching.news()
     sink.replace([], "1")
     sink.set_status(WatchStatus.FORBIDDEN, "no")
     assert [Listed(kind, [], "1")] == watching.news()
@@ -188,7 +210,7 @@ def test_a_kind_without_events_is_reported(clock, seconds, want):
     watching = Watching()
     watching.list_all()
     clock.now += seconds
-    for kind in set(KINDS) - {"Pod"}:
+    for kind in set(RESOURCES) - {"Pod"}:
         watching.sinks[kind].set_status(WatchStatus.ACTIVE, "")
 
     assert want == watching.feed.silent(90.0)
@@ -198,7 +220,7 @@ def test_a_failure_does_not_count_as_an_event_and_is_reported_with_the_silence(c
     watching = Watching()
     watching.list_all()
     clock.now += 100.0
-    for kind in set(KINDS) - {"Pod"}:
+    for kind in set(RESOURCES) - {"Pod"}:
         watching.sinks[kind].set_status(WatchStatus.ACTIVE, "")
     watching.sinks["Pod"].set_status(WatchStatus.FAILED, "down")
 
@@ -229,6 +251,8 @@ SERVED = {
 
 
 def discovery(_, path, __):
+    if path == "/version":
+        return 200, {}, {"minor": "37"}
     if path not in SERVED:
         return 404, {}, {}
     return 200, {}, {"resources": [{"name": each} for each in SERVED[path]]}
@@ -265,10 +289,13 @@ def test_each_kind_has_its_best_version_and_path_before_it_is_watched():
         "StatefulSet": "/apis/apps/v1/statefulsets",
         "Pod": "/api/v1/pods",
     }
-    assert (want, want) == (found, watching.feed.paths)
+    assert want == watching.feed.paths == {name: path for name, path in found.items() if path}
+    assert {
+        each.name for kind in ("PodGroup", "CompositePodGroup", "Workload") for each in resources(kind)[1:]
+    } == found.keys() - want.keys()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RESOURCES)
 def test_a_proxy_that_has_lost_its_server_is_not_believed_that_a_kind_is_gone(monkeypatch, kind):
     """All that is known of it stays: to the others every pod, or every member of a tree, would seem to be gone."""
     monkeypatch.setattr("apiserver.watch.FIRST_WAIT", 0.0)

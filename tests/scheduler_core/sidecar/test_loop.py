@@ -15,7 +15,7 @@ from scheduler_core.model.decision import Decision
 from scheduler_core.model.names import Name
 from scheduler_core.model.status import Status
 from scheduler_core.placement.counters import Counters
-from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES, Cache
 from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Restored, Unserved
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, Reads
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, LATE_SECONDS, STUCK_SECONDS, Loop, Parts
@@ -174,8 +174,8 @@ class Turning:
         return CurrentVersion(self.start.number, kind, version)
 
     def sync(self, *objects):
-        for kind in KINDS:
-            self.inbox.enqueue(Listed(kind, [raw(each) for each in objects if each["kind"] == kind]))
+        for resource in RESOURCES:
+            self.inbox.enqueue(Listed(resource, [raw(each) for each in objects if histories.resource_of(each) == resource]))
 
     def turn(self, *news):
         for each in news:
@@ -200,7 +200,7 @@ BIND, EVICT = Bind(POD, "n1"), Evict(POD, "x")
 
 def test_nothing_is_decided_before_every_kind_is_known():
     turning = Turning(scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL), synced=False)
-    *kinds, last = (kind for kind in KINDS if kind not in ON_DEMAND)
+    *kinds, last = FROM_START
     for kind in kinds:
         assert IDLE_SECONDS == turning.turn(Listed(kind, []))
     assert ([], 0) == (turning.publisher.written, turning.keeping.asked)
@@ -342,7 +342,7 @@ def test_a_term_that_ends_before_it_begins_stops_waiting_and_the_next_reads_anew
 
 def test_an_unlisted_kind_delays_only_its_own_roots_until_a_list_arrives():
     turning = Turning(leads=False, scheduler=Planner(), synced=False, late=("PersistentVolume",), reads=Reads(schedules=True))
-    for kind in KINDS:
+    for kind in RESOURCES:
         if kind not in ON_DEMAND:
             turning.turn(Listed(kind, []))
     turning.leading = 1
@@ -395,7 +395,7 @@ def test_who_leads_from_the_start_waits_for_nobody():
 
 def test_new_leader_lists_claims_of_an_earlier_process_once_unless_watched(clock):
     turning = Turning(leads=False, scheduler=Planner(), synced=False, reads=Reads(schedules=True))
-    for kind in KINDS:
+    for kind in RESOURCES:
         if kind not in ON_DEMAND:
             turning.turn(Listed(kind, []))
     for term in (0, 1, 1, 2, 3):

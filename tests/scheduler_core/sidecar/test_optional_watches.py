@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from scheduler_core.model.scheduler_profile import SchedulerProfile
-from scheduler_core.sidecar.cache.cache import KINDS
+from scheduler_core.sidecar.cache.cache import FROM_START
 from scheduler_core.sidecar.cache.informers import Changed, Listed
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, Reads
 from tests.scheduler_core.builders import Json, composite, leaf, node, pod
 from tests.scheduler_core.plugins.test_delayed_claims import driver
 from tests.scheduler_core.plugins.test_volumes import csi_node, using
-from tests.scheduler_core.sidecar.histories import Cache, Server, raw
+from tests.scheduler_core.sidecar.histories import Cache, Server, raw, resource_of
 from tests.scheduler_core.sidecar.test_loop import Turning
 
 VOLUMES = {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver"}
@@ -215,12 +215,12 @@ def test_needed_kinds_stay_needed():
 
 
 def listed(*objects: Json, kinds: set[str]) -> list[Listed]:
-    return [Listed(kind, [raw(each) for each in objects if each["kind"] == kind]) for kind in sorted(kinds)]
+    return [Listed(kind, [raw(each) for each in objects if resource_of(each) == kind]) for kind in sorted(kinds)]
 
 
 def test_each_kind_is_watched_once():
     loop = Turning(real=True, synced=False, reads=PLACING)
-    loop.turn(*listed(node("n1"), kinds=set(KINDS) - ON_DEMAND))
+    loop.turn(*listed(node("n1"), kinds=set(FROM_START)))
     assert [] == loop.watched
     loop.turn(Changed("Pod", "ADDED", raw(resolved(using("c")))))
     loop.turn(*listed(driver(), csi_node("n1", {"csi.example": 1}), kinds=VOLUMES))
@@ -232,7 +232,7 @@ def test_objects_of_each_kind_are_frozen_once(monkeypatch):
     frozen = []
     monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: frozen.append(len(loop.watched))))
     loop = Turning(real=True, synced=False, reads=PLACING)
-    loop.turn(*listed(resolved(using("c")), kinds=set(KINDS) - ON_DEMAND))
+    loop.turn(*listed(resolved(using("c")), kinds=set(FROM_START)))
     loop.turn(Changed("Node", "ADDED", raw(node("n1"))))
     loop.turn(*listed(kinds=VOLUMES))
     loop.turn(*listed(resolved(using("c")), kinds={*VOLUMES, "Pod"}))
@@ -241,6 +241,6 @@ def test_objects_of_each_kind_are_frozen_once(monkeypatch):
 
 def test_process_that_places_no_pods_watches_only_what_it_validates():
     loop = Turning(synced=False, scheduler=None, reads=Reads(validates=True))
-    loop.turn(*listed(using("c"), leaf("g", **CHILD), kinds=set(KINDS) - ON_DEMAND))
+    loop.turn(*listed(using("c"), leaf("g", **CHILD), kinds=set(FROM_START)))
     assert [["Workload"]] == loop.watched
     assert loop.store.synced

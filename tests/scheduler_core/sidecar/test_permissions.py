@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import pytest
 
 from apiserver.api import ReplyError
-from kubeapi.versions.served_versions import resource
-from scheduler_core.sidecar.cache.cache import KINDS as CACHED
-from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, reads_of
+from kubeapi.versions.api_versions import CUSTOM, SCHEDULING
+from kubeapi.versions.served_versions import resources
+from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES
+from scheduler_core.sidecar.cache.optional_watches import reads_of
 from scheduler_core.sidecar.client.access_review import PATH, Permission, is_granted
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
@@ -20,6 +22,7 @@ from tests.quick_yaml import documents
 from tests.webhooks.running import until
 
 KINDS = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
+BOTH = KINDS | {f"{kind}.{CUSTOM}" for kind in ("PodGroup", "CompositePodGroup")}
 MANIFESTS = list(documents((Path(__file__).parents[3] / "deploy/sidecar/rbac.yaml").read_text(encoding="utf-8")))
 BIND = Permission("pods/binding", "create")
 WATCH = ("list", "watch")
@@ -43,15 +46,29 @@ def granted(*modes: str) -> set[tuple[str, str, str, str]]:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
+def test_each_api_group_that_is_served_needs_the_same(mode):
+    """Of a group that is not served nothing is needed."""
+
+    def needed(served):
+        return {*needed_permissions(Settings(modes=frozenset({mode})), served)}
+
+    of_groups = {each for each in needed(KINDS) if each.group == SCHEDULING and each.resource != "priorityclasses"}
+    ours = {dataclasses.replace(each, group=CUSTOM) for each in of_groups}
+    assert of_groups
+    assert needed(KINDS) | ours == needed(BOTH)
+    assert needed(KINDS) - of_groups | ours == needed(BOTH - KINDS)
+
+
+@pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize("method", list(EvictionMethod))
 def test_the_role_of_a_mode_grants_what_the_mode_needs(mode, method):
-    needed = needed_permissions(Settings(modes=frozenset({mode}), eviction_method=method), KINDS)
+    needed = needed_permissions(Settings(modes=frozenset({mode}), eviction_method=method), BOTH)
     assert set() == {(each.group, each.resource, each.verb, each.name) for each in needed} - granted(mode)
 
 
 def test_the_roles_grant_no_write_that_no_mode_needs():
     every = {
-        each for method in EvictionMethod for each in needed_permissions(Settings(modes=frozenset(Mode), eviction_method=method), KINDS)
+        each for method in EvictionMethod for each in needed_permissions(Settings(modes=frozenset(Mode), eviction_method=method), BOTH)
     }
     needed = {(each.group, each.resource, each.verb, each.name) for each in every}
     assert set() == {each for each in granted(*Mode) if each[2] not in ("list", "watch")} - needed
@@ -65,9 +82,9 @@ def test_a_kind_that_is_not_served_and_a_lease_that_is_not_used_need_no_permissi
 @pytest.mark.parametrize("modes", MODES, ids=",".join)
 def test_the_roles_grant_to_watch_exactly_the_kinds_that_modes_can_need(modes):
     settings = Settings(modes=frozenset(modes))
-    later = {(each.group, each.resource, verb) for each in map(resource, reads_of(settings).kinds()) for verb in WATCH}
-    always = {(each.group, each.resource, verb) for each in map(resource, {*CACHED} - ON_DEMAND) for verb in WATCH}
-    assert later == {(each.group, each.resource, each.verb) for each in needed_permissions(settings, KINDS) if each.verb in WATCH}
+    later = {(each.group, each.resource, verb) for kind in reads_of(settings).kinds() for each in resources(kind) for verb in WATCH}
+    always = {(each.group, each.resource, verb) for each in map(RESOURCES.__getitem__, FROM_START) for verb in WATCH}
+    assert later == {(each.group, each.resource, each.verb) for each in needed_permissions(settings, BOTH) if each.verb in WATCH}
     assert later | always == {each[:3] for each in granted(*modes) if each[2] in WATCH}
 
 

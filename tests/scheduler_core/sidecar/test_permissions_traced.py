@@ -18,9 +18,8 @@ from apiserver.discovery import base_path
 from apiserver.election import Election
 from apiserver.lease import Lease
 from kubeapi.groups import INITIALLY_SCHEDULED
-from kubeapi.versions.served_versions import resource
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
-from scheduler_core.sidecar.cache.cache import KINDS
+from scheduler_core.sidecar.cache.cache import RESOURCES
 from scheduler_core.sidecar.client.access_review import Permission
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
@@ -44,17 +43,12 @@ from tests.scheduler_core.sidecar.volume_world import DYNAMIC, STATIC, VolumeWor
 from tests.scheduler_core.sidecar.world import Luck, World
 
 ROOT = Path(__file__).parents[3]
-KIND_OF = {resource(kind).resource: kind for kind in KINDS}
+KIND_OF = {each.resource: each.kind for each in RESOURCES.values()}
 BY_SERVER = Right("resource.k8s.io", "resourceclaims/binding", "update")
 """Right that no request names: the API server checks it for changes of a claim's allocation."""
 GROUP_KINDS = frozenset({"PodGroup", "CompositePodGroup"})
 SEEDS = range(2)
 MODES = [(mode,) for mode in Mode if mode is not Mode.PREEMPT] + [(Mode.PLACE, Mode.PREEMPT), (Mode.UNGATE, Mode.PREEMPT)]
-
-
-def collection(kind: str) -> str:
-    found = resource(kind)
-    return f"{base_path(found.api_versions[0])}/{found.resource}"
 
 
 class Reviewed:
@@ -82,7 +76,7 @@ class Traced(World):
         self.settings = settings
         super().__init__(objects, options, luck)
         self.api: Any = Reviewed(self.server.objects)
-        paths = Paths({kind: collection(kind) for kind in KINDS})
+        paths = Paths({name: f"{base_path(each.api_versions[0])}/{each.resource}" for name, each in RESOURCES.items()})
         self.executor = Executor(self.api, paths, EventRecorder("muster.dev/sidecar", "test"), lambda: 100.0)
 
     def start(self) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from apiserver.connection import Connection
 from scheduler_core.exact.step_budget import DEFAULT
-from scheduler_core.sidecar.cache.cache import KINDS
+from scheduler_core.sidecar.cache.cache import RESOURCES
 from scheduler_core.sidecar.process.main import Sidecar, options, run
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
@@ -179,7 +179,7 @@ def test_a_replica_that_leads_and_waits_is_not_ready_and_explains_nothing():
     sidecar = Sidecar(Connection("http://127.0.0.1:1"), Settings(identity="one"), 37, lambda *_: None)
     sidecar._term = lambda: 1
     sidecar._term_check._versions["Pod"] = "20"
-    for kind in KINDS:
+    for kind in RESOURCES:
         sidecar._term_check._cache.replace(kind, ())
     answers = sidecar.answers(lambda decision: decision)
 

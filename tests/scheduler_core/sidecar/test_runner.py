@@ -5,7 +5,7 @@ import json
 import pytest
 
 from scheduler_core.behavior.scheduler_behavior import KUBERNETES_1_37
-from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.cache import RESOURCES, Cache
 from scheduler_core.sidecar.cache.optional_watches import Reads
 from scheduler_core.sidecar.controllers.runner import MAX_DELAY_SECONDS, MIN_INTERVAL_SECONDS, PAUSE_FACTOR, ControllerRunner
 from scheduler_core.sidecar.controllers.validity import SETTLE_SECONDS
@@ -13,6 +13,7 @@ from scheduler_core.sidecar.process.enabled_controllers import enabled_controlle
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer, SetCondition
+from tests.scheduler_core.sidecar.histories import resource_of
 from tests.scheduler_core.sidecar.test_disruption_target import owns
 from tests.scheduler_core.sidecar.test_validity import circle, composite, condition, group
 
@@ -34,8 +35,8 @@ class Clock:
 
 def keeping(*objects, modes=frozenset(Mode), clock=None):
     store = Cache()
-    for kind in KINDS:
-        store.replace(kind, [raw(each) for each in objects if each["kind"] == kind])
+    for resource in RESOURCES:
+        store.replace(resource, [raw(each) for each in objects if resource_of(each) == resource])
     telemetry = SidecarMetrics()
     controllers = enabled_controllers(Settings(modes=modes), store, telemetry, KUBERNETES_1_37)
     return store, ControllerRunner(tuple(controllers), clock or Clock()), telemetry
@@ -78,9 +79,9 @@ def test_trees_are_validated_only_while_the_kinds_are_listed_that_decide(kind):
     found = ControllerRunner(
         tuple(enabled_controllers(Settings(modes=frozenset({Mode.VALIDATE})), store, SidecarMetrics(), KUBERNETES_1_37)), Clock()
     )
-    for each in KINDS:
+    for each in RESOURCES:
         if each != kind:
-            store.replace(each, [raw(group) for group in circle() if group["kind"] == each])
+            store.replace(each, [raw(group) for group in circle() if resource_of(group) == each])
     assert () == (*found.wanted(0.0), *found.wanted(SETTLE_SECONDS))
     store.replace(kind, ())
     found.changed(kind)

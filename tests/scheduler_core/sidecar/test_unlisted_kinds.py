@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from kubeapi.controllers import CONTROLLERS
+from kubeapi.versions.served_versions import resources
 from scheduler_core.causes.live import ObjectsAwaited, Unlisted, UnlistedReason
 from scheduler_core.model.names import Name
-from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.cache import FROM_START, RESOURCES, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed
 from scheduler_core.sidecar.cache.optional_watches import ON_DEMAND, Reads
 from scheduler_core.sidecar.queue.states import Gated
@@ -24,7 +25,7 @@ from tests.scheduler_core.builders import Json, leaf, message_of, node, pod, rea
 from tests.scheduler_core.plugins.test_delayed_claims import driver
 from tests.scheduler_core.plugins.test_volumes import claim, csi_node, on, using, volume
 from tests.scheduler_core.sidecar import test_loop
-from tests.scheduler_core.sidecar.histories import raw
+from tests.scheduler_core.sidecar.histories import raw, resource_of
 from tests.scheduler_core.sidecar.test_informers import Watching, discovery
 from tests.scheduler_core.sidecar.test_loop import Turning
 from tests.scheduler_core.sidecar.test_optional_watches import (
@@ -59,15 +60,19 @@ class Starting(Scene):
 
     def restart(self) -> None:
         self.store = Cache(reads=self.reads)
-        for kind in KINDS:
-            if kind not in ON_DEMAND - self.listed:
-                self.store.replace(kind, self.server.listed(kind), str(self.server.version))
+        for name, resource in RESOURCES.items():
+            if resource.kind not in ON_DEMAND - self.listed:
+                self.store.replace(name, self.server.listed(name), str(self.server.version))
         self.heard = len(self.server.events)
         self.scheduler = Scheduler(self.store, self.options)
 
     def list(self, *kinds: str) -> None:
-        for kind in kinds:
-            self.store.replace(kind, self.server.listed(kind), str(self.server.version))
+        for each in (each for kind in kinds for each in resources(kind)):
+            self.store.replace(each.name, self.server.listed(each.name), str(self.server.version))
+
+    def unserved(self, kind: str) -> None:
+        for each in resources(kind):
+            self.store.mark_unserved(each.name)
 
     def state(self, name: str = "p", kind: str = "Pod") -> Any:
         (entity,) = (each for root, each in self.scheduler._queue.entities.by_root.items() if (root.kind, root.name) == (kind, name))
@@ -185,7 +190,7 @@ def test_root_says_which_kinds_it_waits_for_why_and_what_to_do(listed, failures,
     scene.list(*listed)
     for kind, failure in failures.items():
         if failure is NOT_SERVED:
-            scene.store.mark_unserved(kind)
+            scene.unserved(kind)
         else:
             scene.store.mark_unlisted(kind, failure)
     assert {} == messages(scene.writes())
@@ -241,7 +246,7 @@ def test_pod_behind_a_gate_is_reported_by_the_api_server():
 def test_kind_that_is_not_served_any_more_holds_back_roots_that_need_it():
     scene = Starting(*OBJECTS, using("c", **MUSTER))
     scene.list(*VOLUMES)
-    scene.store.mark_unserved("PersistentVolume")
+    scene.unserved("PersistentVolume")
     assert {} == nodes_of(scene.writes())
     scene.put(pod("q", **MUSTER))
     assert {"q"} == nodes_of(scene.writes()).keys()
@@ -254,7 +259,7 @@ def test_pod_of_a_controller_whose_kind_is_not_served_is_placed(kind):
     each = controlled(kind, "v1" if kind == "ReplicationController" else "apps/v1", **MUSTER)
     scene = Starting(*OBJECTS, each)
     assert {} == nodes_of(scene.writes())
-    scene.store.mark_unserved(kind)
+    scene.unserved(kind)
     assert {"p"} == nodes_of(scene.writes()).keys()
 
 
@@ -322,7 +327,7 @@ def test_kind_that_is_not_served_has_no_objects(kind):
     scene = Starting(node("n1"), leaf("g", 1, workloadRef={"workloadName": "w", "templateName": "t"}), each)
     scene.store.needed.mark_unlisted(kind, FORBIDDEN)
     assert {} == nodes_of(scene.writes())
-    scene.store.mark_unserved(kind)
+    scene.unserved(kind)
     assert {"p": "n1"} == nodes_of(scene.writes())
 
 
@@ -422,7 +427,7 @@ clock = test_loop.clock
 
 
 def of_kinds(*kinds: str) -> list[Listed]:
-    return [Listed(kind, [raw(each) for each in OBJECTS if each["kind"] == kind]) for kind in kinds]
+    return [Listed(kind, [raw(each) for each in OBJECTS if resource_of(each) == kind]) for kind in kinds]
 
 
 def test_forbidden_list_of_a_scripted_api_server_is_reported_and_tried_again(monkeypatch, clock):
@@ -445,7 +450,7 @@ def test_forbidden_list_of_a_scripted_api_server_is_reported_and_tried_again(mon
 
     loop = Turning(real=True, synced=False, reads=PLACING)
     pod_of_claim = Changed("Pod", "ADDED", raw(resolved(using("c", schedulerName="default-scheduler"))))
-    loop.turn(*of_kinds(*sorted({*KINDS} - ON_DEMAND)), pod_of_claim, *of_kinds(*sorted(VOLUMES - {"PersistentVolume"})))
+    loop.turn(*of_kinds(*sorted(FROM_START)), pod_of_claim, *of_kinds(*sorted(VOLUMES - {"PersistentVolume"})))
     with serving(answer) as (_, api):
         watching = Watching(api)
         watching.feed.receiver = loop.inbox

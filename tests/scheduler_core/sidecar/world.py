@@ -167,6 +167,7 @@ class World:
 
     def find(self, ref: Ref) -> Json | None:
         found = self.server.objects.get((ref.kind, ref.namespace, ref.name))
+        assert found is None or histories.resource_of(found) == ref.resource
         return found if found is not None and ref.uid in ("", found["metadata"]["uid"]) else None
 
     def carry_out(self, write: Write) -> WriteOutcome:
