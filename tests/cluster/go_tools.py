@@ -20,6 +20,7 @@ from tests.cluster import programs
 
 NAMES = ("helm", "jobset", "kubeconform", "kuberay", "kueue", "kustomize", "lws", "mpi", "trainer")
 _WEBHOOKS = "webhook/manifests.yaml"
+SMALL = ("-ldflags", "-s -w")
 CRDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "github.com/cert-manager/cert-manager": (
         "",
@@ -82,7 +83,7 @@ def build(name: str) -> Path:
     """
     target = _target(name)
     if not target.exists():
-        programs.build_once(target, lambda created: programs.go_build(_package(name), created, module=_module(name)))
+        programs.build_once(target, lambda created: programs.go_build(_package(name), created, *SMALL, module=_module(name)))
     return target
 
 

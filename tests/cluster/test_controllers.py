@@ -38,6 +38,15 @@ SUSPENDED = {
     "rayjob": {"suspend": True, "shutdownAfterJobFinishes": True},
     "trainjob": {"suspend": True},
 }
+VARIANTS = [
+    *(pytest.param(each.stem, {}, id=each.stem) for each in sorted(CASES.glob("*.yaml"))),
+    pytest.param("mpijob", {"runLauncherAsWorker": True}, id="mpijob, the launcher is a worker"),
+    pytest.param(
+        "leaderworkerset",
+        {"leaderWorkerTemplate": {"subGroupPolicy": {"subGroupPolicyType": "LeaderExcluded", "subGroupSize": 3}}},
+        id="leaderworkerset, the leader is in no subgroup",
+    ),
+]
 ORDERED = [
     pytest.param("jobset", {"startupPolicy": {"startupPolicyOrder": "InOrder"}}, id="jobset"),
     pytest.param("leaderworkerset", {"startupPolicy": "LeaderReady"}, id="leaderworkerset, ready"),
@@ -135,9 +144,9 @@ def is_like(real, planned):
     return wanted <= there
 
 
-@pytest.mark.parametrize("name", sorted(each.stem for each in CASES.glob("*.yaml")))
-def test_the_pods_that_arise_are_those_that_are_planned(api, namespace, name):
-    case = Case(api, namespace, name)
+@pytest.mark.parametrize(("name", "changes"), VARIANTS)
+def test_the_pods_that_arise_are_those_that_are_planned(api, namespace, name, changes):
+    case = Case(api, namespace, name, **changes)
     case.run(len(case.planned))
 
     compiled, planned = case.compiled, case.planned
