@@ -128,7 +128,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"adapters"}),
     ),
     "workloadbuilder.adapters": (
-        frozenset({"shared", "explained"}),
+        frozenset({"shared", "explained", "built_kinds", "members"}),
         frozenset({"group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
         frozenset(
             {
@@ -150,6 +150,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"kinds"}),
         frozenset({"skipped_kinds"}),
         frozenset({"compiled"}),
+        frozenset({"group_objects"}),
     ),
     "expansion": (
         frozenset({"contents", "generated_names", "queue_notes"}),
@@ -228,6 +229,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "webhooks.admission": (
         frozenset({"review", "records", "status", "jsonpatch", "priority"}),
+        frozenset({"join"}),
         frozenset({"verdict"}),
         frozenset({"replay"}),
     ),

@@ -21,5 +21,7 @@ kinds             kinds that can be compiled, each with its adapter
 skipped_kinds     kinds without an adapter: those that create pods
 compiled          compilation of one object
 group_instances   groups of a tree's leaves, and their pods
+built_kinds       kinds of objects for which groups are built on a live cluster, and the pods that join them
+members           labels by which the pods of an object are told apart by group
 explained         source of each block of a template
 """

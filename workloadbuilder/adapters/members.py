@@ -6,13 +6,16 @@ that all planned pods of a group share, and that no pod of another group has, ar
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kubeapi.decode import Json
+from kubeapi.decode import Json, section
 from kubeapi.pods import POD_GROUP_LABEL, group_in
 
 Labels = Mapping[str, str]
+MEMBERS = "muster.dev/members"
+"""Annotation of a PodGroup: the labels of its pods, as a JSON object."""
 
 
 class NotToldApart(ValueError):
@@ -53,6 +56,58 @@ def group_of(labels: Labels, members: Mapping[str, Labels]) -> str:
     """Return the group whose members have *labels*; empty if there is none, or more than one."""
     found = [group for group, wanted in members.items() if wanted and wanted.items() <= labels.items()]
     return found[0] if len(found) == 1 else ""
+
+
+def members_in(group: Mapping[str, Json]) -> dict[str, str]:
+    """Return the labels in the annotation of a PodGroup; none if it has no such annotation, or an unreadable one."""
+    return read_members(section(group, "metadata", "annotations").get(MEMBERS, ""))
+
+
+def read_members(text: Json) -> dict[str, str]:
+    """Return the labels that an annotation lists; none if it is unreadable."""
+    if not text or not isinstance(text, str):
+        return {}
+    try:
+        labels = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return labels if isinstance(labels, dict) and all(isinstance(value, str) for value in labels.values()) else {}
+
+
+class MemberIndex:
+    """Groups by the labels of their members: it gives what ``group_of`` gives, in a time that does not grow with the number of groups.
+
+    One thread may change it while others read it: they see each change of one group as before or after it.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, None]]] = {}
+        """Names of groups by the sorted keys of their labels and the values of these."""
+
+    def add(self, group: str, labels: Labels) -> None:
+        """Add a group that is not in the index."""
+        keys = tuple(sorted(labels))
+        if keys:
+            self._groups.setdefault(keys, {}).setdefault(tuple(labels[key] for key in keys), {})[group] = None
+
+    def remove(self, group: str, labels: Labels) -> None:
+        """Remove a group that was added with these *labels*."""
+        keys = tuple(sorted(labels))
+        values = tuple(labels[key] for key in keys)
+        by_values = self._groups.get(keys, {})
+        groups = by_values.get(values, {})
+        groups.pop(group, None)
+        if not groups and by_values.pop(values, None) is not None and not by_values:
+            del self._groups[keys]
+
+    def group_of(self, labels: Labels) -> str:
+        """Return the group whose members have *labels*; empty if there is none, or more than one."""
+        found: list[str] = []
+        for keys, by_values in list(self._groups.items()):
+            # A pod that lacks a key cannot be confused with one that has it empty.
+            if all(key in labels for key in keys):
+                found += by_values.get(tuple(labels[key] for key in keys), ())
+        return found[0] if len(found) == 1 else ""
 
 
 def _confused(members: Mapping[str, Labels], pods: Iterable[tuple[str, Labels]]) -> tuple[str, str] | None:

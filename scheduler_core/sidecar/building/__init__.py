@@ -3,7 +3,6 @@
 Imports ``client`` and the layers below it, ``workloadbuilder``, and in ``builder`` ``apiserver``.  It is independent of ``cache`` and of
 the loop: the creation of groups does not delay placement.
 
-built_kinds  kinds of objects for which groups are built, and the labels with which users ask for it
 objects      watched objects, as JSON
 plan         what should exist for one object, and the reason if nothing should
 pods         groups of pods that came before their groups

@@ -20,11 +20,12 @@ from apiserver.discovery import base_path, path_of
 from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions import served_versions
-from scheduler_core.sidecar.building import built_kinds, pods
+from scheduler_core.sidecar.building import pods
 from scheduler_core.sidecar.building.objects import Group, Json, Name, Objects, name_of, uid_of
 from scheduler_core.sidecar.building.plan import TOLD, NotBuilt, Plan, Target, existing, is_ours, plan
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.writes import RecordEvent, Ref
+from workloadbuilder.adapters import built_kinds
 from workloadbuilder.adapters.group_objects import Step, StepKind, Steps, steps
 
 LEVELS = ("Workload", "CompositePodGroup", "PodGroup")
@@ -80,7 +81,7 @@ class GroupBuilder:
         for kind in LEVELS:
             found += [((each.group, kind), each.resource, each.api_versions, "") for each in served_versions.resources(kind)]
         found.append((_NAMESPACE, "namespaces", ("v1",), ""))
-        found.append((_POD, "pods", ("v1",), f"{pods.WAITING}={pods.UNKNOWN}"))
+        found.append((_POD, "pods", ("v1",), f"{built_kinds.WAITING}={built_kinds.UNKNOWN}"))
         self._watched = frozenset(each[0] for each in found)
         return [self._watcher(*each) for each in found]
 
@@ -274,7 +275,7 @@ class GroupBuilder:
         groups = self._objects.list_kind((target.api_version.rpartition("/")[0], "PodGroup"), namespace)
         uids = {name_of(each)[1]: uid_of(each) for each in waiting}
         for name, patch in pods.joins(waiting, groups).items():
-            body = {"metadata": {**patch["metadata"], "uid": uids[name]}}
+            body = {**patch, "metadata": {**patch["metadata"], "uid": uids[name]}}
             try:
                 self._api.send("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}", json.dumps(body).encode(), content_type=MERGE_PATCH)
             except (ReplyError, ValueError, *TRANSPORT) as error:
