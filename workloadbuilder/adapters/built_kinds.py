@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubeapi.decode import section
+from workloadbuilder.adapters.shared.known_objects import group_of
 
 LABEL, BUILD = "muster.dev/groups", "build"
 """Label of a namespace, object or pod whose groups are built, and its value; any other value on an object or pod excludes it."""
@@ -59,7 +60,7 @@ LWS_LABEL = "leaderworkerset.sigs.k8s.io/name"
 
 def kind_of(manifest: Json) -> BuiltKind | None:
     """Return the kind of an object; None if no groups are built for it."""
-    found = _BY_NAME.get((str(manifest.get("apiVersion")).rpartition("/")[0], str(manifest.get("kind"))))
+    found = _BY_NAME.get((group_of(str(manifest.get("apiVersion"))), str(manifest.get("kind"))))
     return None if found is None or found.only_read else found
 
 
@@ -92,7 +93,7 @@ def _controller(manifest: Json) -> tuple[str, str] | None:
     owners = section(manifest, "metadata").get("ownerReferences")
     for each in owners if isinstance(owners, list) else ():
         if isinstance(each, dict) and each.get("controller") is True:
-            return str(each.get("apiVersion")).rpartition("/")[0], str(each.get("kind"))
+            return group_of(str(each.get("apiVersion"))), str(each.get("kind"))
     return None
 
 

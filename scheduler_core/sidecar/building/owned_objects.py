@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kubeapi.decode import section
+from workloadbuilder.workload_item import Owner
 
 Json = Mapping[str, Any]
 Name = tuple[str, str]
@@ -25,7 +26,7 @@ class Objects:
         self._owned: dict[str, dict[tuple[Group, Name], Json]] = {}
         """Objects by the uid of their controller."""
 
-    def replace(self, group: Group, listed: Iterable[Json]) -> None:
+    def set_all(self, group: Group, listed: Iterable[Json]) -> None:
         """Replace all objects of a kind by those of a list."""
         objects = {name_of(each): each for each in listed}
         with self._lock:
@@ -73,15 +74,15 @@ class Objects:
             return [each for _, each in sorted(self._owned.get(uid, {}).items(), key=lambda item: item[0])]
 
     def _own(self, group: Group, manifest: Json) -> None:
-        for uid in controllers_of(manifest):
-            self._owned.setdefault(uid, {})[group, name_of(manifest)] = manifest
+        for each in controllers_in(manifest):
+            self._owned.setdefault(each.uid, {})[group, name_of(manifest)] = manifest
 
     def _disown(self, group: Group, manifest: Json) -> None:
-        for uid in controllers_of(manifest):
-            owned = self._owned.get(uid, {})
+        for each in controllers_in(manifest):
+            owned = self._owned.get(each.uid, {})
             owned.pop((group, name_of(manifest)), None)
             if not owned:
-                self._owned.pop(uid, None)
+                self._owned.pop(each.uid, None)
 
 
 def name_of(manifest: Json) -> Name:
@@ -95,10 +96,14 @@ def uid_of(manifest: Json) -> str:
     return str(section(manifest, "metadata").get("uid") or "")
 
 
-def controllers_of(manifest: Json) -> list[str]:
-    """Return the uid of the controller of an object; empty if it has none."""
+def controllers_in(manifest: Json) -> list[Owner]:
+    """Return the controller of an object; empty if it has none."""
     owners = section(manifest, "metadata").get("ownerReferences") or ()
-    return [str(each.get("uid")) for each in owners if isinstance(each, dict) and each.get("controller") is True]
+    return [
+        Owner(str(each.get("apiVersion")), str(each.get("kind")), str(each.get("name")), str(each.get("uid")))
+        for each in owners
+        if isinstance(each, dict) and each.get("controller") is True
+    ]
 
 
 def is_deleted(manifest: Json) -> bool:

@@ -7,18 +7,20 @@ from typing import Any
 
 from kubeapi.decode import section
 from kubeapi.pods import PLACEMENT_GATE, POD_GROUP_LABEL, group_in
-from scheduler_core.sidecar.building.objects import Objects, controllers_of, is_deleted, name_of, uid_of
-from scheduler_core.sidecar.building.plan import NotBuilt, Plan
-from workloadbuilder.adapters.built_kinds import LWS_LABEL, OWNERS, WAITING
+from scheduler_core.causes.built_groups import NotBuiltReason
+from scheduler_core.sidecar.building.group_plan import GroupPlan
+from scheduler_core.sidecar.building.owned_objects import Objects, controllers_in, is_deleted, name_of, uid_of
+from workloadbuilder.adapters.built_kinds import LWS_LABEL, WAITING, has_built_owner
 from workloadbuilder.adapters.members import MemberIndex, members_in
 
 Json = Mapping[str, Any]
-_RELEASED = frozenset({NotBuilt.NOT_ASKED, NotBuilt.MADE_BY_CONTROLLER, NotBuilt.OTHER_SCHEDULER, NotBuilt.NO_GROUP})
+_RELEASED = frozenset(
+    {NotBuiltReason.NOT_ASKED, NotBuiltReason.MADE_BY_CONTROLLER, NotBuiltReason.OTHER_SCHEDULER, NotBuiltReason.NO_GROUP}
+)
 """Reasons for which an object gets no groups however long its pods wait.  The user corrects others, or resumes the object."""
 RELEASE_SECONDS = 10.0
 """Time after which a pod may be released: its object and namespace, as they were when it was created, are known by then."""
 _LWS = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
-_HASH = "pod-template-hash"
 
 
 def joins(pods: Iterable[Json], groups: Iterable[Json]) -> dict[str, dict[str, Any]]:
@@ -35,7 +37,7 @@ def joins(pods: Iterable[Json], groups: Iterable[Json]) -> dict[str, dict[str, A
 
 
 def releases(
-    pods: Iterable[Json], objects: Objects, plan_of: Callable[[Json], Plan], exists: Callable[[str], bool]
+    pods: Iterable[Json], objects: Objects, plan_of: Callable[[Json], GroupPlan], exists: Callable[[str], bool]
 ) -> dict[str, dict[str, Any]]:
     """Return the merge patch of each of *pods*, by name, that need not wait for a group; they are placed without one.
 
@@ -49,7 +51,7 @@ def releases(
             continue
         found = plan_of(root)
         groups = [str(each["metadata"]["name"]) for each in found.wanted if each["kind"] == "PodGroup"]
-        if found.why in _RELEASED or (groups and all(map(exists, groups))):
+        if (found.why is not None and found.why.why in _RELEASED) or (groups and all(map(exists, groups))):
             patches[name_of(pod)[1]] = _without_gates(pod, frozenset({WAITING, PLACEMENT_GATE}), {WAITING: None})
     return patches
 
@@ -61,7 +63,7 @@ def root_of(pod: Json, objects: Objects) -> Json | None:
     while above is not None:
         found = above
         above = _controller(found, objects)
-        if above is None and _is_built(found):
+        if above is None and has_built_owner(found):
             # The object that decides is not listed yet, or is deleted.
             return None
     return found
@@ -72,33 +74,18 @@ def _first(pod: Json, objects: Objects) -> Json | None:
     namespace, labels = name_of(pod)[0], section(pod, "metadata", "labels")
     if (lws := labels.get(LWS_LABEL)) is not None:
         return objects.get(_LWS, (namespace, str(lws)))
-    for each in _references(pod):
-        kind, name = _kind(each), str(each.get("name"))
-        if kind == ("apps", "ReplicaSet"):
-            return objects.get(("apps", "Deployment"), (namespace, name.removesuffix(f"-{labels.get(_HASH)}")))
+    for each in controllers_in(pod):
+        if (each.group, each.kind) == ("apps", "ReplicaSet"):
+            return objects.get(("apps", "Deployment"), (namespace, each.name.rpartition("-")[0]))
     return _controller(pod, objects)
 
 
 def _controller(manifest: Json, objects: Objects) -> Json | None:
-    for each in _references(manifest):
-        found = objects.get(_kind(each), (name_of(manifest)[0], str(each.get("name"))))
-        if found is not None and uid_of(found) in controllers_of(manifest):
+    for each in controllers_in(manifest):
+        found = objects.get((each.group, each.kind), (name_of(manifest)[0], each.name))
+        if found is not None and uid_of(found) == each.uid:
             return found
     return None
-
-
-def _is_built(manifest: Json) -> bool:
-    """Return whether the controller of an object is of a kind for which groups are built."""
-    return any(_kind(each) in OWNERS for each in _references(manifest))
-
-
-def _references(manifest: Json) -> list[Json]:
-    owners = section(manifest, "metadata").get("ownerReferences") or ()
-    return [each for each in owners if isinstance(each, dict) and each.get("controller") is True]
-
-
-def _kind(reference: Json) -> tuple[str, str]:
-    return str(reference.get("apiVersion")).rpartition("/")[0], str(reference.get("kind"))
 
 
 def _without_gates(pod: Json, gates: frozenset[str], labels: dict[str, str | None]) -> dict[str, Any]:
