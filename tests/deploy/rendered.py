@@ -25,7 +25,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "chart"
 SCHEMA = CHART / "values.schema.json"
 NAMESPACE = "muster-system"
-ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect}"
+ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect,build}"
 MONITORING = "networkPolicy.metricsFrom={monitoring}"
 ISSUED = "certificate.source=secret", "certificate.caBundle=QUE="
 """A certificate that an administrator issues, of any CA."""
@@ -64,6 +64,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "doctor/probe.yaml": ("doctor-probe.yaml", ("doctor.roles=true",)),
     "why/rbac.yaml": ("why.yaml", ("why.roles=true",)),
     "sidecar/ungate.yaml": ("sidecar/ungate.yaml", ("sidecar.enabled=true", ALL_MODES)),
+    "sidecar/build.yaml": ("sidecar/build.yaml", ("sidecar.enabled=true", ALL_MODES)),
 }
 """Each manifest, with its template, or none for all, and the values that differ from those of the chart."""
 WITH_NAMESPACE = "install.yaml"

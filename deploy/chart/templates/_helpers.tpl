@@ -324,3 +324,22 @@ annotations:
   resources: [priorityclasses]
   verbs: [list, watch]
 {{- end }}
+
+{{/* Rules for the kinds for which mode build creates groups. */}}
+{{- define "muster.builtKinds" -}}
+{{- $kinds := dict
+  "apps" (list "deployments" "statefulsets")
+  "batch" (list "jobs")
+  "jobset.x-k8s.io" (list "jobsets")
+  "kubeflow.org" (list "jaxjobs" "mpijobs" "paddlejobs" "pytorchjobs" "tfjobs" "xgboostjobs")
+  "leaderworkerset.x-k8s.io" (list "leaderworkersets")
+  "ray.io" (list "rayclusters" "rayjobs")
+  "trainer.kubeflow.org" (list "clustertrainingruntimes" "trainingruntimes" "trainjobs")
+}}
+{{- $suffix := .suffix }}{{ $verbs := .verbs }}
+{{- range $group, $resources := $kinds }}
+- apiGroups: [{{ $group }}]
+  resources: [{{ range $index, $each := $resources }}{{ if $index }}, {{ end }}{{ $each }}{{ $suffix }}{{ end }}]
+  verbs: [{{ $verbs }}]
+{{- end }}
+{{- end }}
