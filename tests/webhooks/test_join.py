@@ -225,7 +225,7 @@ def test_a_second_call_changes_nothing_and_the_rules_accept_the_result(new, know
 
     assert once == joined(once, lookup, Joining(by))
     if new in BUILT.values():
-        assert [] == pipeline.validate("Pod", once, None, Operation.CREATE, api_version="v1", settings=Settings(), lookup=lookup)
+        assert () == pipeline.validate("Pod", once, None, Operation.CREATE, api_version="v1", settings=Settings(), lookup=lookup)
 
 
 def controllers(labels):
