@@ -139,8 +139,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"adapters"}),
     ),
     "workloadbuilder.adapters": (
-        frozenset({"shared", "explained"}),
-        frozenset({"group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
+        frozenset({"shared", "explained", "members"}),
+        frozenset({"built_kinds", "group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
         frozenset(
             {
                 "job",
@@ -240,6 +240,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "webhooks.admission": (
         frozenset({"review", "records", "status", "jsonpatch", "priority"}),
+        frozenset({"join"}),
         frozenset({"verdict"}),
         frozenset({"replay"}),
     ),
@@ -345,9 +346,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.sidecar.building": (
         frozenset({"owned_objects"}),
-        frozenset({"built_kinds"}),
-        frozenset({"group_plan", "waiting_pods"}),
-        frozenset({"group_writer"}),
+        frozenset({"group_plan"}),
+        frozenset({"group_writer", "waiting_pods"}),
         frozenset({"builder"}),
     ),
     "scheduler_core.sidecar.writer": (

@@ -10,7 +10,7 @@ PACKAGES: dict[str, frozenset[str]] = {
     "validators": frozenset({"kubeapi"}),
     "certs": frozenset({"apiserver"}),
     "apiserver": frozenset(),
-    "webhooks": frozenset({"kubeapi", "validators", "apiserver", "certs"}),
+    "webhooks": frozenset({"kubeapi", "validators", "workloadbuilder", "apiserver", "certs"}),
     "workloadbuilder": frozenset({"kubeapi", "validators"}),
     "expansion": frozenset({"kubeapi", "validators", "workloadbuilder"}),
     "scheduler_core": frozenset({"kubeapi", "validators", "apiserver", "workloadbuilder"}),

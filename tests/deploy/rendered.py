@@ -42,6 +42,8 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "base/service.yaml": ("webhooks/service.yaml", ()),
     "base/webhooks.yaml": ("webhooks/webhooks.yaml", ()),
     "components/pods/webhooks.yaml": ("webhooks/pods.yaml", ("webhooks.pods=true",)),
+    "components/join/webhook.yaml": ("join/webhook.yaml", ("build.enabled=true",)),
+    "components/join/policy.yaml": ("join/policy.yaml", ("build.enabled=true", "build.policy=true")),
     "components/cert-manager/certificate.yaml": ("webhooks/certificate.yaml", ("certificate.source=cert-manager",)),
     "base/network-policy.yaml": ("webhooks/network-policy.yaml", ()),
     "sidecar/network-policy.yaml": ("sidecar/network-policy.yaml", ("sidecar.enabled=true",)),

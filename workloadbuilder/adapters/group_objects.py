@@ -16,13 +16,11 @@ from kubeapi.decode import Json, section
 from kubeapi.versions.kubernetes_releases import FIRST_WITH_MUTABLE_COMPOSITES
 from validators.field import FieldError
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
-from workloadbuilder.adapters.members import NotToldApart, member_labels
+from workloadbuilder.adapters.members import MEMBERS, NotToldApart, member_labels, members_in
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.errors import BuildError
 from workloadbuilder.update import Action, changes, normalized_group
 
-MEMBERS = "muster.dev/members"
-"""Annotation of a PodGroup: the labels of its pods, as a JSON object."""
 MANAGED_BY = "app.kubernetes.io/managed-by", "muster"
 """Label of the objects that are created from what this module returns, with its value."""
 _LEVELS = ("Workload", "CompositePodGroup", "PodGroup")
@@ -75,16 +73,6 @@ def is_suspended(manifest: Json) -> bool:
     """Return whether an object is suspended: by itself, or by what queues it.  Its pods do not exist, or are being deleted."""
     spec = section(manifest, "spec")
     return spec.get("suspend") is True or section(spec, "runPolicy").get("suspend") is True
-
-
-def members_in(group: Mapping[str, Json]) -> dict[str, str]:
-    """Return the labels in the annotation of a PodGroup; none if it has no such annotation, or an unreadable one."""
-    try:
-        labels = json.loads(section(group, "metadata", "annotations").get(MEMBERS, "{}"))
-    except (TypeError, ValueError, RecursionError):
-        return {}
-    readable = isinstance(labels, dict) and all(isinstance(value, str) for value in labels.values())
-    return labels if readable else {}
 
 
 class StepKind(enum.StrEnum):

@@ -6,13 +6,26 @@ that all planned pods of a group share, and that no pod of another group has, ar
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kubeapi.decode import Json
+from kubeapi.decode import Json, section
 from kubeapi.pods import POD_GROUP_LABEL, group_in
 
 Labels = Mapping[str, str]
+MEMBERS = "muster.dev/members"
+"""Annotation of a PodGroup: the labels of its pods, as a JSON object."""
+_CHANGING = frozenset(
+    {
+        "controller-revision-hash",
+        "jobset.sigs.k8s.io/global-replicas",
+        "jobset.sigs.k8s.io/replicatedjob-replicas",
+        "jobset.sigs.k8s.io/restart-attempt",
+        "pod-template-hash",
+    }
+)
+"""Labels whose values change while the groups of an object stay, or that only the controller computes."""
 
 
 class NotToldApart(ValueError):
@@ -49,29 +62,86 @@ def member_labels(pods: Iterable[Json]) -> dict[str, dict[str, str]]:
     return {group: dict(sorted(labels.items())) for group, labels in found.items()}
 
 
-def group_of(labels: Labels, members: Mapping[str, Labels]) -> str:
-    """Return the group whose members have *labels*; empty if there is none, or more than one."""
-    found = [group for group, wanted in members.items() if wanted and wanted.items() <= labels.items()]
-    return found[0] if len(found) == 1 else ""
+def members_in(group: Mapping[str, Json]) -> dict[str, str]:
+    """Return the labels in the annotation of a PodGroup; none if it has no such annotation, or an unreadable one."""
+    return read_members(section(group, "metadata", "annotations").get(MEMBERS, ""))
+
+
+def read_members(text: Json) -> dict[str, str]:
+    """Return the labels that an annotation lists; none if it is unreadable."""
+    if not text or not isinstance(text, str):
+        return {}
+    try:
+        labels = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return labels if isinstance(labels, dict) and all(isinstance(value, str) for value in labels.values()) else {}
+
+
+class MemberIndex:
+    """Groups by the labels of their members; a pod's group is found in a time that does not grow with the number of groups.
+
+    One thread may change it while others read it: they see each change of one group as before or after it.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, None]]] = {}
+        """Names of groups by the sorted keys of their labels and the values of these."""
+
+    def add(self, group: str, labels: Labels) -> None:
+        """Add a group that is not in the index."""
+        keys = tuple(sorted(labels))
+        if keys:
+            self._groups.setdefault(keys, {}).setdefault(tuple(labels[key] for key in keys), {})[group] = None
+
+    def remove(self, group: str, labels: Labels) -> None:
+        """Remove a group that was added with these *labels*."""
+        keys = tuple(sorted(labels))
+        values = tuple(labels[key] for key in keys)
+        by_values = self._groups.get(keys, {})
+        groups = by_values.get(values, {})
+        groups.pop(group, None)
+        if not groups and by_values.pop(values, None) is not None and not by_values:
+            del self._groups[keys]
+
+    def group_of(self, labels: Labels) -> str:
+        """Return the group whose members have *labels*; empty if there is none, or more than one.
+
+        Of several groups it is the one with the labels of all the others, and more: the leader of some workers, which differs from them
+        by a label that they have too, with other values.
+        """
+        found = self._matching(labels)
+        most = max(found, key=len, default=())
+        groups = found.get(most, ())
+        return groups[0] if len(groups) == 1 and all(set(keys) <= set(most) for keys in found) else ""
+
+    def groups_of(self, labels: Labels) -> list[str]:
+        """Return all groups whose members have *labels*."""
+        return [group for groups in self._matching(labels).values() for group in groups]
+
+    def _matching(self, labels: Labels) -> dict[tuple[str, ...], tuple[str, ...]]:
+        found: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for keys, by_values in list(self._groups.items()):
+            # A pod that lacks a key differs from one that has it empty.
+            if all(key in labels for key in keys) and (groups := tuple(by_values.get(tuple(labels[key] for key in keys), ()))):
+                found[keys] = groups
+        return found
 
 
 def _confused(members: Mapping[str, Labels], pods: Iterable[tuple[str, Labels]]) -> tuple[str, str] | None:
     """Return a group with the group of a pod that is not its own and has the labels of its members; None if there is none."""
-    by_keys: dict[tuple[str, ...], dict[tuple[str, ...], str]] = {}
-    for group, wanted in members.items():
-        keys = tuple(sorted(wanted))
-        other = by_keys.setdefault(keys, {}).setdefault(tuple(wanted[key] for key in keys), group)
-        if other != group or not keys:
-            return group, other if other != group else ""
+    index = MemberIndex()
+    for group, labels in members.items():
+        if not labels:
+            return group, ""
+        index.add(group, labels)
     for own, labels in pods:
-        for keys, groups in by_keys.items():
-            found = groups.get(tuple(labels.get(key, "") for key in keys), own)
-            if found != own:
-                return found, own
+        if index.group_of(labels) != own:
+            return next(each for each in index.groups_of(labels) if each != own), own
     return None
 
 
 def _labels(pod: Mapping[str, Any]) -> dict[str, str]:
-    """Return the labels of a planned pod that its controller sets: not the one that names its group."""
+    """Return the labels of a planned pod that tell its group for as long as the group exists; not the one that names it."""
     labels = pod["metadata"].get("labels") or {}
-    return {key: value for key, value in labels.items() if isinstance(value, str) and key != POD_GROUP_LABEL}
+    return {key: value for key, value in labels.items() if isinstance(value, str) and key != POD_GROUP_LABEL and key not in _CHANGING}

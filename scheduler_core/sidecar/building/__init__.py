@@ -4,9 +4,8 @@ Imports ``client`` and the layers below it, ``workloadbuilder``, and in ``group_
 the loop: the creation of groups does not delay placement.
 
 owned_objects  watched objects, as JSON, by name and by controller
-built_kinds    kinds of objects for which groups are built, and the labels with which users ask for it
 group_plan     what should exist for one object, and the reason if nothing should
-waiting_pods   groups of pods that came before their groups
+waiting_pods   groups of pods that came before their groups, and pods that need none
 group_writer   requests: writes of groups, pods that join them, events
 builder        the threads: they watch, and bring one object after the other to its plan
 """

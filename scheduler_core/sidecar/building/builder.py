@@ -21,13 +21,14 @@ from kubeapi.versions import served_versions
 from kubeapi.versions.served_versions import other_group
 from scheduler_core.causes.built_groups import EXPECTED, GroupsCause, GroupsCreated, GroupsOutdated, GroupsRefused, NotBuiltReason
 from scheduler_core.model.names import Name as ObjectName
-from scheduler_core.sidecar.building import built_kinds, waiting_pods
+from scheduler_core.sidecar.building import waiting_pods
 from scheduler_core.sidecar.building.group_plan import GroupPlan, Target, existing, plan_groups
 from scheduler_core.sidecar.building.group_writer import POD, GroupWriter
 from scheduler_core.sidecar.building.owned_objects import Group, Json, Name, Objects, controllers_in, name_of, uid_of
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.wording import built_group_words
+from workloadbuilder.adapters import built_kinds
 from workloadbuilder.adapters.group_objects import StepKind, Steps, steps
 
 LEVELS = ("Workload", "CompositePodGroup", "PodGroup")
@@ -109,7 +110,7 @@ class GroupBuilder:
             for each in served_versions.resources(level):
                 yield self._watcher((each.group, level), each.resource, each.api_versions)
         yield self._watcher(_NAMESPACES, "namespaces")
-        yield self._watcher(_PODS, "pods", labels=f"{waiting_pods.WAITING}={waiting_pods.UNKNOWN}")
+        yield self._watcher(_PODS, "pods", labels=f"{built_kinds.WAITING}={built_kinds.UNKNOWN}")
 
     def _watcher(self, group: Group, plural: str, api_versions: Sequence[str] = (), labels: str = "") -> tuple[Group, Watcher]:
         def find() -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from kubeapi.decode import section
 from kubeapi.pods import DEFAULT_SCHEDULER
 from scheduler_core.causes.built_groups import NotBuilt, NotBuiltReason
-from scheduler_core.sidecar.building import built_kinds
 from scheduler_core.sidecar.building.owned_objects import Objects, is_deleted, name_of, uid_of
+from workloadbuilder.adapters import built_kinds
 from workloadbuilder.adapters.group_objects import MANAGED_BY, Desired, desired
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
 

@@ -12,7 +12,8 @@ import yaml
 from tests.workloadbuilder.adapters.jobs import JOB
 from tests.workloadbuilder.adapters.test_group_annotations import LWS, RAY_JOB, annotated
 from tests.workloadbuilder.adapters.test_members import JOBSET
-from workloadbuilder.adapters.group_objects import MEMBERS, StepKind, desired, members_in, steps
+from workloadbuilder.adapters.group_objects import StepKind, desired, steps
+from workloadbuilder.adapters.members import MEMBERS, members_in
 from workloadbuilder.adapters.shared.known_objects import Known
 
 API = "scheduling.muster.dev/v1beta1"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.workloadbuilder.adapters.compiling import sound
 from tests.workloadbuilder.adapters.jobs import GANG
 from tests.workloadbuilder.adapters.test_group_annotations import LWS, RAY_JOB
-from workloadbuilder.adapters.members import NotToldApart, group_of, member_labels
+from workloadbuilder.adapters.members import MemberIndex, NotToldApart, member_labels
 
 JOBSET = """\
 apiVersion: jobset.x-k8s.io/v1alpha2
@@ -25,6 +27,14 @@ def planned(manifest):
     """The pods of a manifest that are members of groups."""
     result = sound(manifest, groups=True, pods=True, grouped=True)
     return [each for each in result.objects if each["kind"] == "Pod"]
+
+
+def group_of(labels, members):
+    """The group of a pod by an index of *members*."""
+    index = MemberIndex()
+    for group, wanted in members.items():
+        index.add(group, wanted)
+    return index.group_of(labels)
 
 
 def pod(labels, group=""):
@@ -69,7 +79,48 @@ def test_groups_that_share_labels_are_named(pods, want):
     assert want == error.value.groups
 
 
+def test_the_leader_of_workers_is_told_by_the_label_that_it_has_alone():
+    leader, workers = pod({"a": "1", "index": "0"}, "leader"), [pod({"a": "1", "index": index}, "workers") for index in "12"]
+
+    members = member_labels([leader, *workers])
+
+    assert {"leader": {"a": "1", "index": "0"}, "workers": {"a": "1"}} == members
+    assert ["leader", "workers", "workers"] == [group_of({"a": "1", "index": index}, members) for index in "012"]
+
+
 def test_pods_of_no_or_several_groups_are_members_of_none():
     members = {"g": {"a": "1"}, "h": {"b": "1"}, "broken": {}}
 
     assert ["g", "", ""] == [group_of(each, members) for each in ({"a": "1"}, {"a": "1", "b": "1"}, {"c": "1"})]
+
+
+def test_restarted_and_scaled_pods_stay_members():
+    members = member_labels(planned(JOBSET))
+    again = {"jobset.sigs.k8s.io/restart-attempt": "1", "jobset.sigs.k8s.io/global-replicas": "9"}
+
+    for each in planned(JOBSET):
+        assert each["spec"]["schedulingGroup"]["podGroupName"] == group_of({**each["metadata"]["labels"], **again}, members)
+
+
+LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("12"), max_size=3)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ghijk"), LABELS), max_size=8), st.lists(LABELS, max_size=5))
+def test_the_index_finds_the_group_that_a_search_finds_after_any_changes(changes, pods):
+    """Each change adds a group, or removes it if it is there."""
+    index, there = MemberIndex(), {}
+    for group, labels in changes:
+        if group in there:
+            index.remove(group, there.pop(group))
+        else:
+            there[group] = labels
+            index.add(group, labels)
+
+        assert [searched(each, there) for each in pods] == [index.group_of(each) for each in pods]
+
+
+def searched(labels, members):
+    """The only group with the labels of all groups that have labels of the pod; empty if there is none."""
+    found = {group: wanted for group, wanted in members.items() if wanted and wanted.items() <= labels.items()}
+    widest = [group for group, wanted in found.items() if all(each.items() <= wanted.items() for each in found.values())]
+    return widest[0] if len(widest) == 1 else ""

@@ -1,12 +1,10 @@
-"""Watched objects by name and by controller, and the pods that wait for their groups."""
+"""Watched objects by name and by controller."""
 
 from __future__ import annotations
 
 import random
 
-from kubeapi.pods import POD_GROUP_LABEL
 from scheduler_core.sidecar.building.owned_objects import Objects
-from scheduler_core.sidecar.building.waiting_pods import UNKNOWN, WAITING, joins
 
 GROUP = ("scheduling.muster.dev", "PodGroup")
 
@@ -14,10 +12,6 @@ GROUP = ("scheduling.muster.dev", "PodGroup")
 def group(name, owner="", **metadata):
     owners = [{"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": owner, "controller": True}] if owner else []
     return {"kind": "PodGroup", "metadata": {"name": name, "namespace": "a", "ownerReferences": owners, **metadata}}
-
-
-def pod(name, **labels):
-    return {"kind": "Pod", "metadata": {"name": name, "namespace": "a", "labels": {WAITING: UNKNOWN, **labels}}, "spec": {}}
 
 
 def names(objects):
@@ -58,20 +52,3 @@ def test_the_objects_of_a_list_that_are_gone_count_as_changed():
 
     assert ["a", "b"] == changed
     assert objects.get(GROUP, ("a", "a")) is None
-
-
-def test_waiting_pods_join_the_one_group_with_their_labels():
-    members = {"muster.dev/members": '{"job":"x"}'}
-    groups = [group("x", annotations=members), group("y", annotations={"muster.dev/members": '{"job":"y"}'}), group("z")]
-    waiting = [pod("x-0", job="x"), pod("other", job="z"), pod("named", job="x", **{POD_GROUP_LABEL: "q"})]
-
-    assert {"x-0": {"metadata": {"labels": {POD_GROUP_LABEL: "x", WAITING: None}}}} == joins(waiting, groups)
-
-
-def test_no_pod_joins_a_group_that_is_being_deleted_or_one_of_two():
-    members = {"muster.dev/members": '{"job":"x"}'}
-    deleted = group("x", annotations=members, deletionTimestamp="2026-01-01T00:00:00Z")
-
-    assert {} == joins([pod("x-0", job="x")], [deleted])
-    assert {} == joins([pod("x-0", job="x")], [group("x", annotations=members), group("y", annotations=members)])
-    assert ["x-0"] == [*joins([pod("x-0", job="x")], [deleted, group("y", annotations=members)])]

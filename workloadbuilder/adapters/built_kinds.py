@@ -1,4 +1,4 @@
-"""Kinds of objects for which groups are built, and the labels with which users ask for it."""
+"""Kinds of objects for which groups are built, the labels with which users ask for it, and the pods that join the groups."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubeapi.decode import section
-from scheduler_core.sidecar.building.owned_objects import controllers_in
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 LABEL, BUILD = "muster.dev/groups", "build"
-"""Label of a namespace or an object whose groups are built, and its value; any other value on an object excludes the object."""
+"""Label of a namespace, object or pod whose groups are built, and its value; any other value on an object or pod excludes it."""
+WAITING, UNKNOWN = "muster.dev/pod-group", "unknown"
+"""Label of a pod whose group was not known when the pod was created, and its value; also the name of the scheduling gate of such a pod."""
 
 Json = Mapping[str, Any]
 
@@ -49,7 +50,12 @@ KINDS = (
     BuiltKind("apps", "StatefulSet", "statefulsets", ("v1",), by_object=True),
 )
 _BY_NAME = {(each.group, each.kind): each for each in KINDS}
-_OWNERS = frozenset(name for name, each in _BY_NAME.items() if not (each.by_object or each.only_read))
+OWNERS = frozenset(name for name, each in _BY_NAME.items() if not (each.by_object or each.only_read))
+"""API group and kind of the controllers whose pods join a group, whoever has asked for it."""
+OWNERS_BY_LABEL = frozenset({("apps", "ReplicaSet"), ("apps", "StatefulSet")})
+"""API group and kind of the controllers of a Deployment's and a StatefulSet's pods, which join a group only if they have the label."""
+LWS_LABEL = "leaderworkerset.sigs.k8s.io/name"
+"""Label of the pods of a LeaderWorkerSet; their controllers are StatefulSets."""
 
 
 def kind_of(manifest: Json) -> BuiltKind | None:
@@ -69,7 +75,26 @@ def is_asked_for(manifest: Json, namespace: Json | None) -> bool:
 
 def has_built_owner(manifest: Json) -> bool:
     """Return whether the controller of an object is of a kind for which groups are built: they have the pods of this object too."""
-    return any((each.group, each.kind) in _OWNERS for each in controllers_in(manifest))
+    return _controller(manifest) in OWNERS
+
+
+def joins_group(pod: Json) -> bool:
+    """Return whether a pod joins a group if the label of its namespace asks for groups, or its own label does."""
+    own, controller = _label(pod), _controller(pod)
+    if own is not None and own != BUILD:
+        return False
+    if controller in OWNERS_BY_LABEL:
+        return own == BUILD or (controller == ("apps", "StatefulSet") and LWS_LABEL in section(pod, "metadata", "labels"))
+    return controller in OWNERS
+
+
+def _controller(manifest: Json) -> tuple[str, str] | None:
+    """Return API group and kind of the controller of an object; None if it has none."""
+    owners = section(manifest, "metadata").get("ownerReferences")
+    for each in owners if isinstance(owners, list) else ():
+        if isinstance(each, dict) and each.get("controller") is True:
+            return group_of(str(each.get("apiVersion"))), str(each.get("kind"))
+    return None
 
 
 def _label(manifest: Json) -> str | None:
