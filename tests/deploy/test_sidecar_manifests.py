@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from scheduler_core.sidecar.building.built_kinds import KINDS
 
 from kubeapi.versions.served_versions import resources
 from muster.commands.sidecar import sidecar
 from scheduler_core.sidecar.building.builder import LEVELS
-from scheduler_core.sidecar.building.built_kinds import KINDS
 from scheduler_core.sidecar.cache.informers import WATCHED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.process.permissions import needed_permissions
