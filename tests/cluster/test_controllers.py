@@ -19,7 +19,7 @@ from tests.cluster.kubelet import Kubelet, finish_pod, node
 from tests.cluster.options import NO_GATES, WITHOUT_CONTROLLERS, Options
 from tests.cluster.waiting import until
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
-from workloadbuilder.adapters.members import group_of, member_labels
+from workloadbuilder.adapters.members import MemberIndex, member_labels
 from workloadbuilder.adapters.shared.job_spec import INDEX
 from workloadbuilder.adapters.shared.known_objects import Known
 
@@ -71,7 +71,10 @@ def plane(programs):
 def planned_group(pod, compiled):
     """Return the group of a pod that a controller has created, by its labels."""
     planned = [each for each in compiled.objects if each["kind"] == "Pod"]
-    return group_of(pod["metadata"]["labels"], member_labels(planned)) or None
+    index = MemberIndex()
+    for group, labels in member_labels(planned).items():
+        index.add(group, labels)
+    return index.group_of(pod["metadata"]["labels"]) or None
 
 
 class Case:
