@@ -41,15 +41,17 @@ def labelled(plane):
 
 
 @pytest.fixture
-def controllers(plane):
-    plane.start_controllers(CONTROLLERS)
+def controllers(plane, custom):
+    """The controller of Jobs, which creates no groups."""
+    plane.start_controllers(CONTROLLERS, () if custom else ("--feature-gates=WorkloadWithJob=false",))
     yield
     plane.controllers.stop()
 
 
-def job(namespace, name="train", **template):
+def job(namespace):
     spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
-    return builders.manifest("batch/v1", "Job", name, {"parallelism": 2, "template": {"spec": spec, **template}}, {"namespace": namespace})
+    manifest = builders.manifest("batch/v1", "Job", "train", {"parallelism": 2, "template": {"spec": spec}})
+    return in_namespace(manifest, namespace)
 
 
 def group(namespace):
@@ -102,6 +104,20 @@ def test_the_pods_of_a_job_wait_for_its_group(plane, api, served, labelled, cont
 
     for each in created_pods(api, labelled):
         assert ("", "", "unknown", [GATE, WAITING], "default-scheduler") == state(each)
+
+
+def test_pods_of_groups_that_their_controller_creates_are_left_alone(plane, api, served, labelled, custom):
+    if custom:
+        pytest.skip("the controller of Jobs creates groups of built-in kinds only")
+    plane.start_controllers(CONTROLLERS)
+    try:
+        api.create(job(labelled))
+
+        for each in created_pods(api, labelled):
+            label, field, *others = state(each)
+            assert (label, field.startswith("train-"), others) == ("", True, ["", [], "default-scheduler"])
+    finally:
+        plane.controllers.stop()
 
 
 def test_the_label_of_a_pod_asks_for_groups_elsewhere_and_no_label_does_not(plane, api, served, namespace, controllers):
