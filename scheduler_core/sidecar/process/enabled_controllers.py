@@ -15,16 +15,18 @@ from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
 from scheduler_core.sidecar.controllers.finalizers import Finalizers
-from scheduler_core.sidecar.controllers.ignored_objects import IgnoredObjects
 from scheduler_core.sidecar.controllers.runner import MIN_INTERVAL_SECONDS, Controller, Reconcile
 from scheduler_core.sidecar.controllers.validity import Validity
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.settings import Mode, Settings
-from scheduler_core.sidecar.writes import Ref, Write
+from scheduler_core.sidecar.writes import RecordEvent, Ref, Write
+from scheduler_core.wording.live_words import ignored_words
 
 FRAGMENTATION_SECONDS = 60.0
 DISRUPTION_SECONDS = 5.0
 """Minimum interval of a controller without urgent work."""
+IGNORED = "Ignored"
+"""Reason of the event on an object that does not count."""
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
 _VALIDATED = frozenset({*_GROUPS, "Workload", "Pod", "PriorityClass"})
 _PROTECTED = frozenset({*_GROUPS, "Pod"})
@@ -61,10 +63,15 @@ def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, behavio
 
 
 def _ignored_objects(cache: Cache) -> Reconcile:
-    objects = IgnoredObjects()
+    """Return the reconcile function that records an event on each object that does not count, once."""
+    reported: set[Ref] = set()
 
     def reconcile(_: float) -> Reconciled:
-        return objects.wanted(cache.ignored()), None
+        nonlocal reported
+        ignored = {each.ref: each for each in cache.ignored()}
+        new = sorted(ignored.keys() - reported)
+        reported = {*ignored}
+        return tuple(RecordEvent(ref, "Warning", IGNORED, ignored_words(ref.kind, ignored[ref].used)) for ref in new), None
 
     return reconcile
 
