@@ -10,6 +10,7 @@ from expansion.created import Expansion, identity
 from expansion.notes import NeverCreated
 from kubeapi.decode import section
 from kubeapi.names import Name
+from kubeapi.pods import group_in
 from kubeapi.problem import Problem
 from validators.hierarchy.creation_order import Level, PodBatch, awaited_group, created
 
@@ -73,5 +74,5 @@ def _level(group: Content) -> Level:
 
 def _group(pod: Content) -> Name | None:
     """Return the group that a pod names."""
-    name = section(section(pod, "spec"), "schedulingGroup").get("podGroupName")
-    return Name("PodGroup", identity(pod).namespace, str(name)) if name else None
+    name = group_in(pod)
+    return Name("PodGroup", identity(pod).namespace, name) if name else None

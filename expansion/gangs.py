@@ -11,6 +11,7 @@ from expansion.notes import GangsKept, NotOneGang
 from expansion.pod_creation import Gang
 from kubeapi.decode import section
 from kubeapi.kueue import POD_GROUP
+from kubeapi.pods import group_in
 from kubeapi.priority import SYSTEM_CLASSES
 from kubeapi.versions.served_versions import hub_of
 from workloadbuilder.adapters.shared.named_groups import named_group
@@ -140,7 +141,7 @@ def parent_of(content: Mapping[str, Any]) -> _Key | None:
     kind, namespace, _ = _identity(content)
     spec = section(content, "spec")
     above = "PodGroup" if kind == "Pod" else "CompositePodGroup"
-    name = section(spec, "schedulingGroup").get("podGroupName") if kind == "Pod" else spec.get("parentCompositePodGroupName")
+    name = group_in(content) if kind == "Pod" else spec.get("parentCompositePodGroupName")
     return (above, namespace, str(name)) if name else None
 
 

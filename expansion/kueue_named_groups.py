@@ -5,6 +5,7 @@ Kueue places the pods, whatever their group is.  The group gets the domain, if i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from expansion import gangs
@@ -16,10 +17,11 @@ from kubeapi.decode import section
 from kubeapi.gather import whole_name
 from kubeapi.gathered import GatheredObjects
 from kubeapi.names import Name
+from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.problem import Problem
 
 _KIND = "PodGroup"
-_NAMED = b'"schedulingGroup"'
+_names_group = re.compile(rb'"schedulingGroup"|' + re.escape(POD_GROUP_LABEL.encode())).search
 
 
 def confine_named_groups(result: Expansion, cluster: Cluster) -> None:
@@ -74,12 +76,12 @@ def _pods(result: Expansion, cluster: Cluster) -> Iterator[Content]:
     yield from created
     own = {*map(identity, created)}
     for each in result.kinds["Pod"]:
-        if _NAMED in bytes(each.text) and (content := parsed(each)) is not None and identity(content) not in own:
+        if _names_group(each.text) and (content := parsed(each)) is not None and identity(content) not in own:
             yield content
     owners = PodOwners(result.controllers, cluster.kinds)
     given = {whole_name(each) for each in result.kinds["Pod"]}
     for each in cluster.kinds.get("Pod", ()):
-        if _NAMED in bytes(each.text) and whole_name(each) not in given and owners.owner(each) is None:
+        if _names_group(each.text) and whole_name(each) not in given and owners.owner(each) is None:
             if (content := parsed(each)) is not None and section(content, "status").get("phase") not in {"Succeeded", "Failed"}:
                 yield content
 

@@ -14,7 +14,7 @@ from kubeapi.decoders import DECODERS
 from kubeapi.gathered import GatheredObjects, Objects, content_of, heads
 from kubeapi.meta import OwnerReference
 from kubeapi.names import Name
-from kubeapi.pods import PodMeta
+from kubeapi.pods import PodMeta, group_in
 from validators.built_in import selectors as label_selectors
 
 _LABELS: Mapping[str, tuple[str, str]] = {
@@ -166,8 +166,8 @@ class PodOwners:
         if (owner := self._owning(meta, namespace)) is not None:
             return owner
         if self._pod_groups:
-            group = section(_fields(gathered.text, "spec"), "schedulingGroup").get("podGroupName")
-            return self._pod_groups.get((namespace, str(group)))
+            group = group_in({"spec": _fields(gathered.text, "spec"), "metadata": {"labels": meta.labels}})
+            return self._pod_groups.get((namespace, group))
         return None
 
     def _named(self, namespace: str, name: str, kind: str, group: str) -> Controller | None:

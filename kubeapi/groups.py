@@ -52,6 +52,7 @@ class PodGroup(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodGroupSpec = PodGroupSpec()
     status: GroupStatus = GroupStatus()
+    api_version: str = ""
     kind: ClassVar[str] = "PodGroup"
 
 
@@ -61,6 +62,7 @@ class CompositePodGroup(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: CompositePodGroupSpec = CompositePodGroupSpec()
     status: GroupStatus = GroupStatus()
+    api_version: str = ""
     kind: ClassVar[str] = "CompositePodGroup"
 
 

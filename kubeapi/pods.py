@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from kubeapi.affinity import Affinity
+from kubeapi.decode import section
 from kubeapi.meta import Condition, Int32, ObjectMeta, OwnerReference, Struct
 from kubeapi.quantity import Amounts
 from kubeapi.redaction import UNREAD, Labels, Mark, Name, Only, Unread, WithoutEmpty, inner
@@ -16,6 +17,8 @@ from kubeapi.selectors import LabelSelector
 DEFAULT_SCHEDULER = "default-scheduler"
 POD_GROUP_LABEL = "scheduling.muster.dev/pod-group"
 """Label that names the PodGroup of a pod, for API servers whose pods have no ``spec.schedulingGroup``; the field wins over the label."""
+PLACEMENT_GATE = "muster.dev/placement"
+"""Scheduling gate of pods that Muster's sidecar places, and whose binding it leaves to another scheduler."""
 PodImage = Annotated[str, Mark.POD_IMAGE]
 _READ_CONDITIONS = ("PodResizePending", "Ready", "DisruptionTarget")
 
@@ -258,6 +261,12 @@ def group_name(spec: PodSpec, labels: Mapping[str, str] | None) -> str:
     """Return the name of the PodGroup of pods with this specification and these labels; empty if none."""
     named = spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else None
     return named or (labels.get(POD_GROUP_LABEL, "") if labels else "")
+
+
+def group_in(pod: object) -> str:
+    """Return the name of the PodGroup of a pod, or of the pods of a template, in parsed JSON; empty if none."""
+    name = section(pod, "spec", "schedulingGroup").get("podGroupName") or section(pod, "metadata", "labels").get(POD_GROUP_LABEL)
+    return name if isinstance(name, str) else ""
 
 
 def has_tag(image: str) -> bool:

@@ -140,4 +140,5 @@ class Workload(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: WorkloadSpec = WorkloadSpec()
+    api_version: str = ""
     kind: ClassVar[str] = "Workload"

@@ -53,7 +53,7 @@ def build(target: Path, parts: tuple[str, ...], base: str) -> None:
         if "packages" in parts:
             packages.build_packages(sources, folder, time)
         if "chart" in parts:
-            packages.build_chart(sources, folder, time)
+            packages.build_chart(sources, folder, time, version)
         if "image" in parts:
             archive = image.build_image(sources, folder, time, version, base, scratch)
             contents.write_contents(archive, sources, folder / f"muster-{version}-sbom.cdx.json", time, scratch)

@@ -1,9 +1,11 @@
-"""Source distribution and wheel, and the archive of the Helm chart."""
+"""Source distribution and wheel, the archive of the Helm chart, and the definitions of custom resources."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+
+import yaml
 
 from release import archives
 from release.tree import run
@@ -21,8 +23,12 @@ def build_packages(sources: Path, folder: Path, time: int) -> None:
     archives.rewrite(packed, time)
 
 
-def build_chart(sources: Path, folder: Path, time: int) -> None:
-    """Pack the chart.  Raises MissingError if helm cannot be built."""
+def build_chart(sources: Path, folder: Path, time: int, version: str) -> None:
+    """Pack the chart, and write the custom resources of kustomize into one file.  Raises MissingError if helm cannot be built."""
     run(str(go_tools.build("helm")), "package", str(sources / "deploy" / "chart"), "--destination", str(folder))
     (packed,) = folder.glob("muster-*.tgz")
     archives.rewrite(packed, time)
+    manifests = sources / "deploy" / "custom-resources"
+    names = yaml.safe_load((manifests / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    texts = ((manifests / each).read_text(encoding="utf-8") for each in names)
+    (folder / f"muster-{version}-custom-resources.yaml").write_text("---\n".join(texts), encoding="utf-8")

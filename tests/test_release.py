@@ -163,7 +163,7 @@ def test_the_notes_are_the_section_of_the_changelog(tag: str, want: str | None, 
     assert not want or (tmp_path / "notes.md").read_text() == want
 
 
-PUBLISHED = ("muster-*-image-*.tar", "*-sbom.cdx.json", "muster-*.tgz", "*.whl", "*.tar.gz", "SHA256SUMS")
+PUBLISHED = ("muster-*-image-*.tar", "*-sbom.cdx.json", "muster-*.tgz", "*-custom-resources.yaml", "*.whl", "*.tar.gz", "SHA256SUMS")
 """What the steps after the build ask for, by pattern."""
 
 

@@ -77,7 +77,8 @@ class Blueprint:
     def group_name(self, template: str, index: Sequence[int]) -> str:
         """Return the name of the group of *template* at *index*."""
         owner_uid = self.references[0]["uid"] if self.references else ""
-        return names.group_name(self.name, template, index, owner_uid=owner_uid, kubernetes=self.kubernetes)
+        longest = names.longest_group_name(self.workload["apiVersion"], composite=self.templates[template].composite)
+        return names.group_name(self.name, template, index, owner_uid=owner_uid, kubernetes=self.kubernetes, longest=longest)
 
     def chosen(
         self,

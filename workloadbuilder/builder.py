@@ -134,7 +134,7 @@ class Builder:
         yield from resolution.errors
         root = resolution.root
         if root is not None:
-            yield from check_tree(root, options.kubernetes)
+            yield from check_tree(root, options.rules_of)
             yield from check_blocks(root, options, strict=strict)
             if old_root is not None:
                 yield from unchanged.check(root, resolve(old_root).root)

@@ -7,6 +7,8 @@ example in files, names have no hash.
 
 Kubernetes' scheme has one group for each template.  If a template has several groups, indices follow its name: first those of
 the ancestors whose templates have several groups, then the group's own.
+
+Labels of pods name PodGroups that are custom resources, whose names are therefore shorter.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import dataclasses
 import functools
 from collections.abc import Iterable
 
+from kubeapi.content import LONGEST_LABEL
+from kubeapi.versions import served_versions
 from kubeapi.versions.kubernetes_releases import FIRST_WITH_OWNER_IN_GROUP_NAMES, TODAY
 from workloadbuilder.workload_item import Owner
 
@@ -51,10 +55,17 @@ def distinct_workload_name(owner: Owner, namespace: str) -> str:
     return workload_name(owner if owner.uid else dataclasses.replace(owner, uid=identity))
 
 
-def group_name(workload: str, template: str, index: Iterable[int] = (), *, owner_uid: str, kubernetes: int = TODAY) -> str:
+def longest_group_name(api_version: str, *, composite: bool) -> int:
+    """Return the maximum length of the name of a group of *api_version*, in bytes."""
+    return LONGEST_LABEL if served_versions.form_of(api_version).custom and not composite else LONGEST
+
+
+def group_name(
+    workload: str, template: str, index: Iterable[int] = (), *, owner_uid: str, kubernetes: int = TODAY, longest: int = LONGEST
+) -> str:
     """Return the name of a group of *template*; *index* distinguishes it from other groups of the same template.
 
-    With *owner_uid*, the uid of the owner of the group, or if the plain name would be too long, it ends in the hash of Kubernetes
+    With *owner_uid*, the uid of the owner of the group, or if the plain name would be longer than *longest* bytes, it ends in the hash of Kubernetes
     1.*kubernetes*.
 
     >>> group_name("job-647cf7d9", "workers", owner_uid="uid-1")
@@ -64,11 +75,11 @@ def group_name(workload: str, template: str, index: Iterable[int] = (), *, owner
     """
     indices = "".join([f"-{each}" for each in index])
     plain = f"{workload}-{template}{indices}"
-    if not owner_uid and len(plain) <= LONGEST:
+    if not owner_uid and len(plain) <= longest:
         return plain
     of_owner = kubernetes >= FIRST_WITH_OWNER_IN_GROUP_NAMES
     suffix = digest(f"{workload}\0{template}{indices}\0{owner_uid}" if of_owner else f"{workload}{template}{indices}")
-    first, second = _shortened(workload, f"{template}{indices}", LONGEST - len(suffix) - 2)
+    first, second = _shortened(workload, f"{template}{indices}", longest - len(suffix) - 2)
     return f"{first}-{second}-{suffix}"
 
 

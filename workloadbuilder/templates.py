@@ -6,7 +6,6 @@ Fields are those of Kubernetes 1.37; absent values are omitted.  The tree must b
 from __future__ import annotations
 
 from kubeapi.decode import Json
-from kubeapi.versions.api_versions import SCHEDULING
 from workloadbuilder import workload_owner
 from workloadbuilder.resolve import Resolved
 from workloadbuilder.workload_item import PolicyKind, ResourceClaim, SchedulingConfig
@@ -23,7 +22,7 @@ def workload(root: Resolved, options: BuildOptions) -> dict[str, Json]:
     if references := workload_owner.owner_references(options.owner):
         metadata["ownerReferences"] = references
     return {
-        "apiVersion": f"{SCHEDULING}/{options.version}",
+        "apiVersion": options.api_version,
         "kind": "Workload",
         "metadata": metadata,
         "spec": {"controllerRef": workload_owner.controller_ref(options.owner), **spec(root)},

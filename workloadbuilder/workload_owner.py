@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from kubeapi import content
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
+from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import SCHEDULING
 from kubeapi.versions.kubernetes_releases import TODAY
-from kubeapi.versions.served_versions import WORKLOAD_VERSIONS, hub_of
 from validators import field
 from validators.field import FieldError
 from workloadbuilder import names
@@ -25,8 +26,8 @@ class BuildOptions:
 
     *name* is the Workload's; if empty, it is derived from the owner's.  *namespace* may be empty in files.  Policies and
     disruption modes that are not in the allowed sets are refused, so a controller must list each new one; an empty set allows
-    nothing (KEP-6089, "Controller Opt-In for New Scheduling Capabilities").  *version* is that of Workload and PodGroups; a
-    CompositePodGroup has the closest version in which Kubernetes 1.*kubernetes* serves the kind.
+    nothing (KEP-6089, "Controller Opt-In for New Scheduling Capabilities").  *version* is that of Workload and PodGroups
+    in *api_group*; a CompositePodGroup has the closest version in which Kubernetes 1.*kubernetes* serves the kind.
     """
 
     name: str
@@ -34,13 +35,24 @@ class BuildOptions:
     owner: Owner
     allowed_policies: frozenset[PolicyKind] = frozenset()
     allowed_disruption_modes: frozenset[DisruptionMode] = frozenset()
-    version: str = hub_of("Workload").version
+    version: str = served_versions.hub_of("Workload").version
     kubernetes: int = TODAY
+    api_group: str = SCHEDULING
 
     @property
     def workload_name(self) -> str:
         """Return the Workload's name."""
         return self.name or names.workload_name(self.owner)
+
+    @property
+    def api_version(self) -> str:
+        """Return the ``apiVersion`` of the Workload."""
+        return served_versions.named(self.api_group, self.version)
+
+    @property
+    def rules_of(self) -> int:
+        """Return the minor version of Kubernetes whose rules the tree must obey; those of custom resources do not depend on the server."""
+        return max(self.kubernetes, TODAY) if served_versions.form_of(self.api_version).custom else self.kubernetes
 
 
 def check(options: BuildOptions) -> Iterator[FieldError]:
@@ -63,8 +75,9 @@ def check(options: BuildOptions) -> Iterator[FieldError]:
         )
     if options.namespace:
         yield from _messages(FieldPath("metadata", "namespace"), options.namespace, content.label)
-    if options.version not in WORKLOAD_VERSIONS:
-        yield field.not_supported(FieldPath(), options.version, WORKLOAD_VERSIONS)
+    served = [row.name for row in served_versions.current("Workload")]
+    if options.api_version not in served:
+        yield field.not_supported(FieldPath(), options.api_version, served)
 
 
 def warnings(owner: Owner) -> Iterator[FieldError]:

@@ -17,6 +17,7 @@ from kubeapi.decode import section
 from kubeapi.gather import whole_name
 from kubeapi.gathered import GatheredObjects, Objects
 from kubeapi.names import Name
+from kubeapi.pods import group_in
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 _CLAIM, _TEMPLATE, _GROUP = "PersistentVolumeClaim", "ResourceClaimTemplate", "PodGroup"
@@ -124,8 +125,7 @@ class _Counted:
 
     def _claims(self, user: Content) -> Iterator[Content]:
         """Yield the claims that are created for a pod or a group."""
-        group = str(section(section(user, "spec"), "schedulingGroup").get("podGroupName"))
-        yield from created_objects.resource_claims(user, self._templates, self._shared.get((namespace_of(user), group), ()))
+        yield from created_objects.resource_claims(user, self._templates, self._shared.get((namespace_of(user), group_in(user)), ()))
         yield from created_objects.ephemeral_claims(user)
 
     def _with_claims(self, pods: Iterable[Content]) -> Iterator[Content]:

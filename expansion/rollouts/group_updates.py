@@ -11,6 +11,7 @@ from expansion.rollouts.strategies import Strategy, Unchanged
 from expansion.rollouts.units import Actions, Key, Situation, Unit, created_at, created_spec, is_ready, node_of
 from kubeapi.content import int_or_percent
 from kubeapi.decode import section
+from kubeapi.pods import group_in
 from validators.model.rolling_updates import volcano_minimum
 
 _GROUP_INDEX, _WORKER_INDEX = "leaderworkerset.sigs.k8s.io/group-index", "leaderworkerset.sigs.k8s.io/worker-index"
@@ -175,7 +176,7 @@ def joined_to_groups(manifest: Content, old: Sequence[Content], new: Sequence[Co
         label = ""
     elif kind != "PodCliqueSet":
         return [*old]
-    groups = {_label(each, label): section(each, "spec").get(_GROUP) for each in new}
+    groups = {_label(each, label): group_in(each) for each in new}
     return [_with_group(each, groups.get(_label(each, label))) for each in old]
 
 
@@ -185,8 +186,8 @@ def grouped_as(manifest: Content, old: Sequence[Content], new: Iterable[Content]
     A group that a template names is kept.
     """
     templates = section(section(manifest, "spec"), "leaderWorkerTemplate")
-    named = any(_GROUP in section(templates, each, "spec") for each in ("leaderTemplate", "workerTemplate"))
-    if manifest.get("kind") != "LeaderWorkerSet" or named or any(_GROUP in section(each, "spec") for each in old):
+    named = any(group_in(templates.get(each)) for each in ("leaderTemplate", "workerTemplate"))
+    if manifest.get("kind") != "LeaderWorkerSet" or named or any(map(group_in, old)):
         return [*new]
     if any(section(each, "spec").get("schedulerName") == "volcano" for each in old):
         return [*new]
@@ -197,5 +198,5 @@ def _label(pod: Content, label: str) -> object:
     return section(pod, "metadata", "labels").get(label)
 
 
-def _with_group(pod: Content, group: object) -> Content:
-    return {**pod, "spec": {**section(pod, "spec"), _GROUP: group}} if group else pod
+def _with_group(pod: Content, group: str | None) -> Content:
+    return {**pod, "spec": {**section(pod, "spec"), _GROUP: {"podGroupName": group}}} if group else pod

@@ -109,6 +109,11 @@ def current(kind: str, group: str = "", minor: int = TODAY) -> tuple[ApiVersion,
     return tuple(row for row in served if _KINDS[row.name, kind].since <= minor <= _KINDS[row.name, kind].until)
 
 
+def preferred(kind: str, group: str) -> str:
+    """Return the API version of *group* in which *kind* is written."""
+    return closest(kind, group, hub_of(kind).version)
+
+
 def closest(kind: str, group: str, version: str, minor: int = TODAY) -> str:
     """Return the API version of *kind* to use with objects of *group* and *version* in Kubernetes 1.*minor*.
 

@@ -9,16 +9,19 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
-from kubeapi.versions import served_versions
+from kubeapi.versions import kubernetes_releases, served_versions
 from kubeapi.versions.api_versions import STABLE, ApiVersion
 from muster.doctor.components import SIDECAR, components
 from muster.doctor.entries import entries
-from muster.doctor.manifests import mappings_at, text_at, texts_at
+from muster.doctor.manifests import Manifest, mappings_at, text_at, texts_at
 from muster.doctor.world import ApiServer, Item, World
 from validators.gates import NEEDS
+from validators.reports import custom_resources
 
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 """Programs of the control plane that have feature gates."""
+APPLY_DEFINITIONS = "kubectl apply --server-side --force-conflicts -k deploy/custom-resources"
+"""Command that creates or replaces the definitions of custom resources."""
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.|\b)")
 _TRUE = frozenset({"true", "1", "t"})
 
@@ -64,13 +67,40 @@ def observed_api_server(world: World) -> ApiServer | None:
     if program is None:
         return None
     switches = _switches(program.flags.get("runtime-config", ""))
-    resources = {
-        f"{row.name}/{served_versions.resource(each.kind).resource}"
+    served = {
+        (row.name, served_versions.resource(each.kind).resource)
         for row in served_versions.workload_versions()
         for each in row.kinds
-        if _serves(switches, row) and each.since <= (program.minor or each.since) <= each.until
+        if not row.form.custom and _serves(switches, row) and each.since <= (program.minor or each.since) <= each.until
     }
-    return ApiServer(program.minor, frozenset(resources), program.gates())
+    served |= {(f"{group}/{text_at(version, 'name')}", plural) for group, plural, version in _defined(world)}
+    return ApiServer(program.minor, frozenset("/".join(each) for each in served), program.gates())
+
+
+def definitions(world: World) -> Iterator[Item]:
+    """Yield the CustomResourceDefinitions of the kinds of Muster."""
+    names = {each["metadata"]["name"] for each in custom_resources.definitions()}
+    return (each for each in world.of_kind("CustomResourceDefinition") if each.name in names)
+
+
+def uses_custom(world: World, server: ApiServer) -> bool:
+    """Return whether groups are custom resources, or can be nothing else because no flag is known to serve the built-in kinds.
+
+    Then feature gates and kube-scheduler do not concern them.
+    """
+    if server.resources is None:
+        return False
+    resource = served_versions.resource("PodGroup").resource
+    custom = {row.form.custom for row in served_versions.versions_of("PodGroup") if f"{row.name}/{resource}" in server.resources}
+    can_serve = any(programs(world, "kube-apiserver")) and (server.minor or kubernetes_releases.TODAY) >= kubernetes_releases.TODAY
+    return False not in custom and (True in custom or not can_serve)
+
+
+def _defined(world: World) -> Iterator[tuple[str, str, Manifest]]:
+    """Yield group, plural and each served version of the definitions."""
+    for item in definitions(world):
+        group, plural = text_at(item.content, "spec", "group"), text_at(item.content, "spec", "names", "plural")
+        yield from ((group, plural, each) for each in mappings_at(item.content, "spec", "versions") if each.get("served") is True)
 
 
 def _serves(switches: Mapping[str, bool], row: ApiVersion) -> bool:

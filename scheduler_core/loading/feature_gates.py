@@ -1,7 +1,7 @@
 """Snapshot of a cluster in which some feature gates are off.
 
 The API server drops the fields of a disabled gate when objects are written (KEP-4671, KEP-5732 and KEP-6012, Feature
-Enablement), and does not serve CompositePodGroups without their gate.
+Enablement), and does not serve CompositePodGroups without their gate.  Custom resources, and labels of pods, have no gates.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from kubeapi.groups import CompositePodGroup, Group, PodGroup
 from kubeapi.meta import replaced
+from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.problem import Problem, in_order
+from kubeapi.versions import served_versions
+from kubeapi.workloads import Workload
 from scheduler_core.causes.input_problems import FieldDropped, KindNotServed
 from scheduler_core.model.names import Name
 from scheduler_core.model.options import is_ignored
@@ -44,10 +47,11 @@ def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collect
     groups = tuple(_groups(snapshot.groups, gates, problems))
     pods = snapshot.pods
     if not gates.enabled(GENERIC_WORKLOAD):
-        members = (Name("Pod", pod.namespace, pod.name) for pod in pods if pod.group)
+        dropped = [pod for pod in pods if pod.group != _named_by_label(pod)]
+        members = (Name("Pod", pod.namespace, pod.name) for pod in dropped)
         problems += [Problem.about(each, FieldDropped("spec.schedulingGroup", GENERIC_WORKLOAD)) for each in members]
-        pods = tuple(replaced(pod, group="") if pod.group else pod for pod in pods)
-    workloads = [drop_disabled_fields(each, None, gates)[0] for each in snapshot.known.list_kind("Workload") or ()]
+        pods = tuple(replaced(pod, group=_named_by_label(pod)) for pod in pods) if dropped else pods
+    workloads = [_drop_fields(each, gates) for each in snapshot.known.list_kind("Workload") or ()]
     others = [each for kind in _OTHERS for each in snapshot.known.list_kind(kind) or ()]
     known = KnownObjects((*groups, *workloads, *others), complete=False)
     return dataclasses.replace(snapshot, groups=groups, pods=pods, known=known, problems=in_order({*problems}))
@@ -98,6 +102,9 @@ def _kept_claims(pod: PodRecord, ignore: Collection[str]) -> tuple[str, ...]:
 def _groups(groups: Iterable[Group], gates: Gates, problems: list[Problem]) -> Iterator[Group]:
     for group in groups:
         name = Name(group.kind, namespace_of(group), group.metadata.name)
+        if _is_custom(group):
+            yield group
+            continue
         required = COMPOSITE if isinstance(group, CompositePodGroup) else GENERIC_WORKLOAD
         if not gates.enabled(required):
             problems.append(Problem.about(name, KindNotServed(required)))
@@ -105,6 +112,20 @@ def _groups(groups: Iterable[Group], gates: Gates, problems: list[Problem]) -> I
         kept, dropped = drop_disabled_fields(group, None, gates)
         problems += [Problem.about(name, FieldDropped(str(path), gate)) for path, gate in dropped]
         yield _require_group(kept)
+
+
+def _drop_fields(workload: Object, gates: Gates) -> Object:
+    return workload if _is_custom(workload) else drop_disabled_fields(workload, None, gates)[0]
+
+
+def _is_custom(each: Object) -> bool:
+    """Return whether an object is a custom resource, of which no gate drops a field."""
+    return isinstance(each, (PodGroup, CompositePodGroup, Workload)) and served_versions.form_of(each.api_version).custom
+
+
+def _named_by_label(pod: PodRecord) -> str:
+    """Return the group that the labels of *pod* name, which no gate drops."""
+    return pod.labels.get(POD_GROUP_LABEL, "")
 
 
 def _require_group(kept: Object) -> Group:

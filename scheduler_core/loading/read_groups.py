@@ -26,7 +26,9 @@ from validators import pipeline
 from validators.model import objects
 
 SCHEDULING_KINDS = ("PriorityClass", "Workload", "PodGroup", "CompositePodGroup")
-"""Kinds of the API group ``scheduling.k8s.io``."""
+"""Kinds of the API groups that have Workloads."""
+_SHARED = {row.name: row.name for row in served_versions.workload_versions()}
+"""One text for all groups of an API version."""
 
 
 def problems_of(budget: DisruptionBudget) -> list[Problem]:
@@ -79,7 +81,10 @@ def read_one(gathered: GatheredObjects) -> tuple[Name, PriorityClass | Workload 
     except RecursionError:
         raise Unusable(DEEP) from None
     namespace, name = name_in(gathered.kind, decoded.metadata)
-    return (namespace, name), replaced(decoded, metadata=replaced(decoded.metadata, namespace=namespace))
+    metadata = replaced(decoded.metadata, namespace=namespace)
+    if isinstance(decoded, PriorityClass):
+        return (namespace, name), replaced(decoded, metadata=metadata)
+    return (namespace, name), replaced(decoded, metadata=metadata, api_version=_SHARED.get(gathered.api_version, ""))
 
 
 def _why(content: Mapping[str, Json]) -> str:

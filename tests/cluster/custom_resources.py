@@ -22,6 +22,8 @@ from tests.cluster.waiting import until
 DEFINITIONS = Path(__file__).parents[2] / "deploy/custom-resources"
 KINDS = kinds_of(CUSTOM)
 VERSION = versions_in(CUSTOM)[0].name
+WITHOUT_KINDS = Options(gates=NO_GATES, served=())
+"""Options of a cluster without the built-in kinds."""
 
 
 class CustomApi(Api):
@@ -69,9 +71,9 @@ def _is_served(api: Api, kind: str) -> bool:
 
 
 @contextlib.contextmanager
-def custom_plane(programs: Programs) -> Iterator[ControlPlane]:
-    """Run a control plane without gates, which serves the custom resources; its ``api`` is a CustomApi."""
-    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as plane:
+def custom_plane(programs: Programs, options: Options = WITHOUT_KINDS) -> Iterator[ControlPlane]:
+    """Run a control plane that serves the custom resources; its ``api`` is a CustomApi."""
+    with ControlPlane(options, programs) as plane:
         install(plane.api)
         plane.api.close()
         plane.api = CustomApi(plane.kubeconfig)

@@ -44,7 +44,15 @@ SCHEDULER_GATES = Options().gate_flags(kubernetes_releases.TODAY)[0].partition("
 PROVOKED_ELSEWHERE = {
     "certificates": frozenset({"ca-bundle-missing", "ca-expiry", "leaf-expiry", "leaf-names", "leaf-stale", "leaf-untrusted"}),
     "control plane": frozenset(
-        {"api-not-served", "gate-off", "gates-differ", "kubernetes-differs", "review-seconds-long", "scheduler-too-old"}
+        {
+            "api-not-served",
+            "definitions-differ",
+            "gate-off",
+            "gates-differ",
+            "kubernetes-differs",
+            "review-seconds-long",
+            "scheduler-too-old",
+        }
     ),
     "foreign": frozenset(each for each in discover() if each.startswith("foreign-")) | {"policy-refuses", "timeouts-add-up"},
     "probe": frozenset({"probe-failed"}),

@@ -201,7 +201,7 @@ class Installed:
 def mirroring(manifests: str, plane: ControlPlane) -> list[Manifest]:
     """Return *manifests*, YAML; the webhooks mirror the version of *plane*, as an administrator of deploy/ lets them."""
     results = list(filter(None, yaml.safe_load_all(manifests)))
-    if (minor := plane.programs.minor()) != kubernetes_releases.TODAY:
+    if (minor := plane.programs.minor()) != kubernetes_releases.TODAY and minor >= kubernetes_releases.OLDEST:
         for each in (each for each in results if (each["kind"], each["metadata"]["name"]) == ("Deployment", ACCOUNT)):
             (container,) = each["spec"]["template"]["spec"]["containers"]
             container["env"].append({"name": "MUSTER_KUBERNETES", "value": kubernetes_releases.name(minor)})

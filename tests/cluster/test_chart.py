@@ -64,7 +64,8 @@ class OfChart(Installed):
 
     def manifests(self):
         bundle = base64.b64encode((self.certificates / "ca.crt").read_bytes()).decode()
-        flags = [part for each in (f"certificate.caBundle={bundle}", "certificate.source=secret", *OWN_KINDS) for part in ("--set", each)]
+        values = f"certificate.caBundle={bundle}", "certificate.source=secret", "api=kubernetes", *OWN_KINDS
+        flags = [part for each in values for part in ("--set", each)]
         done = rendered.template(*flags, "--kube-version", f"{kubernetes_releases.name(self.plane.programs.minor())}.0")
         assert 0 == done.returncode, done.stderr
         return [SYSTEM, *filter(None, yaml.safe_load_all(done.stdout))]

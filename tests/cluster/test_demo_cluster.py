@@ -57,7 +57,10 @@ def steady(text):
 
 @pytest.fixture(scope="module")
 def ended(programs, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
+    return run(programs, tmp_path_factory.mktemp("demo"))
+
+
+def run(programs, folder):
     command = [sys.executable, "-m", "muster", "demo", "--cluster"]
     done = subprocess.run(command, env=environment(folder, programs.folder), capture_output=True, text=True, timeout=SECONDS, check=False)
     return folder, done
@@ -146,6 +149,21 @@ def test_the_documentation_shows_the_real_output(ended, programs):
 
     assert len(parts) > 5
     assert [] == [part for part in parts if steady(part).strip() not in output]
+
+
+@pytest.mark.kubernetes("1.30")
+def test_on_the_oldest_version_the_groups_are_custom_resources(programs, tmp_path):
+    folder, done = run(programs, tmp_path)
+    output = done.stdout
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert [] == list(folder.iterdir())
+    assert "customresourcedefinition.apiextensions.k8s.io/podgroups.scheduling.muster.dev created" in section(output, 1)
+    assert "[muster: parent-acyclic]" in joined(section(output, 2))
+    assert 8 == len(re.findall(r"^ +stage-\d-\d +stage-\d +\w\d$", section(output, 3), re.MULTILINE))
+    assert ["c1", "c2"] == sorted(re.findall(r"evaluation-\d +evaluation +(\w\d)$", section(output, 4), re.MULTILINE))
+    assert "podgroup.scheduling.muster.dev/labelling condition met" in section(output, 5).partition("The fix")[2]
+    assert "rack-d can hold 3 (short of 4 nvidia.com/gpu: 12 free, 16 needed)" in joined(section(output, 6))
 
 
 def test_sigterm_in_the_middle_leaves_nothing(programs, tmp_path):

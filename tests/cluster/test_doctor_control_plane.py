@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -12,6 +14,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.doctor_installation import PROVOKED_ELSEWHERE, Examined, demand_provoked, scheduler
 from tests.cluster.installed import ACCOUNT, NAMESPACE
 from tests.cluster.options import NO_GATES, Options
+from tests.muster.doctor.worlds import control_plane
 
 MANIFEST = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 
@@ -36,12 +39,35 @@ def test_an_old_scheduler(examined) -> None:
         examined.api.delete("Pod", old["metadata"]["name"], "kube-system", gracePeriodSeconds=0)
 
 
-def test_a_control_plane_without_the_kinds(examined, programs) -> None:
+@contextlib.contextmanager
+def without_kinds(examined, programs) -> Iterator[Examined]:
+    """The webhooks on a control plane that does not serve the kinds."""
     with ControlPlane(Options(gates=NO_GATES, served=()), programs) as bare:
         bare.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         shipped = Examined(bare, examined.webhooks, examined.programs)
         shipped.apply(*(each for each in examined.webhooks.objects if each["kind"] not in ("Namespace", "Secret")), scheduler())
         bare.api.set_status("Deployment", ACCOUNT, NAMESPACE, status={"replicas": 3, "readyReplicas": 3})
+        yield shipped
+
+
+def test_a_hosted_control_plane_gets_custom_resources(examined, programs) -> None:
+    with without_kinds(examined, programs) as shipped:
+        found = shipped.findings()
+        assert {"api-not-served"} == found.keys() - {"rights-missing"}
+        (command,) = {each["command"] for each in found["api-not-served"]}
+        shipped.mend(command)
+        shipped.well()
+
+        older = [{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/priority"}]
+        shipped.api.patch("CustomResourceDefinition", "podgroups.scheduling.muster.dev", body=older, how="json")
+        shipped.mend(shipped.provoked("definitions-differ"))
+        shipped.well()
+
+
+def test_a_control_plane_without_the_kinds(examined, programs) -> None:
+    with without_kinds(examined, programs) as shipped:
+        bare = shipped.plane
+        shipped.apply(control_plane("kube-apiserver", "v1.37.1"))
         found = shipped.findings()
         assert {"api-not-served", "gate-off", "gates-differ"} == found.keys() - {"rights-missing"}
         missing = {each["message"].split()[6] for each in found["api-not-served"]}

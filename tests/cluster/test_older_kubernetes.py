@@ -30,7 +30,7 @@ class OfOlderChart(Installed):
 
     def manifests(self):
         bundle = base64.b64encode((self.certificates / "ca.crt").read_bytes()).decode()
-        values = "certificate.source=secret", f"certificate.caBundle={bundle}"
+        values = "certificate.source=secret", f"certificate.caBundle={bundle}", "api=kubernetes"
         version = f"{kubernetes_releases.name(self.plane.programs.minor())}.0"
         done = rendered.template("--kube-version", version, *(part for each in values for part in ("--set", each)))
         assert 0 == done.returncode, done.stderr

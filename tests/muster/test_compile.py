@@ -140,6 +140,41 @@ def test_the_version_can_be_chosen() -> None:
     assert ["scheduling.k8s.io/v1alpha3"] * 2 == versions
 
 
+def test_the_api_group_can_be_chosen() -> None:
+    """Names are the same, and pods name their groups by label."""
+    arguments = ("--groups", "--pods", "--format", "json", str(CLUSTER / "jobset.yaml"))
+    built_in = json.loads(compiled(*arguments).stdout)["items"]
+    custom = json.loads(compiled("--api", "scheduling.muster.dev", *arguments).stdout)["items"]
+
+    assert {"scheduling.muster.dev/v1beta1"} == {each["apiVersion"] for each in custom if each["kind"] != "Pod"}
+    assert [each["metadata"]["name"] for each in custom] == [each["metadata"]["name"] for each in built_in]
+    named = [each["spec"]["schedulingGroup"]["podGroupName"] for each in built_in if each["kind"] == "Pod"]
+    assert named == [each["metadata"]["labels"]["scheduling.muster.dev/pod-group"] for each in custom if each["kind"] == "Pod"]
+    assert not any("schedulingGroup" in each["spec"] for each in custom)
+
+
+def test_names_of_groups_that_labels_name_are_cut() -> None:
+    stdin = JOB.replace("name: train", f"name: {'train' * 11}")
+    answer = compiled("--api", "scheduling.muster.dev", "--groups", "--pods", "--format", "json", "-", stdin=stdin)
+    (group,), (pod, *_) = ([each for each in json.loads(answer.stdout)["items"] if each["kind"] == kind] for kind in ("PodGroup", "Pod"))
+
+    assert len(group["metadata"]["name"]) <= 63
+    assert group["metadata"]["name"] == pod["metadata"]["labels"]["scheduling.muster.dev/pod-group"]
+
+
+@pytest.mark.parametrize(
+    ("options", "want"),
+    [
+        (["--delegated"], "the Job controller creates no PodGroups of this API group"),
+        (["--version", "v1alpha3"], "scheduling.muster.dev has no version v1alpha3"),
+    ],
+)
+def test_what_custom_resources_do_not_have(options: list[str], want: str) -> None:
+    answer = compiled("--api", "scheduling.muster.dev", *options, str(CLUSTER / "jobset.yaml"))
+
+    assert (2, True) == (answer.exit_code, want in answer.stderr)
+
+
 def test_explanations_are_comments_that_change_nothing() -> None:
     plain, explained = compiled("job.yaml", "--groups"), compiled("job.yaml", "--groups", "--explain")
 

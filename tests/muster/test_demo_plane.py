@@ -14,7 +14,7 @@ import yaml
 from muster.commands.demo import child_processes, cluster_demo, local_control_plane
 from muster.commands.demo.child_processes import ServerError, Shell
 
-WANTED = "KUBEBUILDER_ASSETS must name a folder with etcd, kube-apiserver and kubectl of Kubernetes 1.37 or newer"
+WANTED = "KUBEBUILDER_ASSETS must name a folder with etcd, kube-apiserver and kubectl of Kubernetes 1.30 or newer"
 READY = "#!/bin/sh\necho ready to serve client requests\nexec sleep 60\n"
 
 
@@ -48,15 +48,22 @@ def test_a_program_that_is_missing_is_named(tmp_path, monkeypatch, missing):
 
 
 @pytest.mark.parametrize(
-    ("printed", "has_gate"), [("Kubernetes v1.37.1", True), ("Kubernetes v1.38.0-beta.0", False), ("no version", True)]
+    ("printed", "want"),
+    [
+        ("Kubernetes v1.37.1", {"GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "PodGroupPreemptionPolicy"}),
+        ("Kubernetes v1.38.0-beta.0", {"GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"}),
+        ("Kubernetes v1.36.2", set()),
+        ("Kubernetes v1.30.14", set()),
+        ("no version", set()),
+    ],
 )
-def test_an_api_server_gets_only_gates_with_which_it_starts(tmp_path, printed, has_gate):
+def test_an_api_server_gets_only_gates_with_which_it_starts(tmp_path, printed, want):
     program = folder_of(tmp_path, ["kube-apiserver"], f"#!/bin/sh\necho {printed}\n") / "kube-apiserver"
 
-    (switches,) = (each for each in local_control_plane._apiserver("etcd", 1, program) if each.startswith("--feature-gates="))
+    flags = dict(each.split("=", 1) for each in local_control_plane._apiserver("etcd", 1, program))
 
-    assert "CompositePodGroup=true" in switches
-    assert has_gate is ("PodGroupPreemptionPolicy" in switches)
+    assert want == {each.removesuffix("=true") for each in flags.get("--feature-gates", "").split(",") if each}
+    assert bool(want) is ("--runtime-config" in flags)
 
 
 @pytest.mark.parametrize("named", ["nowhere", "file"])

@@ -203,6 +203,42 @@ def test_rename_of_groups_and_workloads(tmp_path: Path) -> None:
     run(steps())
 
 
+CUSTOM = {
+    "groups.yaml": "apiVersion: scheduling.muster.dev/v1beta1\nkind: PodGroup\nmetadata: {name: workers}\nspec: {schedulingPolicy: {basic: {}}}\n",
+    "pods.yaml": PODS.replace("      schedulingGroup: {podGroupName: workers}\n", "").replace(
+        "metadata: {labels: {app: workers}}", "metadata: {labels: {app: workers, scheduling.muster.dev/pod-group: workers}}"
+    ),
+}
+
+
+@pytest.mark.parametrize("at", [("pods.yaml", "pod-group: "), ("groups.yaml", "{name: ")])
+def test_a_label_refers_to_a_pod_group(tmp_path: Path, at: tuple[str, str]) -> None:
+    for name, text in CUSTOM.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    name, before = at
+
+    async def steps() -> None:
+        async with started(tmp_path) as editor:
+            for each, text in CUSTOM.items():
+                await editor.open(each, text)
+            before_it = CUSTOM[name][: CUSTOM[name].index(before) + len(before)]
+            if name == "pods.yaml":
+                lines = before_it.splitlines()
+                assert await editor.definition(name, len(lines) - 1, len(lines[-1])) == ("groups.yaml", 2, 11)
+                choices = await editor.completions(name, CUSTOM[name].replace("pod-group: workers", "pod-group: |"))
+                assert [*choices] == ["workers"]
+                await editor.change(name, CUSTOM[name])
+            found = await editor.renamed(name, before_it, "learners")
+            assert {file: applied(CUSTOM[file], edits) for file, edits in found.items()} == {
+                "groups.yaml": CUSTOM["groups.yaml"].replace("workers", "learners"),
+                "pods.yaml": CUSTOM["pods.yaml"].replace("pod-group: workers", "pod-group: learners"),
+            }
+            with pytest.raises(JsonRpcException, match="must be no more than 63 bytes"):
+                await editor.renamed(name, before_it, "a" * 64)
+
+    run(steps())
+
+
 @pytest.mark.parametrize(
     ("before", "new", "message"),
     [

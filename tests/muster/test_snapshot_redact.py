@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from scheduler_core.cluster.load import load
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from tests.custom_group import in_custom_group
 from tests.muster.simulated import gang, node, pod
 from tests.sampling import sampled
 from tests.scheduler_core.exact.devices.small_clusters import clusters as device_clusters
@@ -431,3 +432,13 @@ def test_nodes_of_the_wrong_type_do_not_keep_the_rest_from_being_redacted(wrong)
     labelled["metadata"]["labels"] = wrong
     tainted["spec"] = {"taints": wrong}
     assert '"n1"' not in json.dumps(redacted([labelled, tainted]))
+
+
+def test_a_label_that_names_a_group_is_hashed_as_the_group():
+    objects = in_custom_group([node("n1", cpu="4"), gang("workers", 2), pod("a", group="workers"), pod("b", group="workers")])
+    hashed = redacted(objects)
+    (group,) = (each["metadata"]["name"] for each in hashed if each["kind"] == "PodGroup")
+
+    assert group != "workers"
+    assert [each["metadata"]["labels"] for each in hashed if each["kind"] == "Pod"] == [{"scheduling.muster.dev/pod-group": group}] * 2
+    assert [each.status.value for each in run_cycle(load(hashed), CycleOptions()).decisions] == ["Success"]

@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from release import tree
 from tests.clones import ROOT, clean_clone, commit_all, git
@@ -22,6 +23,7 @@ from tests.installation import environments
 from tests.installation.environments import PACKAGES
 from tests.release.conftest import Released, run_release
 from tests.sampling import SOAK, WHOLE
+from validators.reports import custom_resources
 
 VERSION = tree.version(ROOT)
 CHECKSUMS = "SHA256SUMS"
@@ -104,6 +106,15 @@ def test_the_chart_is_that_of_the_tree(values: tuple[str, ...], released: Releas
 
     assert rendered[0] == rendered[1]
     assert {f"version: {VERSION}", f"appVersion: {VERSION}"} <= {*shown.splitlines()}
+
+
+def test_the_custom_resources_are_those_of_the_program(released: Released) -> None:
+    text = released.file("*-custom-resources.yaml").read_text(encoding="utf-8")
+    found = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(text)}
+    definitions = {(each["kind"], each["metadata"]["name"]): each for each in custom_resources.definitions()}
+
+    assert definitions.items() <= found.items()
+    assert {"ClusterRole"} == {kind for kind, _ in found.keys() - definitions.keys()}
 
 
 def test_the_list_of_components_is_the_lock_as_far_as_the_image_needs_it(released: Released, with_image: Released) -> None:

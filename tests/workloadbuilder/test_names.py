@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubeapi import content
-from workloadbuilder.names import digest, group_name, workload_name
+from workloadbuilder.names import digest, group_name, longest_group_name, workload_name
 from workloadbuilder.workload_item import Owner
 
 
@@ -99,3 +99,18 @@ def test_name_is_legal_wherever_the_cut_falls(length):
 
     assert content.subdomain(workload_name(owner)) == []
     assert content.subdomain(group_name(workload, "b" * 63, (1,), owner_uid="uid-1")) == []
+
+
+def test_a_pod_group_of_the_custom_api_group_has_a_name_that_a_label_can_have():
+    longest = longest_group_name("scheduling.muster.dev/v1beta1", composite=False)
+
+    assert longest == 63
+    assert group_name("w" * 31, "t" * 31, owner_uid="", longest=longest) == f"{'w' * 31}-{'t' * 31}"
+    names = [group_name("w" * 253, "t" * 63, (each,), owner_uid=uid, longest=longest) for uid in ("", "uid-1") for each in (1, 11)]
+    assert len({*names}) == 2  # the uid is no part of the hash in 1.37
+    assert all(len(each) <= 63 and not content.label_value(each) and not content.subdomain(each) for each in names)
+
+
+@pytest.mark.parametrize(("api_version", "composite"), [("scheduling.muster.dev/v1beta1", True), ("scheduling.k8s.io/v1beta1", False)])
+def test_other_groups_have_names_of_any_length(api_version, composite):
+    assert longest_group_name(api_version, composite=composite) == 253

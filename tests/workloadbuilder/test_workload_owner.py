@@ -46,7 +46,15 @@ def test_options_of_a_sound_owner_hold():
         pytest.param({"name": "Train"}, 'metadata.name: Invalid value: "Train": a lowercase', id="another name that is none"),
         pytest.param({"namespace": "a.b"}, 'metadata.namespace: Invalid value: "a.b": must not contain dots', id="a namespace with a dot"),
         pytest.param(
-            {"version": "v1"}, ': Unsupported value: "v1": supported values: "v1beta1", "v1alpha3"', id="a version that is not served"
+            {"version": "v1"},
+            ': Unsupported value: "scheduling.k8s.io/v1": supported values: "scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3", '
+            '"scheduling.muster.dev/v1beta1"',
+            id="a version that is not served",
+        ),
+        pytest.param(
+            {"version": "v1alpha3", "api_group": "scheduling.muster.dev"},
+            ': Unsupported value: "scheduling.muster.dev/v1alpha3": supported values: ',
+            id="a version that the API group does not have",
         ),
     ],
 )

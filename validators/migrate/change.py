@@ -21,7 +21,7 @@ class Rename:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Replace:
-    """New value of a scalar."""
+    """New value of a scalar, or of null."""
 
     path: Parts
     value: Json
@@ -44,11 +44,11 @@ class Unwrap:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Add:
-    """New scalar field of the mapping at *path*, after its field *after*."""
+    """New field of the mapping at *path*, after its field *after*; that is empty if the mapping is.  A value that is no scalar is small."""
 
     path: Parts
     name: str
-    value: str | int
+    value: Json
     after: str
 
 

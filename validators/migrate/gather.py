@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.versions import served_versions
-from validators.migrate import groups, references
+from validators.migrate import groups, pod_groups, references
+from validators.migrate.change import Change, Remove
 from validators.migrate.group_names import text
 from validators.migrate.groups import Group, MigratedWorkload, Plan, Use
 from validators.migrate.migrate_object import Lost
@@ -35,10 +36,23 @@ def add_changes(objects: Sequence[ObjectMigration], to: str) -> Iterator[Refused
     plan = groups.plan(uses, workloads, _existing_groups(objects), to=to)
     for group in plan.groups.values():
         for use in group.uses:
-            objects[use.index].changes += references.changes(use.reference, group.name)
+            objects[use.index].changes += _named(objects[use.index].content, use.reference, group.name, to)
         _add_group(objects, group)
     _set_priority(objects, workloads, plan)
     _note_unused_groups(objects, workloads, plan)
+
+
+def _named(content: Mapping[str, Json], reference: Reference, group: str, to: str) -> Iterator[Change]:
+    """Yield the changes with which a pod names its *group* in place of the *reference*: by label if *to* is of custom resources."""
+    *above, field, _ = reference.path
+    if not served_versions.form_of(to).custom or field != "spec":
+        yield from references.changes(reference, group)
+        return
+    holder: Json = content
+    for part in above:
+        holder = holder[part]
+    yield Remove(reference.path)
+    yield from pod_groups.named_by_label(holder, tuple(above), group)
 
 
 def _namespace(content: Mapping[str, Json]) -> str:

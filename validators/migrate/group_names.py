@@ -12,15 +12,15 @@ MAX_LENGTH = 253
 _HASH = 8
 
 
-def group_name(workload: str, group: str, replica_key: str, *, taken: Container[str] = ()) -> str:
-    """Return Workload, group and replica key joined by dashes, with a hash of the three if that is too long or in *taken*."""
+def group_name(workload: str, group: str, replica_key: str, *, longest: int = MAX_LENGTH, taken: Container[str] = ()) -> str:
+    """Return Workload, group and replica key joined by dashes, with a hash of the three if that has over *longest* bytes or is in *taken*."""
     parts = [part for part in (workload, group, replica_key) if part]
     plain = "-".join(parts)
-    if len(plain) <= MAX_LENGTH and plain not in taken:
+    if len(plain) <= longest and plain not in taken:
         return plain
     # No part contains a slash: different references have different texts.
     suffix = hashlib.sha256(f"{workload}/{group}/{replica_key}".encode()).hexdigest()[:_HASH]
-    return f"{plain[: MAX_LENGTH - _HASH - 1].rstrip('-.')}-{suffix}"
+    return f"{plain[: longest - _HASH - 1].rstrip('-.')}-{suffix}"
 
 
 def text(value: Json) -> str:

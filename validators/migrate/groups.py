@@ -11,6 +11,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubeapi import decode
+from kubeapi.content import LONGEST_LABEL
 from kubeapi.decode import Json
 from kubeapi.priority import SYSTEM_PREFIX
 from kubeapi.versions import served_versions
@@ -18,7 +19,7 @@ from kubeapi.versions.api_versions import V1ALPHA1
 from kubeapi.workloads import MAX_PRIORITY
 from validators.migrate import group_names, migrate_object
 from validators.migrate.change import Add
-from validators.migrate.group_names import text
+from validators.migrate.group_names import MAX_LENGTH, text
 from validators.migrate.references import PodPriority, Reference
 
 Key = tuple[str, str, str, str]
@@ -111,7 +112,7 @@ def plan(
     for key, members in sorted(uses_by_key.items()):
         namespace, workload_name, template, _ = key
         used = names_used.setdefault(namespace, {})
-        name, exists = _name(key, used, existing.get(namespace, {}))
+        name, exists = _name(key, used, existing.get(namespace, {}), LONGEST_LABEL if served_versions.form_of(to).custom else MAX_LENGTH)
         used[name] = {}
         holder = workloads.get((namespace, workload_name))
         content = None
@@ -149,14 +150,14 @@ def _common_priority(uses: Sequence[Use]) -> PodPriority | None:
     return priority if priority is not None and priority != PodPriority() and valid_for_group(priority) else None
 
 
-def _name(key: Key, used: dict[str, Mapping[str, Json]], existing: dict[str, Mapping[str, Json]]) -> tuple[str, bool]:
+def _name(key: Key, used: dict[str, Mapping[str, Json]], existing: dict[str, Mapping[str, Json]], longest: int) -> tuple[str, bool]:
     """Return the name of the existing group for *key*, or a free name, and whether the group exists."""
     parts = key[1:]
     taken = ChainMap(used, existing)
-    for name in (group_names.group_name(*parts), group_names.group_name(*parts, taken=taken)):
+    for name in (group_names.group_name(*parts, longest=longest), group_names.group_name(*parts, longest=longest, taken=taken)):
         if name not in used and name in existing and _is_of(existing[name], key[1], key[2]):
             return name, True
-    return group_names.group_name(*parts, taken=taken), False
+    return group_names.group_name(*parts, longest=longest, taken=taken), False
 
 
 def _is_of(group: Mapping[str, Json], workload_name: str, template: str) -> bool:

@@ -106,7 +106,7 @@ def _placed(page: Page, migration: ObjectMigration, to: str) -> Iterator[Change]
     for length in range(0, len(route), 2):
         at = (*route[:length], *_HEAD)
         api_version, kind = _scalar(page, at), _scalar(page, (*route[:length], "kind")).removesuffix("List")
-        if migrate_object.is_retired(api_version, kind):
+        if migrate_object.is_replaced(api_version, kind, to):
             yield Replace(at, migrate_object.target_of(api_version, kind, to))
 
 

@@ -24,8 +24,9 @@ class Input:
 def run(inputs: Iterable[Input], to: str) -> Migration:
     """Migrate objects of retired versions in *inputs*, and pods that name a group by ``workloadRef``.
 
-    *to* is the version of Workloads and PodGroups, one of ``served_versions.WORKLOAD_VERSIONS``.  The Workload of a pod may be in any of
-    the files.
+    *to* is the version of Workloads and PodGroups, one of ``served_versions.WORKLOAD_VERSIONS``; or the ``apiVersion`` of an API group, to
+    which objects of other API groups are moved, and pods name their groups as pods of that API group do.  The Workload of a pod may be
+    in any of the files.
     """
     ordered = sorted(inputs, key=lambda each: file_order(each.manifest.file))
     by_file = [[ObjectMigration(part, to) for part in each.manifest.parts if isinstance(part, Document)] for each in ordered]

@@ -1,4 +1,4 @@
-"""Changes of one object of a retired version of ``scheduling.k8s.io``, and of references to owners of such versions.
+"""Changes of one object of a retired version or another API group, and of references to owners of such versions.
 
 Sources: KEP-4671 (v1alpha1, API), k8s.io/api v0.35.9 and v0.36.6 (scheduling), KEP-6012 (Changes to the PodGroup API).
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
+from kubeapi.content import LONGEST_LABEL
 from kubeapi.decode import Json
 from kubeapi.versions import served_versions
 from kubeapi.versions.api_versions import V1ALPHA1, V1ALPHA2
 from kubeapi.versions.kubernetes_releases import OLDEST, TODAY
+from kubeapi.versions.served_versions import WORKLOAD_GROUPS
 from kubeapi.versions.v1alpha2 import CONDITIONS, MODES
 from validators.migrate import references
 from validators.migrate.change import Change, Parts, Remove, Rename, Replace, Unwrap
@@ -59,9 +61,25 @@ def minor_of(api_version: str, kind: str) -> int | None:
     return served_kind.until if served_kind is not None and served_kind.until >= OLDEST else None
 
 
+def group_of(api_version: Json) -> str:
+    """Return the API group of an ``apiVersion``; empty for the core group."""
+    return api_version.rpartition("/")[0] if isinstance(api_version, str) else ""
+
+
+def is_replaced(api_version: Json, kind: Json, to: str) -> bool:
+    """Return whether objects of this version of the kind get another version: it is retired, or *to* is of another API group.
+
+    *to* is a version, or the ``apiVersion`` of an API group.
+    """
+    group = group_of(to)
+    moves = group != group_of(api_version) and served_versions.serves(group, str(kind)) and group_of(api_version) in WORKLOAD_GROUPS
+    return is_retired(api_version, kind) or (moves and served_versions.find(str(api_version), str(kind)) is not None)
+
+
 def target_of(api_version: str, kind: str, to: str) -> str:
-    """Return the target ``apiVersion`` of a *kind* of *api_version*, if groups and Workloads are migrated to version *to*."""
-    return served_versions.closest(kind, api_version.rpartition("/")[0], to)
+    """Return the target ``apiVersion`` of a *kind* of *api_version*, if groups and Workloads are migrated to *to*."""
+    group, _, version = to.rpartition("/")
+    return served_versions.closest(kind, group if served_versions.serves(group, kind) else group_of(api_version), version)
 
 
 def hub(content: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -70,9 +88,12 @@ def hub(content: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def steps(content: Mapping[str, Json], to: str) -> Iterator[Step]:
-    """Yield the changes, losses and notes of an object; none if neither the object nor an owner is of a retired version."""
+    """Yield the changes, losses and notes of an object; none if neither the object nor an owner gets another version."""
     api_version, kind = content.get("apiVersion"), content.get("kind")
-    if is_retired(api_version, kind):
+    if (too_long := _name_too_long(content, to)) is not None:
+        yield too_long
+        to = to.rpartition("/")[2]
+    if is_replaced(api_version, kind, to):
         yield Replace(("apiVersion",), target_of(str(api_version), str(kind), to))
         yield from _copied_from_a_cluster(content)
         of_form = {
@@ -88,6 +109,21 @@ def steps(content: Mapping[str, Json], to: str) -> Iterator[Step]:
         yield lost
     yield from _owners(content, to)
     yield from (_old_source(path) for path in references.old_sources(content))
+
+
+def _name_too_long(content: Mapping[str, Json], to: str) -> Lost | None:
+    """Return the loss of a PodGroup that stays in its API group, because its name is too long for the other one; None for others."""
+    metadata = content.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    moves = content.get("kind") == "PodGroup" and group_of(content.get("apiVersion")) in WORKLOAD_GROUPS
+    if not moves or not served_versions.form_of(to).custom or not isinstance(name, str) or len(name) <= LONGEST_LABEL:
+        return None
+    return Lost(
+        ("metadata", "name"),
+        f"the whole object: PodGroup {name} stays in {group_of(content.get('apiVersion'))}",
+        f"labels of pods name the PodGroups of {group_of(to)}, and have at most {LONGEST_LABEL} characters",
+        "give the PodGroup a shorter name, also in the pods that name it",
+    )
 
 
 def _not_convertible(api_version: Json, kind: Json, to: str) -> Lost | None:
@@ -183,10 +219,10 @@ def _copied_from_a_cluster(content: Mapping[str, Json]) -> Iterator[Step]:
 
 
 def _owners(content: Mapping[str, Json], to: str) -> Iterator[Step]:
-    """Yield the steps for owners of a retired version, which get another version and, when created again, another uid."""
+    """Yield the steps for owners that get another version and, when created again, another uid."""
     metadata = content.get("metadata")
     for index, owner in _mappings(metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None):
-        if not is_retired(owner.get("apiVersion"), owner.get("kind")):
+        if not is_replaced(owner.get("apiVersion"), owner.get("kind"), to):
             continue
         at = ("metadata", "ownerReferences", index)
         yield Replace((*at, "apiVersion"), target_of(owner["apiVersion"], owner["kind"], to))
@@ -194,8 +230,7 @@ def _owners(content: Mapping[str, Json], to: str) -> Iterator[Step]:
             yield Lost(
                 (*at, "uid"),
                 str(owner["uid"]),
-                f"the {owner['kind']} that owns this object; objects of a retired version are deleted before an upgrade, and get another "
-                "uid when they are created again",
+                f"the {owner['kind']} that owns this object; an object of another version is created anew, and has another uid then",
                 "set the uid of the new owner, or remove the reference: the garbage collector deletes objects whose owner does not exist",
             )
 

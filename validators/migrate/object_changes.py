@@ -13,8 +13,8 @@ from validators.field import FieldError
 from validators.lint.documents import Document
 from validators.lint.examination import subject_of
 from validators.lint.finding import Subject
-from validators.migrate import migrate_object
-from validators.migrate.change import Change, Parts, applied
+from validators.migrate import migrate_object, pod_groups
+from validators.migrate.change import Change, Parts, Replace, applied
 from validators.migrate.groups import Group
 from validators.migrate.migrate_object import Lost, Noted
 from validators.migrate.outcome import Loss, Migrated, Note, Refused, Spot
@@ -31,7 +31,7 @@ class ObjectMigration:
         self.lost: list[Lost] = []
         self.notes: list[tuple[Parts, str]] = []
         self.made: list[Group] = []
-        for step in migrate_object.steps(document.content, to):
+        for step in (*migrate_object.steps(document.content, to), *pod_groups.steps(document.content, to)):
             if isinstance(step, Lost):
                 self.lost.append(step)
             elif isinstance(step, Noted):
@@ -53,6 +53,11 @@ class ObjectMigration:
     def is_retired(self) -> bool:
         """True if the version of the object is retired."""
         return migrate_object.is_retired(self.content.get("apiVersion"), self.content.get("kind"))
+
+    @property
+    def is_moved(self) -> bool:
+        """True if the object gets another API group."""
+        return any(isinstance(each, Replace) and each.path == ("apiVersion",) for each in self.changes)
 
     def migrated_content(self) -> dict[str, Json]:
         """Return the object after all changes."""
@@ -81,7 +86,7 @@ class ObjectMigration:
     def refused(self) -> Sequence[Refused]:
         """Return the errors of the object in its old version; if there are none, those of the migrated object and its groups."""
         api_version, kind = str(self.content.get("apiVersion")), str(self.content.get("kind"))
-        minor = migrate_object.minor_of(api_version, kind) if self.is_retired else None
+        minor = migrate_object.minor_of(api_version, kind) if self.is_retired else TODAY if self.is_moved else None
         errors = _errors_of(self.content, minor) if minor is not None else []
         if errors:
             return [self._refused(each, each.path, f"is not valid in Kubernetes 1.{minor} either: ") for each in errors]

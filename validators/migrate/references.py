@@ -59,15 +59,15 @@ def find(document: Mapping[str, Json]) -> Iterator[Reference | InvalidReference]
     """Yield every ``workloadRef`` of a pod in one object, in the order of the fields."""
     if text(document.get("apiVersion")).rpartition("/")[0] in WORKLOAD_GROUPS:
         return
-    for path, spec in _mappings(document, ()):
+    for path, spec in mappings(document, ()):
         reference = spec.get(FIELD)
-        if isinstance(reference, Mapping) and (result := _parse(spec, reference, path, is_pod=_is_pod(document, spec, path))):
+        if isinstance(reference, Mapping) and (result := _parse(spec, reference, path, is_pod=is_pod(document, spec, path))):
             yield result
 
 
 def old_sources(document: Mapping[str, Json]) -> Iterator[Parts]:
     """Yield the path of each ``source`` of a claim of a pod or group, which Kubernetes had until 1.30, in the order of the fields."""
-    for path, spec in _mappings(document, ()):
+    for path, spec in mappings(document, ()):
         claims = spec.get("resourceClaims")
         for index, claim in enumerate(claims if isinstance(claims, list) else ()):
             if isinstance(claim, Mapping) and isinstance(claim.get("source"), Mapping) and not _SOURCES.isdisjoint(claim["source"]):
@@ -83,19 +83,20 @@ def changes(reference: Reference, group: str) -> Iterator[Change]:
         yield Reform(reference.path, "name", "podGroupName", group)
 
 
-def _mappings(value: Json, at: Parts) -> Iterator[tuple[Parts, Mapping[str, Json]]]:
+def mappings(value: Json, at: Parts) -> Iterator[tuple[Parts, Mapping[str, Json]]]:
+    """Yield every mapping in *value*, which is at path *at*, with its path."""
     if isinstance(value, Mapping):
         yield at, value
         for name, each in value.items():
             if isinstance(each, (Mapping, list)):
-                yield from _mappings(each, (*at, name))
+                yield from mappings(each, (*at, name))
     elif isinstance(value, list):
         for index, each in enumerate(value):
             if isinstance(each, (Mapping, list)):
-                yield from _mappings(each, (*at, index))
+                yield from mappings(each, (*at, index))
 
 
-def _is_pod(document: Mapping[str, Json], spec: Mapping[str, Json], path: Parts) -> bool:
+def is_pod(document: Mapping[str, Json], spec: Mapping[str, Json], path: Parts) -> bool:
     """Return whether this is certainly the spec of a pod."""
     return "containers" in spec or (path == ("spec",) and document.get("apiVersion") == "v1" and document.get("kind") == "Pod")
 

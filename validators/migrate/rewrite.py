@@ -148,6 +148,9 @@ def _unwrapped(page: Page, change: Unwrap) -> Iterator[TextReplacement]:
 
 
 def _added(page: Page, change: Add) -> TextReplacement:
+    if not change.after:
+        place = _value(page, change.path)
+        return TextReplacement(page.after_properties(place), place.end, _text(page, {change.name: change.value}))
     after = _entry(page, (*change.path, change.after))
     text = f"{_text(page, change.name)}:{'' if page.is_compact else ' '}{_text(page, change.value)}"
     return flow.add(page, after, text) if page.is_flow(_value(page, change.path)) else block.add(page, after, text)

@@ -65,7 +65,7 @@ else:
         pods.Pod: ("metadata", "spec"),
         pods.PodSpec: (
             *("scheduling_group", "workload_ref", "scheduler_name", "priority_class_name", "priority", "preemption_policy"),
-            *("node_name", "eviction_responders", "resource_claims", "containers", "init_containers"),
+            *("node_name", "eviction_responders", "resource_claims", "containers", "init_containers", "scheduling_gates"),
         ),
         pods.ResourceRequirements: ("claims",),
         resource_claims.AllocationResult: (),

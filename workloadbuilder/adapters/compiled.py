@@ -10,9 +10,8 @@ from typing import Any
 
 from kubeapi.decode import Json
 from kubeapi.field_path import FieldPath
-from kubeapi.versions import kubernetes_releases
+from kubeapi.versions import kubernetes_releases, served_versions
 from kubeapi.versions.api_versions import SCHEDULING
-from kubeapi.versions.served_versions import hub_of
 from validators import field
 from validators.field import FieldError
 from validators.model.start_order import Wait
@@ -35,7 +34,7 @@ from workloadbuilder.workload_item import WHOLE, Owner, PolicyKind, WorkloadItem
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """Objects to create besides the Workload, and their *version* of ``scheduling.k8s.io``.
+    """Objects to create besides the Workload, and their *version* of the API group *api*.
 
     With *delegated*, the controllers of child objects create the PodGroups: the result has the child objects, with annotations
     that name their group, and only the CompositePodGroups.  With *distinct*, names are those of no other object also if there is no uid.
@@ -47,7 +46,8 @@ class CompileOptions:
     delegated: bool = False
     distinct: bool = False
     judged: bool = False
-    version: str = hub_of("Workload").version
+    version: str = served_versions.hub_of("Workload").version
+    api: str = SCHEDULING
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def _dependent(dependent: Dependent, manifest: dict[str, Json], known: Known, op
     made = compile_object(manifest, known, options)
     if made is None:
         # A native group is created like any other object.
-        reason = "" if group_of(owner.api_version) == SCHEDULING else skip_reason(manifest).reason
+        reason = "" if served_versions.serves(group_of(owner.api_version), owner.kind) else skip_reason(manifest).reason
         namespace = manifest["metadata"].get("namespace", "")
         created = tuple(group_instances.single_pods(dependent.pods, namespace)) if reason else (manifest,)
         skipped = "" if dependent.pods or not reason else reason
@@ -276,7 +276,8 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions, kube
     if reading.root is None:
         return result
     name = names.distinct_workload_name(reading.owner, reading.namespace) if options.distinct else ""
-    identity = BuildOptions(name, reading.namespace, reading.owner, reading.policies, reading.modes, options.version, kubernetes)
+    capabilities = reading.policies, reading.modes
+    identity = BuildOptions(name, reading.namespace, reading.owner, *capabilities, options.version, kubernetes, options.api)
     builder = Builder(reading.root, identity)
     errors = _once((*reading.errors, *map(reading.relocate, builder.validate())))
     warnings = _once((*reading.warnings, *map(reading.relocate, builder.warnings())))
@@ -289,14 +290,14 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions, kube
     if options.groups:
         objects += [each for each in builder.groups() if not delegated or each["kind"] == "CompositePodGroup"]
     if delegated or options.pods:
-        naming = Naming(workload["metadata"]["name"], reading.owner.uid, kubernetes)
+        naming = Naming(workload["metadata"]["name"], reading.owner.uid, kubernetes, identity.api_version)
         leaves = group_instances.leaves(resolved, naming)
     if delegated:
         warnings = (*warnings, *_children_without_group(reading, workload, kubernetes))
         objects += group_instances.children(leaves, reading.children, reading.namespace, naming)
     if options.pods:
         objects += _further(reading)
-        objects += group_instances.pods(leaves, reading.pods, reading.namespace)
+        objects += group_instances.pods(leaves, reading.pods, reading.namespace, identity.api_version)
     return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
 
 
@@ -381,14 +382,16 @@ def _from_link(reading: Reading, link: Link, options: CompileOptions, kubernetes
     builder = Builder.from_workload(link.workload, kubernetes=kubernetes)
     # Without a uid, the name of the child distinguishes its group from those of its siblings.
     uid = reading.owner.uid or reading.owner.name
-    own = names.group_name(link.workload["metadata"]["name"], link.template, owner_uid=uid, kubernetes=kubernetes)
+    api_version = link.workload["apiVersion"]
+    longest = names.longest_group_name(api_version, composite=False)
+    own = names.group_name(link.workload["metadata"]["name"], link.template, owner_uid=uid, kubernetes=kubernetes, longest=longest)
     name = own if link.index is None else None
     group = builder.pod_group(link.template, name=name, parent=link.parent or None, index=link.index or None, owner=reading.owner)
     group_name = group["metadata"]["name"]
     objects = [group] if options.groups else []
     if options.pods:
         objects += group_instances.pods(
-            [Instance(link.template, (*(link.index or ()), 0), group_name, link.parent)], reading.pods, reading.namespace
+            [Instance(link.template, (*(link.index or ()), 0), group_name, link.parent)], reading.pods, reading.namespace, api_version
         )
     return tuple(objects)
 

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from kubeapi.decode import Json
+from kubeapi.pods import POD_GROUP_LABEL
+from kubeapi.versions import served_versions
 from validators import field
 from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, ChildPlan, PodPlan, Positions
@@ -27,15 +29,20 @@ class Instance:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Naming:
-    """Input of the names of the groups of *workload*: the uid of their owner, empty if unknown, and the minor version of Kubernetes."""
+    """Input of the names of the groups of *workload*: the uid of their owner, empty if unknown, the minor version of Kubernetes, and their API.
+
+    *api_version* is that of the Workload.
+    """
 
     workload: str
     owner_uid: str
     kubernetes: int
+    api_version: str
 
-    def group_name(self, template: str, index: Positions) -> str:
+    def group_name(self, template: str, index: Positions, *, composite: bool) -> str:
         """Return the name of a group."""
-        return names.group_name(self.workload, template, index, owner_uid=self.owner_uid, kubernetes=self.kubernetes)
+        longest = names.longest_group_name(self.api_version, composite=composite)
+        return names.group_name(self.workload, template, index, owner_uid=self.owner_uid, kubernetes=self.kubernetes, longest=longest)
 
 
 def leaves(root: Resolved, naming: Naming) -> list[Instance]:
@@ -62,7 +69,7 @@ def _leaves(item: Resolved, positions: Positions, index: Positions, parent: str,
     for number in range(replicas):
         own_positions = (*positions, number)
         own_index = (*index, number) if replicas > 1 else index
-        name = naming.group_name(item.item.name, own_index)
+        name = naming.group_name(item.item.name, own_index, composite=item.composite)
         if not item.children:
             yield Instance(item.item.name, own_positions, name, parent)
         for child in item.children:
@@ -76,7 +83,7 @@ def outside_groups(root: WorkloadItem, plans: Sequence[PodPlan], namespace: str)
         BuildError: there would be more than ``MAX_PODS``, or more than ``MAX_GROUPS`` groups.
     """
     _limit_groups(_count_groups(root))
-    return pods([*_places(root, ())], plans, namespace)
+    return pods([*_places(root, ())], plans, namespace, "")
 
 
 def _places(item: WorkloadItem, positions: Positions) -> Iterator[Instance]:
@@ -87,12 +94,13 @@ def _places(item: WorkloadItem, positions: Positions) -> Iterator[Instance]:
             yield from _places(child, (*positions, number))
 
 
-def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str) -> Iterator[dict[str, Json]]:
-    """Yield the pods of all *instances*, in their order.
+def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str, api_version: str) -> Iterator[dict[str, Json]]:
+    """Yield the pods of all *instances*, in their order; they name their groups as pods of the groups of *api_version* do.
 
     Raises:
         BuildError: there would be more than ``MAX_PODS``.
     """
+    is_custom = served_versions.form_of(api_version).custom
     by_template: dict[str, list[PodPlan]] = {}
     for plan in plans:
         by_template.setdefault(plan.template, []).append(plan)
@@ -101,7 +109,10 @@ def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str
         for plan in by_template.get(each.template, ()):
             for number in range(plan.count):
                 pod = with_namespace(plan.make(each.positions, number), namespace)
-                if each.name:
+                if each.name and is_custom:
+                    metadata = pod["metadata"]
+                    metadata["labels"] = {**(metadata.get("labels") or {}), POD_GROUP_LABEL: each.name}
+                elif each.name:
                     pod["spec"]["schedulingGroup"] = {"podGroupName": each.name}
                 yield pod
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions import kubernetes_releases, served_versions
+from kubeapi.versions.api_versions import CUSTOM, SCHEDULING
 from muster import standard_output
 from muster.commands import options, pod_creation
 from muster.commands.described_nodes.description_syntax import EXAMPLE, NODES, SAVE
@@ -47,6 +49,13 @@ _NODES_HELP = f"Further nodes to look up, such as '{EXAMPLE}' (repeatable): with
 @click.option("--delegated", is_flag=True, help="Create child Jobs with linkage annotations; their controllers create the PodGroups.")
 @click.option("--explain", is_flag=True, help="Report the source of each block of a template: default, user or callback.")
 @click.option(
+    "--api",
+    type=click.Choice(served_versions.groups_of("Workload")),
+    default=SCHEDULING,
+    show_default=True,
+    help=f"API group of Workloads and groups. Pods name a PodGroup of {CUSTOM} by their label {POD_GROUP_LABEL}.",
+)
+@click.option(
     "--version",
     "version",
     type=click.Choice(served_versions.WORKLOAD_VERSIONS),
@@ -77,6 +86,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     pods: bool,
     delegated: bool,
     explain: bool,
+    api: str,
     version: str,
     kubernetes: int,
     objects: tuple[str, ...],
@@ -107,11 +117,16 @@ def compile_(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if delegated and pods:
         raise click.UsageError("--delegated and --pods exclude each other: with --delegated, the child Jobs create the pods")
+    api_version = served_versions.named(api, version)
+    if served_versions.find(api_version, "Workload") is None:
+        raise click.UsageError(f"--version: {api} has no version {version}")
+    if delegated and served_versions.form_of(api_version).custom:
+        raise click.UsageError(f"--delegated and --api {api} exclude each other: the Job controller creates no PodGroups of this API group")
     from muster.commands.compile import compilation, sources
     from muster.commands.described_nodes.node_manifests import DescribedNodes
     from workloadbuilder.adapters.compiled import CompileOptions
 
-    compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version)
+    compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version, api=api)
     progress = Progress("compile")
     try:
         inputs = sources.read_compile_inputs(

@@ -9,11 +9,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from kubeapi.pods import POD_GROUP_LABEL
 from muster.commands.demo import local_control_plane
 from muster.commands.demo.child_processes import Shell
 from muster.commands.demo.terminal import Stage
 
-PLACES = "-o=custom-columns=POD:.metadata.name,GANG:.spec.schedulingGroup.podGroupName,NODE:.spec.nodeName"
+_LABEL = POD_GROUP_LABEL.replace(".", "\\.")
 REASONS = "-o=custom-columns='POD:.metadata.name,WHY:.status.conditions[*].message'"
 EVENTS = "-o=custom-columns=POD:.involvedObject.name,EVENT:.reason,MESSAGE:.message"
 
@@ -27,6 +28,13 @@ def show(stage: Stage) -> None:
         for step in (admission, training, preemption, invalid_tree, no_capacity):
             step(stage, shell)
     _next(stage)
+
+
+def _places(shell: Shell) -> str:
+    """Return the options that show the node of each pod with its gang, which its label names if the groups are custom resources."""
+    if (shell.folder / local_control_plane.DEFINITIONS).exists():
+        return f"-o=custom-columns='POD:.metadata.name,GANG:.metadata.labels.{_LABEL},NODE:.spec.nodeName'"
+    return "-o=custom-columns=POD:.metadata.name,GANG:.spec.schedulingGroup.podGroupName,NODE:.spec.nodeName"
 
 
 def admission(stage: Stage, shell: Shell) -> None:
@@ -48,7 +56,7 @@ def training(stage: Stage, shell: Shell) -> None:
     )
     stage.run(shell, "kubectl create -f workload.yaml -f training.yaml")
     stage.run(shell, "kubectl wait compositepodgroup/training-run --for=condition=CompositePodGroupInitiallyScheduled")
-    stage.run(shell, f"kubectl get pods {PLACES}")
+    stage.run(shell, f"kubectl get pods {_places(shell)}")
     stage.run(shell, "kubectl get compositepodgroups,podgroups")
     stage.run(shell, "kubectl describe compositepodgroup training-run", "zone z1", since="Status:")
 
@@ -67,7 +75,7 @@ def preemption(stage: Stage, shell: Shell) -> None:
     stage.paragraph("On a cluster, the kubelet stops them. There is no kubelet here, so they are deleted by hand:")
     stage.run(shell, "kubectl delete pods notebook-0 notebook-1 --force")
     stage.run(shell, "kubectl wait podgroup/evaluation --for=condition=PodGroupInitiallyScheduled")
-    stage.run(shell, f"kubectl get pods evaluation-0 evaluation-1 {PLACES}")
+    stage.run(shell, f"kubectl get pods evaluation-0 evaluation-1 {_places(shell)}")
 
 
 def invalid_tree(stage: Stage, shell: Shell) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from certs import store
 from kubeapi.versions import kubernetes_releases, served_versions
-from kubeapi.versions.api_versions import SCHEDULING
+from kubeapi.versions.api_versions import CUSTOM, SCHEDULING
 from muster.commands.demo import child_processes
 from muster.commands.demo.child_processes import HOST, ServerError, Shell
 from muster.commands.demo.terminal import DATA, LEFT_OUT, Stage
@@ -30,8 +30,12 @@ from validators.lint import documents
 HERE, PLACEMENT = DATA / "cluster", DATA / "placement"
 ASSETS = "KUBEBUILDER_ASSETS"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
-OLDEST_MINOR = max(map(served_versions.served_since, ("Workload", "PodGroup", "CompositePodGroup")))
-"""The first minor version of Kubernetes that serves all three kinds."""
+OLDEST_MINOR = 30
+"""The first minor version of Kubernetes on which Muster runs."""
+FIRST_WITH_KINDS = max(map(served_versions.served_since, ("Workload", "PodGroup", "CompositePodGroup")))
+"""The first minor version that serves all three kinds; before, they are custom resources."""
+DEFINITIONS = "custom-resources.yaml"
+"""File with the definitions of the custom resources; there is none if the API server has the kinds."""
 REQUIREMENT = f"{ASSETS} must name a folder with {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]} of Kubernetes 1.{OLDEST_MINOR} or newer"
 GATES = (gates.GENERIC_WORKLOAD, gates.TOPOLOGY, gates.COMPOSITE, gates.PREEMPTION_POLICY)
 """Feature gates that are switched on, if the version of the API server has them."""
@@ -62,13 +66,16 @@ def installed(stage: Stage, programs: Path, folder: Path) -> Iterator[Shell]:
     manifests = folder / "manifests"
     copy_manifests(manifests)
     Shell(folder).run(child_processes.ISSUE)
+    has_kinds = child_processes.minor_version(programs / "kube-apiserver") >= FIRST_WITH_KINDS
+    gates_on = ", with the feature gates of workload groups on" if has_kinds else ""
     stage.paragraph(
-        "etcd and kube-apiserver are started, with the feature gates of workload groups on. No kubelets and no controllers run; the "
-        "text says where one would act."
+        f"etcd and kube-apiserver are started{gates_on}. No kubelets and no controllers run; the text says where one would act."
     )
     with running(programs, folder) as kubeconfig:
         shell = Shell(manifests, programs / "kubectl", kubeconfig)
         stage.run(shell, "kubectl version")
+        if not has_kinds:
+            _define_kinds(stage, shell)
         stage.paragraph("First the permissions, as on a cluster, with a role for each mode:")
         stage.command("kubectl apply -k deploy")
         stage.printed([*(line for line in shell.run("kubectl apply -k deploy") if "binding." not in line), LEFT_OUT])
@@ -91,6 +98,15 @@ def installed(stage: Stage, programs: Path, folder: Path) -> Iterator[Shell]:
             # The API server needs a moment to load a new configuration.
             shell.run("kubectl create --dry-run=server -f refused.yaml", "is invalid", refused=True)
             yield shell
+
+
+def _define_kinds(stage: Stage, shell: Shell) -> None:
+    """Install the kinds as custom resources, and convert the manifests."""
+    stage.paragraph("This version has no workload groups. They are installed as custom resources, and the manifests are converted:")
+    for line in (f"muster schema --crd > {DEFINITIONS}", f"kubectl apply -f {DEFINITIONS}"):
+        stage.run(shell, line)
+    shell.run(f"kubectl wait --for=condition=Established -f {DEFINITIONS}")
+    stage.run(shell, f"muster migrate --in-place --quiet --to {CUSTOM} .")
 
 
 def _version(programs: Path) -> str:
@@ -152,9 +168,10 @@ def _apiserver(etcd: str, port: int, program: Path) -> Iterator[str]:
     yield "--service-account-issuer=https://kubernetes.default.svc"
     # They need controllers, which do not run here.
     yield "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
-    known = gates.names(child_processes.minor_version(program))
-    yield f"--feature-gates={','.join(f'{each}=true' for each in GATES if each in known)}"
-    yield f"--runtime-config={','.join(f'{SCHEDULING}/{each}=true' for each in served_versions.WORKLOAD_VERSIONS)}"
+    if (minor := child_processes.minor_version(program)) >= FIRST_WITH_KINDS:
+        known = gates.names(minor)
+        yield f"--feature-gates={','.join(f'{each}=true' for each in GATES if each in known)}"
+        yield f"--runtime-config={','.join(f'{SCHEDULING}/{each}=true' for each in served_versions.WORKLOAD_VERSIONS)}"
 
 
 def _kubeconfig(folder: Path, url: str) -> Path:

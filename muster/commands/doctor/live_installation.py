@@ -34,11 +34,13 @@ from muster.doctor.rights import needed
 from muster.doctor.world import Account, ApiServer, Item, World
 from muster.render.file_notes import RefusedRequest, RequestRefused
 from muster.render.problem_words import object_words, problem_words
+from validators.reports import custom_resources
 
 if TYPE_CHECKING:
     from scheduler_core.sidecar.client.access_review import Permission
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PROBE_PORT = "8080"
 """Port of metrics if the pods have no annotation with another one."""
 OK, FORBIDDEN = 200, 403
@@ -119,6 +121,8 @@ def _keep_objects(objects: LiveObjects) -> None:
     for namespace in (SYSTEM, NODE_LEASES):
         objects.keep_one(f"/api/v1/namespaces/{namespace}")
     objects.keep(f"/api/v1/namespaces/{SYSTEM}/pods")
+    for definition in custom_resources.definitions():
+        objects.keep_one(f"{DEFINITIONS}/{definition['metadata']['name']}")
 
 
 def _keep_controllers(objects: LiveObjects, namespace: str) -> None:

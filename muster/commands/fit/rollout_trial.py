@@ -14,6 +14,7 @@ from expansion.rollouts.units import Situation, node_of
 from kubeapi.base_structs import Record, replaced
 from kubeapi.decode import section
 from kubeapi.gathered import Given
+from kubeapi.pods import group_in
 from muster.commands.fit.rollout_changes import Change, alternatives
 from muster.commands.simulate import own_objects, simulation, what_if
 from muster.commands.simulate.node_addition import Addition
@@ -143,8 +144,8 @@ class RolloutTrials:
         situation = rollout.situation()
         pods = _all_pods(situation)
         names = frozenset(Name("Pod", *full_name(each)) for each in pods)
-        named = ((full_name(each)[0], section(each, "spec", "schedulingGroup").get("podGroupName")) for each in pods)
-        groups = frozenset(Name("PodGroup", namespace, str(group)) for namespace, group in named if group)
+        named = ((full_name(each)[0], group_in(each)) for each in pods)
+        groups = frozenset(Name("PodGroup", namespace, group) for namespace, group in named if group)
         own = Own(names | groups, names | groups)
         scheduler = _Scheduler(before, dataclasses.replace(self._request.cycle, progress=None), own, rollout.old)
         played = Update(strategy, situation).play(scheduler.place, rollout.allowed, most=self._most_steps(before))

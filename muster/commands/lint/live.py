@@ -81,7 +81,7 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
     try:
         further = sorted({*controllers.GROUPS_AND_KINDS, *own_gangs.GROUPS_AND_KINDS, *_OWNERS})
         resources = [
-            *map(served_versions.resource, KINDS),
+            *(each for kind in KINDS for each in served_versions.resources(kind)),
             *(
                 served_versions.Resource(_own_kind(group, kind), group, f"{kind.lower()}s", ("v1",))
                 for group, kind in further

@@ -8,6 +8,7 @@ from typing import Any
 
 from kubeapi.field_path import FieldPath, Part
 from kubeapi.names import CLUSTER_SCOPED
+from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions.served_versions import WORKLOAD_GROUPS
 from validators.lint.documents import Document
 from validators.lint.examination import subject_of
@@ -17,6 +18,7 @@ from validators.rules.linkage_annotations import PARENT, PARENT_IN_KEP
 
 _KINDS = {
     "podGroupName": "PodGroup",
+    POD_GROUP_LABEL: "PodGroup",
     "parentCompositePodGroupName": "CompositePodGroup",
     PARENT: "CompositePodGroup",
     PARENT_IN_KEP: "CompositePodGroup",
@@ -27,7 +29,7 @@ _KINDS = {
     "resourceClaimTemplateName": "ResourceClaimTemplate",
     "deviceClassName": "DeviceClass",
 }
-"""Fields and annotations whose value is the name of an object, with its kind."""
+"""Fields, annotations and labels whose value is the name of an object, with its kind."""
 _TEMPLATES = {"templateName": "workloadName", TEMPLATE: WORKLOAD, "podGroupTemplateName": "workloadName"}
 """Fields and annotations whose value is the name of a template, with the field beside them that names its Workload."""
 _WITH_KIND = frozenset({"ownerReferences", "controllerRef"})

@@ -10,6 +10,8 @@ from pygls.workspace import PositionCodec
 
 from kubeapi import content
 from kubeapi.field_path import FieldPath
+from kubeapi.pods import POD_GROUP_LABEL
+from kubeapi.versions import served_versions
 from muster.commands.lsp import field_help, references
 from muster.commands.lsp.field_help import Cursor
 from muster.commands.lsp.positions import Positions
@@ -18,6 +20,7 @@ from muster.commands.lsp.session import Session
 from validators.field import Fix, Repair
 from validators.lint import fixes
 from validators.lint.documents import Document
+from validators.lint.examination import subject_of
 from validators.lint.finding import TextFix
 from validators.rules import checks, template_names_unique
 
@@ -60,7 +63,7 @@ def edits(session: Session, path: str, position: types.Position, new: str, codec
     old = named.template or named.name
     if new == old:
         return {}
-    _check_format(field, named, new)
+    _check_format(session, definition, field, named, new)
     _check_free(session, definition, field, named, new)
     for each in session.unreadable_with(old):
         raise RenameError(f"{session.label(each.file)}:{each.line} cannot be read, and may name {old}: correct it first")
@@ -103,9 +106,17 @@ def _definitions(session: Session, named: NamedObject) -> Iterator[tuple[Documen
             yield from ((document, path) for path in references.definitions(document, named))
 
 
-def _check_format(field: FieldPath, named: NamedObject, new: str) -> None:
-    for error in checks.messages(field, new, content.label if named.template else content.subdomain):
+def _check_format(session: Session, definition: Document, field: FieldPath, named: NamedObject, new: str) -> None:
+    by_label = named.kind == "PodGroup" and _is_label_value(session, definition, named)
+    formats = [content.label if named.template else content.subdomain, *([content.label_value] if by_label else [])]
+    for error in (each for check_value in formats for each in checks.messages(field, new, check_value)):
         raise RenameError(f"{error.path}: {error}")
+
+
+def _is_label_value(session: Session, definition: Document, named: NamedObject) -> bool:
+    """Return whether the name of a PodGroup is the value of a label: that of a custom resource is, and that of others can be."""
+    is_custom = served_versions.form_of(subject_of(definition.content).api_version).custom
+    return is_custom or any(path.parts[-1] == POD_GROUP_LABEL for _, path in _occurrences(session, named, named.name))
 
 
 def _check_free(session: Session, definition: Document, field: FieldPath, named: NamedObject, new: str) -> None:

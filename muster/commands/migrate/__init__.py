@@ -3,5 +3,7 @@
 command   options and exit status
 output    files in place, one stream, or a diff
 line_diff differences of two texts, in time in proportion to their length
+cluster_move   move of the custom resources of a live cluster to the built-in API group
+move_report    report of such a move, as text and as JSON
 upgrade_steps  steps before an upgrade of a cluster, as a shell script and as JSON
 """

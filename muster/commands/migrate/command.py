@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from kubeapi.versions import kubernetes_releases, served_versions
+from kubeapi.versions.api_versions import SCHEDULING
 from muster import extras, standard_output
 from muster.commands import live_input, options
 from muster.commands.outputs import output_of, to_file
@@ -32,10 +33,8 @@ NOTHING_READ = 2
 @click.option("--diff", is_flag=True, help="Write a diff to standard output instead of the manifests; with --in-place no file is written.")
 @click.option(
     "--to",
-    type=click.Choice(served_versions.WORKLOAD_VERSIONS),
-    default=served_versions.hub_of("Workload").version,
-    show_default=True,
-    help="API version of Workloads and PodGroups.",
+    type=click.Choice((*served_versions.WORKLOAD_VERSIONS, *served_versions.groups_of("Workload"))),
+    help=f"API version of Workloads and PodGroups [default: {served_versions.hub_of('Workload').version}], or an API group to which those of other groups are moved, with the pods that name them.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of the report.")
 @options.outputs(FORMATS, "Write the report to a file as well (repeatable); FILE - is standard output.")
@@ -46,12 +45,13 @@ NOTHING_READ = 2
     type=click.Choice([*kubernetes_releases.names(kubernetes_releases.TODAY + 1)]),
     help="With --cluster: print the steps that are needed before an upgrade to this version.",
 )
+@click.option("--dry-run", is_flag=True, help="With --cluster: report what would be moved, and write nothing.")
 def migrate(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
     in_place: bool,
     diff: bool,
-    to: str,
+    to: str | None,
     form: str,
     outputs: tuple[str, ...],
     quiet: bool,
@@ -59,6 +59,7 @@ def migrate(  # noqa: PLR0913 - one parameter an option
     kubeconfig: str | None,
     context: str | None,
     to_kubernetes: str | None,
+    dry_run: bool,
 ) -> int:
     """Convert the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
 
@@ -70,6 +71,10 @@ def migrate(  # noqa: PLR0913 - one parameter an option
     The migrated manifests are written to standard output. A report of changes and losses is written to standard error. With
     --in-place, only the report is printed, to standard output. With --diff no file is written.
 
+    With --cluster no file is read: the custom resources of scheduling.muster.dev that the cluster stores are moved to scheduling.k8s.io,
+    with their status and with what they own; running pods are not changed. The command can be interrupted and run again. Exit status: 0
+    all are moved, 1 something is not (see the report), 2 the cluster could not be read.
+
     With --cluster and --to-kubernetes no file is read. Standard output has the steps, as a shell script to read and run, that replace
     stored Workloads and groups of which the newer version refuses every update, or which its scheduler never places. Nothing is written
     to the cluster. Exit status: 0 there are none, 1 there are, 2 the cluster could not be read, or a part of it.
@@ -77,10 +82,10 @@ def migrate(  # noqa: PLR0913 - one parameter an option
     Exit status: 0 everything was carried over, 1 something was lost (see the report), 2 something could not be read or
     migrated and nothing was written, PATH has no manifest, or the command line is wrong, 3 both 1 and 2.
     """
-    if cluster or to_kubernetes:
+    if cluster or to_kubernetes or dry_run:
         if paths or in_place or diff or outputs or quiet:
-            raise click.UsageError("--cluster and --to-kubernetes need no PATH and none of --in-place, --diff, --output and --quiet")
-        return _upgrade(kubeconfig, context, to_kubernetes, form, cluster=cluster)
+            raise click.UsageError("--cluster needs no PATH and none of --in-place, --diff, --output and --quiet")
+        return _of_cluster(kubeconfig, context, to, to_kubernetes, form, cluster=cluster, dry_run=dry_run)
     live_input.refuse_contradictions(cluster=cluster, objects=(), kubeconfig=kubeconfig, context=context)
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
@@ -89,7 +94,7 @@ def migrate(  # noqa: PLR0913 - one parameter an option
     files = [output_of(each, FORMATS) for each in outputs]
     if _on_standard_output(files) and (diff or not in_place):
         raise click.UsageError("--output: standard output has the manifests or the diff; give a file, or --in-place without --diff")
-    migration = _migrated(paths, to)
+    migration = _migrated(paths, to or served_versions.hub_of("Workload").version)
     written = _delivered(migration, in_place=in_place, diff=diff)
     if not quiet:
         stream = sys.stdout if in_place and not diff and not _on_standard_output(files) else sys.stderr
@@ -104,9 +109,40 @@ def migrate(  # noqa: PLR0913 - one parameter an option
     return migration.exit_status
 
 
-def _upgrade(kubeconfig: str | None, context: str | None, version: str | None, form: str, *, cluster: bool) -> int:
-    if not cluster or version is None:
-        raise click.UsageError("--cluster and --to-kubernetes need each other")
+def _of_cluster(
+    kubeconfig: str | None, context: str | None, to: str | None, to_kubernetes: str | None, form: str, *, cluster: bool, dry_run: bool
+) -> int:
+    if not cluster:
+        raise click.UsageError(f"{'--to-kubernetes' if to_kubernetes else '--dry-run'} needs --cluster")
+    if to_kubernetes is None:
+        return _move(kubeconfig, context, to, form, dry_run=dry_run)
+    if to is not None or dry_run:
+        raise click.UsageError("--to-kubernetes writes nothing, and needs neither --to nor --dry-run")
+    return _upgrade(kubeconfig, context, to_kubernetes, form)
+
+
+def _move(kubeconfig: str | None, context: str | None, to: str | None, form: str, *, dry_run: bool) -> int:
+    if to not in (None, SCHEDULING):
+        raise click.UsageError(f"--cluster moves objects to {SCHEDULING} only; --to {to} is for files")
+    extras.require("cluster")
+    from muster.commands.migrate import move_report
+    from muster.commands.migrate.cluster_move import ClusterMove
+    from muster.commands.snapshot import live_cluster
+
+    progress = Progress("migrate")
+    progress.show("moving objects" if not dry_run else "reading the cluster")
+    try:
+        move = ClusterMove(live_cluster.connect(kubeconfig, context, instead="PATH"), dry_run=dry_run)
+        move.run()
+    except live_cluster.ClusterError as error:
+        raise click.UsageError(str(error)) from None
+    finally:
+        progress.end()
+    _write(sys.stdout, move_report.as_json(move) if form == "json" else move_report.as_text(move))
+    return int(any(each.problem for each in move.objects))
+
+
+def _upgrade(kubeconfig: str | None, context: str | None, version: str, form: str) -> int:
     extras.require("cluster")
     from muster.commands.migrate.upgrade_steps import UpgradeSteps, stored_objects
     from muster.commands.snapshot.live_cluster import ClusterError
@@ -142,7 +178,8 @@ def _migrated(paths: Sequence[str], to: str) -> Migration:
     progress = Progress("migrate")
     try:
         read = progress.over(sources, len(inputs), "reading files")
-        migration = migrate_files.run((migrate_files.Input(each.path, each.content, each.manifest()) for each in read), to)
+        files_read = (migrate_files.Input(each.path, each.content, each.manifest()) for each in read)
+        migration = migrate_files.run(files_read, served_versions.preferred("Workload", to) if "." in to else to)
     finally:
         progress.end()
     return migration

@@ -76,7 +76,7 @@ def list_cluster(
         ClusterError: there is no usable kubeconfig, no answer, or no permission to list nodes or pods.
 
     """
-    resources = (*map(served_versions.resource, (*KINDS, *ADMISSION_KINDS)), *further)
+    resources = (*(each for kind in (*KINDS, *ADMISSION_KINDS) for each in served_versions.resources(kind)), *further)
     api = connect(kubeconfig, context, instead=instead)
     return dataclasses.replace(list_resources(api, resources), minor=_minor(api))
 
@@ -89,7 +89,7 @@ def _minor(api: Api) -> int:
 
 
 def list_resources(api: Api, resources: Iterable[served_versions.Resource], *, needed: Container[str] = NEEDED) -> Read:
-    """Return all lists of *resources*; those that the cluster does not serve are skipped.
+    """Return all lists of *resources*, each of its API group only; those that the cluster does not serve are skipped.
 
     Raises:
         ClusterError: there is no answer.
@@ -99,23 +99,25 @@ def list_resources(api: Api, resources: Iterable[served_versions.Resource], *, n
     cluster = _Cluster(api)
     lists: list[bytes] = []
     problems: list[Problem] = []
-    kinds: set[str] = set()
+    refused: set[str] = set()
+    listed: set[str] = set()
     try:
         for each in resources:
             try:
                 lists += cluster.pages(each)
-                kinds.add(each.kind)
+                listed.add(each.kind)
             except ReplyError as error:
                 if each.kind in needed or error.code not in (FORBIDDEN, NOT_FOUND):
                     raise
                 if error.code == FORBIDDEN:
-                    problems.append(Problem(RequestRefused(RefusedRequest.LIST, str(error)), place=each.resource))
+                    refused.add(each.kind)
+                    problems.append(Problem(RequestRefused(RefusedRequest.LIST, str(error)), place=_place(each)))
     except ReplyError as error:
         kind = ForbiddenError if error.code == FORBIDDEN else ClusterError
         raise kind(f"{api.host}: {each.resource} cannot be listed: {error}") from None
     except (ValueError, *TRANSPORT) as error:
         raise ClusterError(f"{api.host} cannot be read: {_reason(error)}") from None
-    return Read(tuple(lists), tuple(problems), frozenset(kinds))
+    return Read(tuple(lists), tuple(problems), frozenset(listed - refused))
 
 
 def list_pages(api: Api, path: str, query: Sequence[tuple[str, str]] = ()) -> Iterator[bytes]:
@@ -149,17 +151,12 @@ class _Cluster:
             return [*list_pages(self._api, path)]
 
     def _path(self, resource: served_versions.Resource) -> str:
-        """Return the path of the list of a resource in the first of its groups that has it; empty if none has."""
+        """Return the path of the list of a resource; empty if its API group does not have it."""
         if not resource.group:
             return f"{base_path(resource.api_versions[0])}/{resource.resource}"
-        for group in (
-            served_versions.groups_of(resource.kind) if served_versions.serves(resource.group, resource.kind) else (resource.group,)
-        ):
-            if group not in self._served:
-                self._served[group] = self._discovered(group)
-            if path := self._served[group].get(resource.resource):
-                return path
-        return ""
+        if resource.group not in self._served:
+            self._served[resource.group] = self._discovered(resource.group)
+        return self._served[resource.group].get(resource.resource, "")
 
     def _discovered(self, group: str) -> dict[str, str]:
         """Return the list path of each resource of a group, in the best version that serves it."""
@@ -183,6 +180,12 @@ class _Cluster:
         if not isinstance(answer, dict):
             raise ClusterError(f"the answer to {path} is not a JSON object")
         return answer
+
+
+def _place(resource: served_versions.Resource) -> str:
+    """Return a resource as messages name it: with its API group if other groups have its kind too."""
+    is_only = not served_versions.serves(resource.group, resource.kind) or served_versions.groups_of(resource.kind)[0] == resource.group
+    return resource.resource if is_only else f"{resource.resource}.{resource.group}"
 
 
 def _of_file(why: str, kubeconfig: str | None) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from apiserver.api import Api, ReplyError
 from apiserver.discovery import path_of
 from kubeapi import decode
 from kubeapi.decode import section
+from kubeapi.pods import group_in
 from kubeapi.versions import served_versions
 
 NOT_FOUND = 404
@@ -68,7 +69,7 @@ class Subject:
         """Return kind and name of the group above it; None if it has none."""
         spec = section(self.content, "spec")
         if self.kind == "Pod":
-            name = _text(section(spec, "schedulingGroup").get("podGroupName"))
+            name = group_in(self.content)
             return ("PodGroup", name) if name else None
         name = _text(spec.get("parentCompositePodGroupName"))
         return ("CompositePodGroup", name) if name else None
@@ -116,7 +117,7 @@ def read_subjects(api: Api, namespace: str, text: str) -> list[Subject]:
     kinds, name = parse_name(text)
     first = next((each for kind in kinds if (each := _read(api, kind, namespace, name)) is not None), None)
     if first is None:
-        unserved = [kind for kind in kinds if not _path(api, kind)]
+        unserved = [kind for kind in kinds if not any(_paths(api, kind))]
         reason = f"; the API server does not serve {' and '.join(unserved)}: look at its flag --runtime-config" if unserved else ""
         raise UnknownSubjectError(f"there is no {' or '.join(kinds)} {name!r} in namespace {namespace}{reason}")
     subjects = [first]
@@ -128,24 +129,25 @@ def read_subjects(api: Api, namespace: str, text: str) -> list[Subject]:
     return subjects
 
 
-def _path(api: Api, kind: str) -> str:
-    """Return the path of the objects of a kind; empty if the API server does not serve it."""
-    resource = served_versions.resource(kind)
-    return path_of(api, resource.resource, resource.api_versions) if resource.group else f"/api/v1/{resource.resource}"
+def _paths(api: Api, kind: str) -> Iterator[str]:
+    """Yield the path of the objects of a kind for each API group in which the API server serves it, that which counts first."""
+    for each in served_versions.resources(kind):
+        path = path_of(api, each.resource, each.api_versions) if each.group else f"/api/v1/{each.resource}"
+        if path:
+            yield path
 
 
 def _read(api: Api, kind: str, namespace: str, name: str) -> Subject | None:
-    path = _path(api, kind)
-    if not path:
-        return None
-    base, _, plural = path.rpartition("/")
-    try:
-        content = decode.parse(api.read(f"{base}/namespaces/{namespace}/{plural}/{name}"))
-    except ReplyError as error:
-        if error.code == NOT_FOUND:
-            return None
-        raise
-    return Subject(kind, namespace, name, content if isinstance(content, dict) else {})
+    for path in _paths(api, kind):
+        base, _, plural = path.rpartition("/")
+        try:
+            content = decode.parse(api.read(f"{base}/namespaces/{namespace}/{plural}/{name}"))
+        except ReplyError as error:
+            if error.code != NOT_FOUND:
+                raise
+        else:
+            return Subject(kind, namespace, name, content if isinstance(content, dict) else {})
+    return None
 
 
 def _text(value: object) -> str:

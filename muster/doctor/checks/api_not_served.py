@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubeapi.versions import kubernetes_releases, served_versions
-from muster.doctor.control_plane import flag_command, needing_item, observed_api_server
+from muster.doctor.control_plane import APPLY_DEFINITIONS, flag_command, needing_item, observed_api_server, uses_custom
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.world import World
 
@@ -29,7 +29,8 @@ def check(world: World) -> Iterator[Result]:
             groups = {group: [row.version for row in versions if row.group == group] for group in served_versions.groups_of(kind)}
             places = ", or of ".join(f"{group} in {' or '.join(names)}" for group, names in groups.items())
             message = f"the API server does not serve {resource} of {places}"
-            command = flag_command("kube-apiserver", f"--runtime-config={versions[0].name}=true")
+            flag = flag_command("kube-apiserver", f"--runtime-config={versions[0].name}=true")
+            command = APPLY_DEFINITIONS if uses_custom(world, server) else flag
             # Without CompositePodGroups there are no trees, but all else works.
             yield (warning if kind == "CompositePodGroup" else error)(item, "", message, command)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muster.doctor.components import SERVE, SIDECAR, components
-from muster.doctor.control_plane import flag_command, needing_item, observed_api_server
+from muster.doctor.control_plane import flag_command, needing_item, observed_api_server, uses_custom
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.world import World
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD, TOPOLOGY
@@ -23,7 +23,7 @@ def check(world: World) -> Iterator[Result]:
     if server is None or server.gates is None:
         yield Unseen("the feature gates of the API server are not known")
         return
-    if (item := needing_item(world)) is None:
+    if (item := needing_item(world)) is None or uses_custom(world, server):
         return
     known_off = [each.gates_off for each in (*components(world, SERVE), *components(world, SIDECAR))]
     for gate, lost in _LOST.items():

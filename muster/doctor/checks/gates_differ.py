@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muster.doctor.components import SERVE, SIDECAR, components
-from muster.doctor.control_plane import observed_api_server
+from muster.doctor.control_plane import observed_api_server, uses_custom
 from muster.doctor.finding import Check, Result, warning
 from muster.doctor.world import World
 from validators.gates import NEEDS
@@ -14,7 +14,7 @@ from validators.gates import NEEDS
 def check(world: World) -> Iterator[Result]:
     """Yield a result for each component whose option --gates differs."""
     server = observed_api_server(world)
-    if server is None or server.gates is None:
+    if server is None or server.gates is None or uses_custom(world, server):
         return
     known = {name: server.gates[name] for name in NEEDS if name in server.gates}
     for component in (*components(world, SERVE), *components(world, SIDECAR)):

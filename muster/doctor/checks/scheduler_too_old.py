@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubeapi.versions import served_versions
 from muster.doctor.components import SIDECAR, components
-from muster.doctor.control_plane import flag_command, programs
+from muster.doctor.control_plane import flag_command, observed_api_server, programs, uses_custom
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.world import World
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD, TOPOLOGY
@@ -17,6 +17,9 @@ _PLACING = {"place", "ungate"}
 
 def check(world: World) -> Iterator[Result]:
     """Yield a result for each kube-scheduler that ignores trees."""
+    server = observed_api_server(world)
+    if server is not None and uses_custom(world, server):
+        return  # kube-scheduler places no custom resources, whatever its version
     oldest = served_versions.served_since("CompositePodGroup")
     # With a sidecar that places, only pods that name kube-scheduler are concerned.
     severe = warning if any(each.modes & _PLACING for each in components(world, SIDECAR)) else error

@@ -251,9 +251,11 @@ def _condition(condition: Condition, now: str) -> dict[str, Json]:
         "status": condition.status,
         "reason": condition.reason,
         "message": condition.message[:_LONGEST],
-        "lastTransitionTime": condition.since or now,
+        # metav1.Time has no fractions of a second; of custom resources the API server would keep them.
+        "lastTransitionTime": condition.since or f"{now[:_SECONDS]}Z",
     }
 
 
+_SECONDS = len("2026-01-01T00:00:00")
 _LONGEST = 32768
 """Maximum characters of a condition's message (metav1.Condition)."""

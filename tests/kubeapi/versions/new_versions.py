@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from apiserver.api import Api
 from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import CUSTOM
 from kubeapi.versions.served_versions import WORKLOAD_GROUPS
 from muster import cli
 from scheduler_core.cluster.load import load
@@ -41,7 +42,8 @@ from workloadbuilder import Builder
 
 Json = dict[str, Any]
 KINDS = ("Workload", "PodGroup", "CompositePodGroup")
-pytestmark = pytest.mark.parametrize("api_version", [STABLE, OTHER])
+CUSTOM_RESOURCES = f"{CUSTOM}/v1beta1"
+pytestmark = pytest.mark.parametrize("api_version", [STABLE, OTHER, CUSTOM_RESOURCES])
 api, server = test_snapshot_cluster.api, test_why_command.server
 
 
@@ -99,10 +101,12 @@ def test_lint_names_the_versions_that_are_there(api_version: str) -> None:
 @pytest.mark.parametrize("path", ["/validate", "/mutate", "/admit"])
 @pytest.mark.parametrize("new", [*SOUND, *WRONG], ids=lambda each: each["kind"])
 def test_review(api_version: str, new: Json, path: str) -> None:
-    want = muster("review", "--path", path, "-", given=review(served_versions.hub_of(new["kind"]).name, new))
+    # By default, custom resources get no finalizers.
+    arguments = ("review", "--path", path, "--finalizers", "all", "-")
+    want = muster(*arguments, given=review(served_versions.hub_of(new["kind"]).name, new))
     group = api_version.partition("/")[0]
 
-    assert muster("review", "--path", path, "-", given=review(api_version, new)).stdout == want.stdout.replace("scheduling.k8s.io", group)
+    assert muster(*arguments, given=review(api_version, new)).stdout == want.stdout.replace("scheduling.k8s.io", group)
 
 
 def test_migrate(api_version: str) -> None:

@@ -34,6 +34,7 @@ from tests.muster.doctor.worlds import (
     with_argument,
     world,
 )
+from validators.reports import custom_resources
 from validators.rules.base import Severity
 
 DAY = dt.timedelta(days=1)
@@ -158,6 +159,25 @@ def facts(minor=37, resources=RESOURCES, **gates):
     return ApiServer(minor, resources, {**GATES, **gates})
 
 
+CUSTOM = frozenset(f"scheduling.muster.dev/v1beta1/{each}" for each in ("workloads", "podgroups", "compositepodgroups"))
+
+
+def defined(change=None):
+    """Add the definitions of custom resources, that of PodGroups with a *change*."""
+
+    def changed(objects):
+        for each in custom_resources.definitions():
+            objects[each["kind"], each["metadata"]["name"]] = each
+        if change is not None:
+            change(objects["CustomResourceDefinition", "podgroups.scheduling.muster.dev"])
+
+    return changed
+
+
+def schema_of(definition):
+    return definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+
+
 def managed(*roles):
     """Let the server manage its certificate, with these roles."""
 
@@ -255,20 +275,36 @@ VALID: dict[str, list[Callable[[], World]]] = {
             ),
             live=False,
         ),
+        lambda: world(api_server=facts(30, CUSTOM)),
+        lambda: world(put(worlds.control_plane("kube-apiserver", "v1.30.14")), defined(), live=False),
+    ],
+    "definitions-differ": [
+        lambda: world(defined()),
+        lambda: world(defined(lambda each: each.update(status={"storedVersions": ["v1beta1"]}))),
+        lambda: world(defined(lambda each: each["spec"].update(conversion={"strategy": "None"}))),
+        lambda: world(defined(), live=False),
     ],
     "gate-off": [
+        lambda: world(api_server=facts(30, CUSTOM, GenericWorkload=False)),
         lambda: world(
             with_argument(SERVER, "--gates=CompositePodGroup=false"),
             with_argument("muster-sidecar", "--gates=CompositePodGroup=false"),
             api_server=facts(CompositePodGroup=False),
         ),
     ],
-    "gates-differ": [lambda: world(api_server=ApiServer(37, RESOURCES, {"GenericWorkload": True}))],
+    "gates-differ": [
+        lambda: world(api_server=ApiServer(37, RESOURCES, {"GenericWorkload": True})),
+        lambda: world(api_server=facts(37, CUSTOM, GenericWorkload=False)),
+    ],
     "kubernetes-differs": [
         lambda: world(with_argument(SERVER, "--kubernetes=1.38"), api_server=facts(38)),
         lambda: world(with_argument(SERVER, "--kubernetes=1.38"), api_server=facts(39)),
+        lambda: world(api_server=facts(30, CUSTOM)),
     ],
     "scheduler-too-old": [
+        lambda: world(
+            put(worlds.scheduler("v1.30.14", "")), with_argument("muster-sidecar", "--mode=validate"), api_server=facts(30, CUSTOM)
+        ),
         lambda: world(put(worlds.scheduler("v1.38.0"))),
         lambda: world(put(worlds.scheduler("v1.37.1", "AllAlpha=true,AllBeta=true"))),
         lambda: world(put({**worlds.scheduler("v1.36.0"), "status": {"phase": "Succeeded"}})),
@@ -496,6 +532,29 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
             "compositepodgroups",
         ),
         (lambda: world(put(worlds.control_plane("kube-apiserver", "v1.37.1")), live=False), Severity.ERROR, "does not serve workloads"),
+        (
+            lambda: world(api_server=facts(30, CUSTOM - {"scheduling.muster.dev/v1beta1/podgroups"})),
+            Severity.ERROR,
+            "does not serve podgroups of scheduling.k8s.io in v1beta1 or v1alpha3, or of scheduling.muster.dev in v1beta1",
+        ),
+        (
+            lambda: world(
+                put(worlds.control_plane("kube-apiserver", "v1.30.14")),
+                defined(lambda each: each["spec"]["versions"][0].update(served=False)),
+                live=False,
+            ),
+            Severity.ERROR,
+            "does not serve podgroups",
+        ),
+    ],
+    "definitions-differ": [
+        (
+            lambda: world(defined(lambda each: schema_of(each)["properties"].pop("priority"))),
+            Severity.WARNING,
+            "differs from the definition of this version",
+        ),
+        (lambda: world(defined(lambda each: each["spec"]["names"].pop("shortNames")), live=False), Severity.WARNING, "differs"),
+        (lambda: world(defined(lambda each: each.pop("spec"))), Severity.WARNING, "differs"),
     ],
     "gate-off": [
         (
@@ -516,6 +575,11 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
     ],
     "kubernetes-differs": [
         (lambda: world(api_server=facts(38)), Severity.WARNING, "its --kubernetes is 1.37, and the API server is 1.38"),
+        (
+            lambda: world(with_argument(SERVER, "--kubernetes=1.35"), api_server=facts(30, CUSTOM)),
+            Severity.WARNING,
+            "its --kubernetes is 1.35, and the API server is 1.30",
+        ),
         (
             lambda: world(with_argument(SERVER, "--kubernetes=1.36")),
             Severity.WARNING,
@@ -633,6 +697,7 @@ UNREAD = {
     "deployments": ("unreachable", without("Deployment", SERVER)),
     "statefulsets": ("unreachable", without("Deployment", SERVER)),
     "poddisruptionbudgets": ("fail-without-budget", without("PodDisruptionBudget", SERVER)),
+    "customresourcedefinitions": ("definitions-differ", defined(lambda each: each["spec"].pop("names"))),
     "namespaces": (
         "self-lock",
         lambda objects: (without("Namespace", NAMESPACE)(objects), catching(PODS)(objects), in_webhooks(by_label)(objects)),
@@ -648,6 +713,42 @@ def test_objects_that_cannot_be_read_are_not_missing(resource: str) -> None:
     known = world(change, unread=frozenset({resource}))
     assert defects(known, check) == []
     assert any(found.id == check and isinstance(each, Unseen) for found, each in examine(known))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda each: schema_of(each)["properties"].pop("priority"), ".properties.spec.properties.priority"),
+        (lambda each: schema_of(each)["properties"]["priority"].update(maximum=1), ".properties.spec.properties.priority.maximum"),
+        (lambda each: schema_of(each)["properties"]["priority"].update(minLength=1), ".properties.spec.properties.priority.minLength"),
+        (lambda each: each["spec"]["names"].update(categories=["all"]), "spec.names.categories[0]"),
+        (lambda each: each["spec"]["versions"].pop(), "spec.versions"),
+    ],
+)
+def test_the_first_field_of_a_definition_that_differs_is_named(change, field) -> None:
+    (defect,) = defects(world(defined(change)), "definitions-differ")
+
+    assert defect.field.endswith(field)
+    assert "kubectl apply --server-side --force-conflicts -k deploy/custom-resources" == defect.command
+
+
+def test_definitions_of_a_release_are_upgraded_with_it() -> None:
+    def of_release(definition):
+        schema_of(definition)["properties"].pop("priority")
+        names = {"meta.helm.sh/release-name": "gangs", "meta.helm.sh/release-namespace": "ours"}
+        definition["metadata"]["annotations"] = {**names, "helm.sh/resource-policy": "keep"}
+
+    (defect,) = defects(world(defined(of_release)), "definitions-differ")
+
+    assert "helm upgrade gangs deploy/chart --namespace ours --reset-then-reuse-values" == defect.command
+
+
+def test_a_control_plane_without_pods_gets_custom_resources() -> None:
+    hosted = defects(world(api_server=facts(37, frozenset())), "api-not-served")
+    own = defects(world(put(worlds.control_plane("kube-apiserver", "v1.37.1")), api_server=facts(37, frozenset())), "api-not-served")
+    older = defects(world(put(worlds.control_plane("kube-apiserver", "v1.34.4")), api_server=facts(34, frozenset())), "api-not-served")
+
+    assert [each.command.partition(" ")[0] for each in (*hosted, *own, *older)] == ["kubectl"] * 3 + ["sudo"] * 3 + ["kubectl"] * 3
 
 
 def test_every_check_has_examples() -> None:

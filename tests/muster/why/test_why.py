@@ -69,6 +69,7 @@ def server(api: Server, monkeypatch: pytest.MonkeyPatch) -> Server:  # noqa: F81
         f"{GROUP}/v1beta1/{TEAM}/podgroups/workers": WORKERS,
         f"{GROUP}/v1alpha3/{TEAM}/compositepodgroups/train": TRAIN,
         **{f"/api/v1/{TEAM}/pods/{each['metadata']['name']}": each for each in PODS},
+        "/version": {"major": "1", "minor": "37"},
         LEASE: {"spec": {"holderIdentity": "sidecar-a"}},
         SECRET: {"data": {"token": "c2VjcmV0Cg=="}},
         f"{EXPLAIN}/workers": DECISION,

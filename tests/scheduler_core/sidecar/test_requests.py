@@ -115,7 +115,9 @@ def condition_of(request):
     return found
 
 
-@pytest.mark.parametrize(("since", "want"), [pytest.param("", NOW, id="now"), pytest.param(SINCE, SINCE, id="as it was")])
+@pytest.mark.parametrize(
+    ("since", "want"), [pytest.param("", "2026-08-01T00:00:00Z", id="now"), pytest.param(SINCE, SINCE, id="as it was")]
+)
 def test_a_condition_says_since_when(since, want):
     condition = Condition("T", "False", "R", "why", since)
     request = requests.set_condition(SetCondition(GROUP, condition), PATHS, NOW)

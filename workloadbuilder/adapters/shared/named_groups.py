@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from kubeapi.decode import Json
+from kubeapi.pods import group_in
 from kubeapi.versions.api_versions import SCHEDULING
 from validators.field import FieldError
 from workloadbuilder.adapters.shared.fields import Fields
@@ -49,11 +50,10 @@ class NamedGroup:
 
 def named_group(pod: Json) -> NamedGroup | None:
     """Return the group that a pod or a pod template names; None if it names none.  Never raises, for any JSON."""
-    errors: list[FieldError] = []
-    top = Fields(pod, WHOLE, errors)
-    if name := top.mapping("spec").mapping("schedulingGroup").text("podGroupName"):
+    if name := group_in(pod):
         return NamedGroup(SCHEDULING, name)
-    metadata = top.mapping("metadata")
+    errors: list[FieldError] = []
+    metadata = Fields(pod, WHOLE, errors).mapping("metadata")
     for part, key, group in _MARKS:
         if name := metadata.annotations(part).get(key, ""):
             return NamedGroup(group, name)
