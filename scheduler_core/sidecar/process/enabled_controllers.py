@@ -47,7 +47,7 @@ def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetric
 
 
 def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, behavior: SchedulerBehavior) -> Reconcile:
-    validity = Validity(settings.gates, behavior=behavior, settle=settings.settle_seconds, ref=cache.ref)
+    validity = Validity(settings.gates, behavior=behavior, settle=settings.settle_seconds)
 
     def postponed(tree: Tree) -> bool:
         names = (name_of(node.group) for node in tree.nodes)
@@ -81,17 +81,17 @@ def _finalizers(cache: Cache) -> Reconcile:
 
     def reconcile(now: float) -> Reconciled:
         groups = (each.group for each in cache.groups())
-        return finalizers.wanted(groups, _Members(cache), now, cache.ref, _ignored_groups(cache)), finalizers.next_retry
+        return finalizers.wanted(groups, _Members(cache), now, _ignored_groups(cache)), finalizers.next_retry
 
     return reconcile
 
 
-def _ignored_groups(cache: Cache) -> Iterator[tuple[Ref, Group]]:
+def _ignored_groups(cache: Cache) -> Iterator[Group]:
     for each in cache.ignored():
         with contextlib.suppress(Unusable):
             _, group = read_one(each.text)
             if isinstance(group, Group):
-                yield each.ref, group
+                yield group
 
 
 def _disruption_targets(settings: Settings, cache: Cache) -> Reconcile:
