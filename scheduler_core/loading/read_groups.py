@@ -27,8 +27,8 @@ from validators.model import objects
 
 SCHEDULING_KINDS = ("PriorityClass", "Workload", "PodGroup", "CompositePodGroup")
 """Kinds of the API groups that have Workloads."""
-_SHARED = {row.name: row.name for row in served_versions.workload_versions()}
-"""One text for all groups of an API version."""
+_SHARED = {row.name: served_versions.preferred("Workload", row.group) for row in served_versions.workload_versions()}
+"""One text for all groups of an API group, by API version: only the API group makes a difference."""
 
 
 def problems_of(budget: DisruptionBudget) -> list[Problem]:

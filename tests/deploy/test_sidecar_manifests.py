@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kubeapi.versions.served_versions import resources
 from muster.commands.sidecar import sidecar
 from scheduler_core.sidecar.cache.informers import WATCHED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
-from tests.deploy.test_manifests import in_every_group
 
-GROUPS = ("PodGroup", "CompositePodGroup")
+GROUPS = (*resources("PodGroup"), *resources("CompositePodGroup"))
+SERVED = frozenset(each.name for each in GROUPS)
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
 
@@ -55,14 +56,14 @@ def test_every_variable_is_read():
 
 
 def test_what_is_watched_may_be_watched():
-    expected = in_every_group(*((each.group, each.resource, verb) for each in WATCHED for verb in ("list", "watch")))
+    expected = {(each.group, each.resource, verb) for each in WATCHED for verb in ("list", "watch")}
     roles = ("muster-sidecar", *(f"muster-sidecar-{mode}" for mode in Mode))
 
     assert expected == {each for name in roles for each in role(name) if each[2] in ("list", "watch")}
 
 
 def test_what_is_written_may_be_read_by_its_name_and_nothing_else():
-    want = in_every_group(("scheduling.k8s.io", "podgroups"), ("scheduling.k8s.io", "compositepodgroups"))
+    want = {(each.group, each.resource) for each in GROUPS}
 
     assert want == {(group, resource) for group, resource, verb in role("muster-sidecar") if verb == "get"}
 
@@ -73,13 +74,13 @@ def test_roles_of_modes_have_the_rights_that_these_need_and_no_other(modes):
     needed = [
         each
         for method in EvictionMethod
-        for each in needed_permissions(Settings(modes=frozenset(map(Mode, modes)), eviction_method=method, lease=None), frozenset(GROUPS))
+        for each in needed_permissions(Settings(modes=frozenset(map(Mode, modes)), eviction_method=method, lease=None), SERVED)
     ]
     granted = set[tuple[str, str, str]]().union(*(role(f"muster-sidecar-{mode}") for mode in modes), role("muster-sidecar"))
 
-    assert {each for each in granted if each[2] not in ("list", "watch")} == in_every_group(
-        *((each.group, each.resource, each.verb) for each in needed if each.verb not in ("list", "watch"))
-    )
+    assert {each for each in granted if each[2] not in ("list", "watch")} == {
+        (each.group, each.resource, each.verb) for each in needed if each.verb not in ("list", "watch")
+    }
 
 
 @pytest.mark.parametrize("mode", sorted({*Mode} - {"ungate"}))

@@ -296,3 +296,32 @@ def test_migrated_pods_are_placed_as_they_were(folder: Path) -> None:
     assert answer.exit_code == 0
     assert decisions(before) == decisions(answer.stdout)
     assert "train-workers-r1" in json.dumps(decisions(before))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        (["--dry-run"], "--dry-run needs --cluster"),
+        (["--to-kubernetes", "1.38"], "--to-kubernetes needs --cluster"),
+        (["--cluster", "--to-kubernetes", "1.38", "--dry-run"], "--to-kubernetes writes nothing, and needs neither --to nor --dry-run"),
+        (["--cluster", "--to", "scheduling.muster.dev"], "--cluster moves objects to scheduling.k8s.io only"),
+        (["--cluster", "workload.yaml"], "--cluster needs no PATH"),
+    ],
+)
+def test_options_of_a_move_that_exclude_each_other(arguments: list[str], want: str) -> None:
+    answer = migrate(*arguments)
+
+    assert (2, True) == (answer.exit_code, want in answer.stderr), answer.stderr
+
+
+def test_files_move_to_another_api_group_and_back(folder: Path) -> None:
+    there = migrate("--to", "scheduling.muster.dev", "--in-place", ".", "workload.yaml", "pod.yaml")
+    assert there.exit_code == 2  # one of the files is broken
+    (folder / "broken.yaml").unlink()
+    assert migrate("--to", "scheduling.muster.dev", "--in-place", ".").exit_code == 0
+    after = texts(folder)
+    assert after["workload.yaml"].count("scheduling.muster.dev/v1beta1") == 2
+    assert "labels: {scheduling.muster.dev/pod-group: train-workers}" in after["pod.yaml"]
+    assert migrate("--to", "scheduling.k8s.io", "--in-place", ".").exit_code == 0
+    assert texts(folder)["workload.yaml"] == WORKLOAD_AFTER + MADE
+    assert "schedulingGroup: {podGroupName: train-workers}" in texts(folder)["pod.yaml"]
