@@ -20,10 +20,10 @@ MEMBERS = "muster.dev/members"
 """Annotation of a PodGroup: the label sets of its pods, as a JSON list of objects."""
 _CHANGING = frozenset(
     {
+        "batch.kubernetes.io/job-completion-index",
         "controller-revision-hash",
-        "jobset.sigs.k8s.io/global-replicas",
-        "jobset.sigs.k8s.io/replicatedjob-replicas",
-        "jobset.sigs.k8s.io/restart-attempt",
+        *(f"jobset.sigs.k8s.io/{name}" for name in ("global-replicas", "group-replicas", "replicatedjob-replicas", "restart-attempt")),
+        *(f"jobset.sigs.k8s.io/{name}" for name in ("job-global-index", "job-group-index")),
         "pod-template-hash",
     }
 )
@@ -139,6 +139,8 @@ class MemberIndex:
         by a label that they have too, with other values.
         """
         found = self._matching(labels)
+        if len(names := {group for groups in found.values() for group in groups}) == 1:
+            return names.pop()
         most = max(found, key=len, default=())
         groups = found.get(most, ())
         return groups[0] if len(groups) == 1 and all(set(keys) <= set(most) for keys in found) else ""
