@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from scheduler_core.sidecar.building.built_kinds import KINDS
 
 from kubeapi.versions.served_versions import resources
 from muster.commands.sidecar import sidecar
@@ -16,6 +15,7 @@ from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
+from workloadbuilder.adapters.built_kinds import KINDS
 
 GROUPS = (*resources("PodGroup"), *resources("CompositePodGroup"))
 SERVED = frozenset(each.name for each in GROUPS)
