@@ -156,7 +156,7 @@ def resources(kind: str) -> tuple[Resource, ...]:
 
 
 def other_group(kind: str, group: str) -> str:
-    """Return *group*; empty if it is that of the hub of *kind*."""
+    """Return *group*; empty if it is that of the hub of *kind*, or not known."""
     return "" if group == _HUBS[kind].group else group
 
 

@@ -80,6 +80,12 @@ def _first(names: Sequence[str], most: int) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
+def _several_words(fact: SeveralObjects | SeveralApiGroups) -> str:
+    if isinstance(fact, SeveralApiGroups):
+        return f"is in the API groups {fact.used} and {fact.ignored}: the object of {fact.used} counts, the other one is ignored"
+    return "is defined several times with different content; the one that sorts first as JSON is used"
+
+
 def _input_words(fact: InputProblem, names: tuple[Name, ...]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of problem
     match fact:
         case ObjectUnreadable():
@@ -90,10 +96,8 @@ def _input_words(fact: InputProblem, names: tuple[Name, ...]) -> str:  # noqa: C
             return f"the feature gate {fact.gate} is off: the API server does not serve this kind{_left_out(names)}"
         case inputs.NodeUnknown():
             return f'spec.nodeName is "{fact.node}", which is not among the nodes{_left_out(names)}'
-        case SeveralObjects():
-            return "is defined several times with different content; the one that sorts first as JSON is used"
-        case SeveralApiGroups():
-            return f"is in the API groups {fact.used} and {fact.ignored}: the object of {fact.used} counts, the other one is ignored"
+        case SeveralObjects() | SeveralApiGroups():
+            return _several_words(fact)
         case inputs.UnknownValue():
             return f'{fact.field} is "{fact.value}"; allowed: {", ".join(fact.allowed)}; {_EFFECTS[fact.effect]}'
         case inputs.InvalidField():

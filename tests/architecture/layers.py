@@ -316,7 +316,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
                 "shape_cache",
             }
         ),
-        frozenset({"device_cache", "group_cache", "pod_cache", "volume_cache"}),
+        frozenset({"api_groups", "device_cache", "group_cache", "pod_cache", "volume_cache"}),
         frozenset({"live_devices", "live_storage", "optional_watches", "pod_reader"}),
         frozenset({"claim_rows", "informers", "live_levels"}),
         frozenset({"node_usage"}),

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from kubeapi.groups import PROTECTION_FINALIZERS
+from kubeapi.groups import INITIALLY_SCHEDULED, PROTECTION_FINALIZERS
+from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions import kubernetes_releases
 from kubeapi.versions.api_versions import CUSTOM, SCHEDULING
 from tests.cluster import go_tools
@@ -17,9 +18,11 @@ from tests.cluster.api import ApiError
 from tests.cluster.conftest import available, built
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import NAMESPACE, Installed, eventually
+from tests.cluster.kubelet import node, pod
 from tests.cluster.options import NO_GATES, Options
 from tests.cluster.page_shell import Shell, section
 from tests.cluster.resources import Manifest
+from tests.cluster.sidecars import sidecar
 from tests.cluster.test_definitions import definitions, group
 from tests.deploy import rendered
 from tests.docs import pages
@@ -62,7 +65,7 @@ class OfChart(Installed):
 
     def manifests(self) -> list[Manifest]:
         bundle = base64.b64encode((self.certificates / "ca.crt").read_bytes()).decode()
-        values = "certificate.source=secret", f"certificate.caBundle={bundle}"
+        values = "certificate.source=secret", f"certificate.caBundle={bundle}", "sidecar.enabled=true"
         version = f"{kubernetes_releases.name(self.plane.programs.minor())}.0"
         done = rendered.template("--kube-version", version, *(part for each in values for part in ("--set", each)))
         assert 0 == done.returncode, done.stderr
@@ -70,8 +73,8 @@ class OfChart(Installed):
         return [namespace, *filter(None, yaml.safe_load_all(done.stdout))]
 
 
-def test_from_zero_to_a_refused_tree(plane, tmp_path):
-    """The values of the chart are its defaults, but for the certificate; of a fifth level nothing is pruned before the webhook sees it."""
+def test_from_zero_to_a_refused_tree_and_a_placed_gang(plane, tmp_path):
+    """The values of the chart are its defaults, but for the certificate and the sidecar; nothing is pruned before the webhook sees it."""
     available(lambda: go_tools.find("helm"))
     webhooks = OfChart(plane, tmp_path)
     webhooks.apply()
@@ -97,6 +100,21 @@ def test_from_zero_to_a_refused_tree(plane, tmp_path):
     assert "[muster: template-depth]" in message
     assert [nested(3, podGroupTemplates=[leaf])] == created["spec"]["compositePodGroupTemplates"]
     assert "PreemptLowerPriority" == completed["spec"]["preemptionPolicy"]
+
+    plane.api.create(node("n1", cpu=8))
+    labels = {POD_GROUP_LABEL: "good"}
+    members = [pod(f"p{number}", "default", spec={"schedulerName": "muster"}, labels=labels, cpu=1) for number in range(2)]
+    plane.api.create_all(members)
+    with sidecar(plane, tmp_path, "--mode=validate,place,preempt,protect", through=plane.service_account("muster-sidecar", NAMESPACE)):
+        for each in members:
+            plane.api.wait("Pod", each["metadata"]["name"], "default", until=lambda found: bool(found and found["spec"].get("nodeName")))
+        placed = plane.api.wait("PodGroup", "good", "default", until=_is_placed, version=VERSION)
+    assert [PROTECTION_FINALIZERS["PodGroup"]] == placed["metadata"]["finalizers"]
+
+
+def _is_placed(found: Manifest | None) -> bool:
+    conditions = (found or {}).get("status", {}).get("conditions", ())
+    return any(each["type"] == INITIALLY_SCHEDULED["PodGroup"] and each["status"] == "True" for each in conditions)
 
 
 def test_helm_installs_and_upgrades_the_definitions_and_removes_none(plane, tmp_path):

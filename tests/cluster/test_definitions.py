@@ -35,7 +35,7 @@ GOOD = [
     for content in documents(example.yaml)
     if content.get("kind") in custom_resources.KINDS and content.get("apiVersion") in CURRENT
 ]
-ABOUT_LISTS = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys")
+MERGED = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
 
 
 @pytest.fixture(
@@ -227,13 +227,13 @@ def test_fields_and_lists_are_those_of_the_built_in_kinds(plane, api):
 
 
 def described(part: dict[str, Any], schemas: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Yield each field of spec and status with its type, and what is said of lists; templates to the third level of composites."""
+    """Yield each field of spec and status with its type, and how it is merged; templates to the third level of composites."""
     if path.count("compositePodGroupTemplates") > 3:
         return
     for each in part.get("allOf", [part]):
         part = schemas[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
     if path:
-        yield path, (part.get("type"), part.get("format"), *(part.get(name) for name in ABOUT_LISTS))
+        yield path, (part.get("type"), part.get("format"), *(part.get(name) for name in MERGED))
     if part.get("type") == "array":
         yield from described(part["items"], schemas, (*path, "[]"))
     for name, below in part.get("properties", {}).items():

@@ -46,7 +46,12 @@ class Controllers(Follower):
         if what == "DELETED" and each["metadata"]["namespace"] == self._namespace and not self._stopped.is_set():
             self._number += 1
             spec = {key: value for key, value in each["spec"].items() if key not in ("nodeName", "priority", "preemptionPolicy")}
-            metadata = {"name": f"{each['metadata']['name'].partition('.')[0]}.{self._number}", "namespace": self._namespace}
+            labels = each["metadata"].get("labels") or {}
+            metadata = {
+                "name": f"{each['metadata']['name'].partition('.')[0]}.{self._number}",
+                "namespace": self._namespace,
+                "labels": labels,
+            }
             created = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
             threading.Timer(self._chance.choice((0.0, 0.2, 1.0)), self._create, [created]).start()
 

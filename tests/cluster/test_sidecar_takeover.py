@@ -24,8 +24,6 @@ from tests.cluster.waiting import until
 from tests.sampling import WHOLE
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, resource_claim
 
-pytestmark = pytest.mark.custom_resources("1.30", "1.37")
-
 MODE = ("--mode", "place,preempt")
 TAKEOVERS = range(30 if WHOLE else 2)
 CLAIM, DEVICES = "PersistentVolumeClaim", "ResourceClaim"

@@ -253,7 +253,11 @@ def test_json(tmp_path: Path) -> None:
         (POD + "  topologySpreadConstraints:\n  - whenUnsatisfiable: |", ["DoNotSchedule", "ScheduleAnyway"]),
         (POD + "  hostNetwork: |", ["true", "false"]),
         (HEAD + "  disruptionMode: |", []),
-        ("apiVersion: |\nkind: PodGroup", ["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3", "scheduling.volcano.sh/v1beta1"]),
+        (
+            "apiVersion: |\nkind: PodGroup",
+            ["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3", "scheduling.muster.dev/v1beta1", "scheduling.volcano.sh/v1beta1"],
+        ),
+        ("kind: |\napiVersion: scheduling.muster.dev/v1beta1", ["CompositePodGroup", "PodGroup", "Workload"]),
         ("kind: |\napiVersion: scheduling.k8s.io/v1beta1", ["CompositePodGroup", "PodGroup", "Workload"]),
         ("kind: |", [*known_fields.versions()]),
     ],
@@ -286,7 +290,8 @@ def test_versions_are_those_of_the_mirrored_kubernetes(tmp_path: Path) -> None:
     async def steps() -> None:
         async with started(tmp_path, "--kubernetes", "1.36") as editor:
             await editor.open("a.yaml", "")
-            assert [*await editor.completions("a.yaml", "kind: Workload\napiVersion: |")] == ["scheduling.k8s.io/v1alpha2"]
+            offered = [*await editor.completions("a.yaml", "kind: Workload\napiVersion: |")]
+            assert offered == ["scheduling.k8s.io/v1alpha2", "scheduling.muster.dev/v1beta1"]
 
     run(steps())
 

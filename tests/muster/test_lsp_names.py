@@ -225,6 +225,7 @@ def test_a_label_refers_to_a_pod_group(tmp_path: Path, at: tuple[str, str]) -> N
             if name == "pods.yaml":
                 lines = before_it.splitlines()
                 assert await editor.definition(name, len(lines) - 1, len(lines[-1])) == ("groups.yaml", 2, 11)
+                assert "PodGroup of the namespace" in await editor.hover(name, len(lines) - 1, len(lines[-1]))
                 choices = await editor.completions(name, CUSTOM[name].replace("pod-group: workers", "pod-group: |"))
                 assert [*choices] == ["workers"]
                 await editor.change(name, CUSTOM[name])

@@ -204,3 +204,34 @@ def test_a_kubeconfig_of_the_environment_that_is_not_there_is_named(monkeypatch,
 
     assert (2, "", 1) == (answer.exit_code, answer.stdout, answer.stderr.count("\n"))
     assert f"there is no cluster to read: there is no file {tmp_path / 'nothing'}; " in answer.stderr
+
+
+def serve_both(api):
+    """Let the server have the PodGroup as a custom resource too, of which one has a name of its own."""
+    custom = "/apis/scheduling.muster.dev"
+    own = {**bare(OBJECTS[3]), "metadata": {"name": "own", "namespace": "default"}}
+    api.lists[f"{custom}/v1beta1/podgroups"] = ("scheduling.muster.dev/v1beta1", "PodGroupList", [bare(OBJECTS[3]), own])
+    api.answers |= {custom: {"versions": [{"version": "v1beta1"}]}, f"{custom}/v1beta1": {"resources": [{"name": "podgroups"}]}}
+
+
+def test_groups_of_both_api_groups_are_read(api):
+    serve_both(api)
+    snapshot = muster().stdout
+    groups = [each for each in json.loads(snapshot)["items"] if each["kind"] == "PodGroup"]
+
+    assert {(each["apiVersion"], each["metadata"]["name"]) for each in groups} == {
+        ("scheduling.k8s.io/v1alpha3", OBJECTS[3]["metadata"]["name"]),
+        ("scheduling.muster.dev/v1beta1", OBJECTS[3]["metadata"]["name"]),
+        ("scheduling.muster.dev/v1beta1", "own"),
+    }
+    told = CliRunner().invoke(cli.main, ["simulate", "-"], input=snapshot)
+    assert "scheduling.muster.dev" in told.output
+
+
+def test_of_two_api_groups_one_can_be_forbidden(api):
+    serve_both(api)
+    api.broken["/apis/scheduling.muster.dev/v1beta1/podgroups"] = 403, {"message": "podgroups is forbidden"}
+    answer = muster()
+
+    assert answer.exit_code == 2
+    assert "podgroups.scheduling.muster.dev" in answer.stderr

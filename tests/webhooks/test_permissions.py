@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from apiserver.connection import Connection
+from kubeapi.versions.api_versions import CUSTOM
 from tests.apiserver.fake import serving
 from tests.apiserver.rights import Right, right_of, target_of
 from tests.scheduler_core.sidecar.test_process import SERVED
@@ -37,9 +38,9 @@ def granted(*rules):
 
 def reply(method, path, _body):
     """Serve every kind of the table without objects; a watch ends at once."""
-    where = path.partition("?")[0]
-    if where in SERVED:
-        return 200, {}, {"resources": [{"name": each} for each in SERVED[where]]}
+    where, served = path.partition("?")[0], {**SERVED, f"/apis/{CUSTOM}/v1beta1": ["workloads", "podgroups", "compositepodgroups"]}
+    if where in served:
+        return 200, {}, {"resources": [{"name": each} for each in served[where]]}
     assert (method, True) == ("GET", target_of(path) is not None)
     return 200, {}, b"" if "watch=true" in path else {"items": [], "metadata": {"resourceVersion": "1"}}
 

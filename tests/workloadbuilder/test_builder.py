@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from tests.workloadbuilder.trees import ALL, WITH_UID, basic, builder, composite, config, error_lines, gang, intent, leaf
-from workloadbuilder import groups
+from workloadbuilder import changes, groups
 from workloadbuilder.errors import BuildError
 from workloadbuilder.workload_item import Owner, ResourceClaim
 
@@ -53,6 +53,19 @@ def test_composite_groups_are_v1alpha3_always(version):
     assert [f"scheduling.k8s.io/{each}" for each in ("v1alpha3", version, "v1alpha3", version)] == [
         each["apiVersion"] for each in one.groups()
     ]
+
+
+def test_all_groups_of_the_custom_api_group_have_its_version_and_names_for_labels():
+    """Those of composites are not named by labels, and have names of any length; rules do not depend on the API server."""
+    long = composite("root", composite("s" * 63, leaf("w" * 63), default=config(basic())), default=config(basic()))
+    one = builder(long, name="n" * 100, api_group="scheduling.muster.dev", kubernetes=30)
+    workload, made = one.build_workload(), one.groups()
+
+    assert {"scheduling.muster.dev/v1beta1"} == {each["apiVersion"] for each in (workload, *made)}
+    assert [f"{'n' * 100}-root", f"{'n' * 100}-{'s' * 63}"] == [each["metadata"]["name"] for each in made[:2]]
+    assert 63 == len(made[2]["metadata"]["name"])
+    assert made[2] == one.pod_group("w" * 63)
+    assert changes(workload, {**workload, "metadata": {"name": "m"}}) == ()
 
 
 def test_priority_of_the_templates_is_that_of_the_groups():

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kubeapi.field_path import FieldPath
+from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions import served_versions
 from kubeapi.workloads import MAX_CLAIMS, MAX_PRIORITY, MAX_TEMPLATES, MAX_TOPOLOGY
 from validators import schema
@@ -135,6 +136,9 @@ FIELDS: Mapping[str, FieldDoc] = {
     "workloadRef.templateName": FieldDoc("Template in that Workload, on any level.", limits=_SHORT, change=FIXED),
     "schedulingGroup": FieldDoc("The group that the pod is a member of.", change=FIXED),
     "schedulingGroup.podGroupName": FieldDoc("PodGroup of the namespace.", limits=_LONG, change=FIXED),
+    f"labels.{POD_GROUP_LABEL}": FieldDoc(
+        "PodGroup of the namespace, unless `spec.schedulingGroup` names one.", limits=_SHORT, change=FIXED
+    ),
     "schedulerName": FieldDoc("Scheduler of the pod. All pods of a group have the same one.", default="default-scheduler", change=FIXED),
     "parallelism": FieldDoc("Maximum number of pods that run at the same time.", default="1"),
     "spec.scheduling": FieldDoc("How the pods of the object are scheduled as a group."),

@@ -64,6 +64,8 @@ class ClusterMove:
         self.labelled: dict[tuple[str, str], LabelledPods] = {}
         self.objects: list[MovedObject] = []
         self._built_in: dict[Name, Content] = {}
+        self._owners: dict[str, Content] = {}
+        """The objects in place of custom resources, by the uid of these."""
 
     def run(self) -> None:
         """Move the objects.
@@ -76,8 +78,11 @@ class ClusterMove:
         try:
             for each in self.objects:
                 self._attempt(each, self._create)
+                if each.target is not None:
+                    self._owners[_uid(each)] = each.target
+            by_uid = {_uid(each): each for each in self.objects}
             for dependent in self._dependents:
-                self._set_owners(dependent)
+                self._set_owners(dependent, by_uid)
             for each in reversed(self.objects):
                 if each.target is not None and not each.problem:
                     self._attempt(each, self._delete)
@@ -87,8 +92,7 @@ class ClusterMove:
     def _read(self) -> None:
         sources: list[Content] = []
         for kind in KINDS:
-            listed = [*self._listed(served_versions.resource(kind, CUSTOM))]
-            sources += (each for _, items in listed for each in items)
+            sources += (each for _, items in self._listed(served_versions.resource(kind, CUSTOM)) for each in items)
             for api_version, items in self._listed(served_versions.resource(kind)):
                 self._api_versions[kind] = api_version
                 self._built_in |= {name_of(each): each for each in items}
@@ -143,7 +147,7 @@ class ClusterMove:
             moved.problem = f"the API server has no {kind} of {served_versions.hub_of(kind).group}"
             return
         else:
-            wanted = moves.replacement(moved.source, self._api_versions[kind], self._owners())
+            wanted = moves.replacement(moved.source, self._api_versions[kind], self._owners)
             moved.actions.append(MoveAction.CREATE)
             if self.dry_run:
                 moved.target = wanted
@@ -166,16 +170,10 @@ class ClusterMove:
             version = {"resourceVersion": section(target, "metadata").get("resourceVersion")}
             moved.target = self._patch(target, {"metadata": version, "status": status}, "/status")
 
-    def _owners(self) -> dict[str, Content]:
-        """Return the new owners by the uid of the old ones."""
-        return {str(section(each.source, "metadata").get("uid")): each.target for each in self.objects if each.target is not None}
-
-    def _set_owners(self, dependent: Content) -> None:
-        owners = self._owners()
-        if (references := moves.new_references(dependent, owners)) is None:
+    def _set_owners(self, dependent: Content, by_uid: Mapping[str, MovedObject]) -> None:
+        if (references := moves.new_references(dependent, self._owners)) is None:
             return
-        mine = {str(each.get("uid")) for each in references_of(dependent)}
-        moved = [each for each in self.objects if section(each.source, "metadata").get("uid") in mine]
+        moved = [by_uid[uid] for each in references_of(dependent) if (uid := str(each.get("uid"))) in by_uid]
         for each in moved:
             each.actions.append(MoveAction.SET_OWNER)
         if self.dry_run:
@@ -233,6 +231,10 @@ class ClusterMove:
 
     def _path(self, content: Content) -> str:
         return f"{self._collection(content)}/{name_of(content)[2]}"
+
+
+def _uid(moved: MovedObject) -> str:
+    return str(section(moved.source, "metadata").get("uid"))
 
 
 def _group(content: Content) -> str:

@@ -85,15 +85,16 @@ def _is_valid(gathered: GatheredObjects, problems: list[Problem]) -> bool:
 
 def _of_kind(listed: Iterable[GatheredObjects], fields: Mapping[str, Shape], problems: list[Problem]) -> Iterator[Content]:
     nameless: list[Content] = []
-    named: dict[Name, list[GatheredObjects]] = {}
+    # Objects of several API groups are all kept: which one counts is reported when the snapshot is read.
+    named: dict[tuple[Name, str], list[GatheredObjects]] = {}
     for each in listed:
         if (name := whole_name(each)) is None:
             nameless += _pruned(each, fields, ("", ""), problems)
         else:
-            named.setdefault(name, []).append(each)
+            named.setdefault((name, each.group), []).append(each)
     yield from sorted(nameless, key=decode.ENCODER.encode)
-    for name in sorted(named):
-        counting, unlike = _counting(named[name])
+    for name, group in sorted(named):
+        counting, unlike = _counting(named[name, group])
         for content in _pruned(counting, fields, name, problems):
             yield content
             if unlike:

@@ -66,8 +66,10 @@ class GroupBuilder:
         self._wake = threading.Condition()
         self._listed: set[Group] = set()
         self._due: dict[Key, float] = {}
-        self._joining: set[str] = set()
-        """Namespaces in which pods may join a group."""
+        self._joining: dict[str, float] = {}
+        """Namespaces in which pods may join a group, with the time from which on."""
+        self._seen: dict[str, float] = {}
+        """Time at which each waiting pod was first found without a group, by uid."""
         self._failures: dict[Key, int] = {}
         self._told: dict[Key, GroupsCause] = {}
         self._stopped = False
@@ -124,8 +126,10 @@ class GroupBuilder:
         """Queue the objects that a changed one concerns."""
         keys = [*self._concerned(group, manifest)]
         with self._wake:
-            if group == _PODS or group[1] in LEVELS:
-                self._joining.add(name_of(manifest)[0])
+            if group == _PODS and self.objects.get(*(group, name_of(manifest))) is None:
+                self._seen.pop(uid_of(manifest), None)
+            elif group == _PODS or group[1] in LEVELS:
+                self._joining[name_of(manifest)[0]] = 0.0
             for each in keys:
                 self._due[each] = 0.0
             self._wake.notify()
@@ -166,8 +170,9 @@ class GroupBuilder:
         if key is not None:
             del self._due[key]
             return key, ()
-        namespaces = sorted(self._joining)
-        self._joining.clear()
+        namespaces = sorted(each for each, due in self._joining.items() if due <= now)
+        for each in namespaces:
+            del self._joining[each]
         return None, namespaces
 
     def _all_keys(self) -> Iterator[Key]:
@@ -242,11 +247,15 @@ class GroupBuilder:
             self._writer.record_event(manifest, built_group_words.event(cause))
 
     def _join(self, namespace: str) -> None:
-        """Let the waiting pods of a namespace join their groups."""
+        """Let the waiting pods of a namespace join their groups, or go on without one if there is none for them."""
         waiting, target = self.objects.list_kind(_PODS, namespace), self.target()
         if not waiting or target is None:
             return
-        patches = waiting_pods.joins(waiting, self.objects.list_kind((target.group, "PodGroup"), namespace))
+        groups = self.objects.list_kind((target.group, "PodGroup"), namespace)
+        patches = waiting_pods.joins(waiting, groups)
+        names = {name_of(each)[1] for each in groups}
+        late = [each for each in waiting if name_of(each)[1] not in patches and self._waits_long(each)]
+        patches |= waiting_pods.releases(late, self.objects, lambda each: plan_groups(each, self.objects, target), names.__contains__)
         for pod in waiting:
             if (patch := patches.get(name_of(pod)[1])) is not None:
                 try:
@@ -255,6 +264,13 @@ class GroupBuilder:
                     self._log(
                         "warning", "build", {"kind": POD, "namespace": namespace, "name": name_of(pod)[1], "reason": repr(error)[:300]}
                     )
+        with self._wake:
+            # Pods that wait longer may be released, and failed writes are repeated.
+            self._joining.setdefault(namespace, time.monotonic() + waiting_pods.RELEASE_SECONDS)
+
+    def _waits_long(self, pod: Json) -> bool:
+        since = self._seen.setdefault(uid_of(pod), time.monotonic())
+        return time.monotonic() - since >= waiting_pods.RELEASE_SECONDS
 
 
 class _Sink:

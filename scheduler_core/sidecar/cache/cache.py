@@ -34,7 +34,7 @@ from scheduler_core.sidecar.cache.api_groups import ApiGroups, IgnoredObject
 from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter
 from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number, read_head
-from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup, ref_of
+from scheduler_core.sidecar.cache.group_cache import GroupCache, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.optional_watches import NOTHING, ON_DEMAND, OPTIONAL, NeededKinds, Reads
@@ -43,7 +43,6 @@ from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
-from validators.model.objects import namespace_of
 
 _OF_KINDS = {kind: resources(kind) for kind in gather.KINDS if kind != "ResourceClaimTemplate"}
 RESOURCES = {each.name: each for of_kind in _OF_KINDS.values() for each in of_kind}
@@ -207,11 +206,6 @@ class Cache:
     def groups(self) -> Iterator[LiveGroup]:
         """Return all usable groups."""
         return iter(tuple(self.group_cache.live.values()))
-
-    def ref(self, group: Group) -> Ref:
-        """Return the reference to a group, which can be completed or changed in other fields than its name."""
-        live = self.group(group.kind, namespace_of(group), group.metadata.name)
-        return live.ref if live is not None else ref_of(group)
 
     def ignored(self) -> Iterator[IgnoredObject]:
         """Yield the objects that do not count, because an API group before theirs has one of the same kind and name."""

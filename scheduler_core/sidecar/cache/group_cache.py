@@ -38,13 +38,11 @@ class LiveGroup:
     """For a root: whether this process saw all binds of its tree confirmed."""
     disrupted_by: frozenset[str] = frozenset()
     """Field managers of its condition DisruptionTarget."""
-    api_group: str = ""
-    """API group; empty for that of the hub."""
 
     @property
     def ref(self) -> Ref:
         """The reference to it."""
-        return Ref(*self.key, self.uid, self.api_group)
+        return ref_of(self.group)
 
     @property
     def parent(self) -> str:
@@ -68,8 +66,9 @@ class LiveGroup:
 
 
 def ref_of(group: Group) -> Ref:
-    """Return the reference to a group of the API group of the hub."""
-    return Ref(group.kind, namespace_of(group), group.metadata.name, group.metadata.uid)
+    """Return the reference to a group."""
+    api_group = other_group(group.kind, group.api_version.rpartition("/")[0])
+    return Ref(group.kind, namespace_of(group), group.metadata.name, group.metadata.uid, api_group)
 
 
 class GroupCache(GroupStore):
@@ -93,9 +92,7 @@ class GroupCache(GroupStore):
         if (group := self.objects[raw_object.kind].get(name)) is None or raw_object.kind not in GROUPS:
             return
         acknowledged = before is not None and before.binds_acknowledged and before.uid == uid
-        live = self.live[key] = LiveGroup(
-            key, uid, group, binds_acknowledged=acknowledged, api_group=other_group(raw_object.kind, raw_object.group)
-        )
+        live = self.live[key] = LiveGroup(key, uid, group, binds_acknowledged=acknowledged)
         if live.condition(DISRUPTION_TARGET) is not None:
             live.disrupted_by = managers_of_condition(raw_object.text, DISRUPTION_TARGET)
         if live.workload:

@@ -3,7 +3,6 @@
 runner             runs controllers with a limited share of the time
 validity           reports invalid trees on their groups
 finalizers         protection finalizers: deletion runs from the leaves to the root
-ignored_objects    reports objects that do not count, because another API group has one of the same name
 disruption_target  removes an outdated condition DisruptionTarget of groups
 pending_writes     submitted writes that the watch does not show yet
 """

@@ -7,13 +7,13 @@ while a group names it as its parent.  The controller returns writes and makes n
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from kubeapi.groups import PROTECTION_FINALIZERS, Group
 from scheduler_core.sidecar.cache.group_cache import ref_of
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
-from scheduler_core.sidecar.writes import AddFinalizer, Ref, RemoveFinalizer, Write
+from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer, Write
 from validators.model.objects import namespace_of
 
 Key = tuple[str, str]
@@ -46,24 +46,19 @@ class Finalizers:
         groups: Iterable[Group],
         members: Membership,
         now: float,
-        ref: Callable[[Group], Ref] = ref_of,
-        ignored: Iterable[tuple[Ref, Group]] = (),
+        ignored: Iterable[Group] = (),
     ) -> tuple[Write, ...]:
         """Return the missing writes at *now*, by kind and name.
 
-        *groups* are all readable groups, and *ref* returns the reference to one.  *ignored* are those that do not count, because another
-        API group has one of the same kind and name: nothing needs them.
+        *groups* are all readable groups that count.  *ignored* are those that do not, because another API group has one of the same kind
+        and name: nothing needs them.
         """
         everything = sorted(groups, key=lambda each: (each.kind, namespace_of(each), each.metadata.name))
         parents = {_parent(each) for each in everything if each.spec.parent_composite_pod_group_name} - _deleted_cycles(everything)
         self._pending.expire(now)
         missing = (
-            *(_wanted(group, ref(group), parents, members) for group in everything),
-            *(
-                RemoveFinalizer(of, finalizer)
-                for of, group in ignored
-                if (finalizer := PROTECTION_FINALIZERS[of.kind]) in _removable(group)
-            ),
+            *(_wanted(group, parents, members) for group in everything),
+            *(_leaving(each) for each in ignored),
         )
         return tuple(write for write in missing if write is not None and self._pending.add(write, now))
 
@@ -98,14 +93,16 @@ def _parent(group: Group) -> Key:
     return namespace_of(group), group.spec.parent_composite_pod_group_name or ""
 
 
-def _removable(group: Group) -> tuple[str, ...]:
-    """Return the finalizers of a group that is being deleted."""
-    return (group.metadata.finalizers or ()) if group.metadata.deletion_timestamp is not None else ()
+def _leaving(group: Group) -> RemoveFinalizer | None:
+    """Return the write that removes the finalizer of a group that nothing needs, once it is deleted."""
+    finalizer, metadata = PROTECTION_FINALIZERS[group.kind], group.metadata
+    leaves = metadata.deletion_timestamp is not None and finalizer in (metadata.finalizers or ())
+    return RemoveFinalizer(ref_of(group), finalizer) if leaves else None
 
 
-def _wanted(group: Group, ref: Ref, parents: set[Key], members: Membership) -> AddFinalizer | RemoveFinalizer | None:
+def _wanted(group: Group, parents: set[Key], members: Membership) -> AddFinalizer | RemoveFinalizer | None:
     finalizer = PROTECTION_FINALIZERS[group.kind]
-    metadata = group.metadata
+    metadata, ref = group.metadata, ref_of(group)
     protected = finalizer in (metadata.finalizers or ())
     if metadata.deletion_timestamp is None:
         return None if protected else AddFinalizer(ref, finalizer)

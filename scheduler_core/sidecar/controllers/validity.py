@@ -60,16 +60,9 @@ class ValidityResult:
 class Validity:
     """Reconciler of the conditions of invalid trees."""
 
-    def __init__(
-        self,
-        gates: Gates,
-        *,
-        behavior: SchedulerBehavior = KUBERNETES_1_37,
-        settle: float = SETTLE_SECONDS,
-        ref: Callable[[Group], Ref] = ref_of,
-    ) -> None:
-        """Validate as in a cluster with *gates* and a kube-scheduler with *behavior*; *ref* returns the reference to a group."""
-        self._gates, self._settle, self._behavior, self._ref = gates, settle, behavior, ref
+    def __init__(self, gates: Gates, *, behavior: SchedulerBehavior = KUBERNETES_1_37, settle: float = SETTLE_SECONDS) -> None:
+        """Validate as in a cluster with *gates* and a kube-scheduler with *behavior*."""
+        self._gates, self._settle, self._behavior = gates, settle, behavior
         self._invalid: dict[Name, _InvalidTree] = {}
         self._pending = PendingWrites()
 
@@ -124,7 +117,7 @@ class Validity:
         for node in tree.nodes:
             group = node.group
             name = name_of(group)
-            ref = self._ref(group)
+            ref = ref_of(group)
             for write in self._wanted(group, ref, messages.get(name, "")):
                 if self._pending.add(write, now):
                     yield write

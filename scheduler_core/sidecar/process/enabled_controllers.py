@@ -15,16 +15,18 @@ from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
 from scheduler_core.sidecar.controllers.finalizers import Finalizers
-from scheduler_core.sidecar.controllers.ignored_objects import IgnoredObjects
 from scheduler_core.sidecar.controllers.runner import MIN_INTERVAL_SECONDS, Controller, Reconcile
 from scheduler_core.sidecar.controllers.validity import Validity
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.settings import Mode, Settings
-from scheduler_core.sidecar.writes import Ref, Write
+from scheduler_core.sidecar.writes import RecordEvent, Ref, Write
+from scheduler_core.wording.live_words import ignored_words
 
 FRAGMENTATION_SECONDS = 60.0
 DISRUPTION_SECONDS = 5.0
 """Minimum interval of a controller without urgent work."""
+IGNORED = "Ignored"
+"""Reason of the event on an object that does not count."""
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
 _VALIDATED = frozenset({*_GROUPS, "Workload", "Pod", "PriorityClass"})
 _PROTECTED = frozenset({*_GROUPS, "Pod"})
@@ -45,7 +47,7 @@ def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetric
 
 
 def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, behavior: SchedulerBehavior) -> Reconcile:
-    validity = Validity(settings.gates, behavior=behavior, settle=settings.settle_seconds, ref=cache.ref)
+    validity = Validity(settings.gates, behavior=behavior, settle=settings.settle_seconds)
 
     def postponed(tree: Tree) -> bool:
         names = (name_of(node.group) for node in tree.nodes)
@@ -61,10 +63,15 @@ def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, behavio
 
 
 def _ignored_objects(cache: Cache) -> Reconcile:
-    objects = IgnoredObjects()
+    """Return the reconcile function that records an event on each object that does not count, once."""
+    reported: set[Ref] = set()
 
     def reconcile(_: float) -> Reconciled:
-        return objects.wanted(cache.ignored()), None
+        nonlocal reported
+        ignored = {each.ref: each for each in cache.ignored()}
+        new = sorted(ignored.keys() - reported)
+        reported = {*ignored}
+        return tuple(RecordEvent(ref, "Warning", IGNORED, ignored_words(ref.kind, ignored[ref].used)) for ref in new), None
 
     return reconcile
 
@@ -74,17 +81,17 @@ def _finalizers(cache: Cache) -> Reconcile:
 
     def reconcile(now: float) -> Reconciled:
         groups = (each.group for each in cache.groups())
-        return finalizers.wanted(groups, _Members(cache), now, cache.ref, _ignored_groups(cache)), finalizers.next_retry
+        return finalizers.wanted(groups, _Members(cache), now, _ignored_groups(cache)), finalizers.next_retry
 
     return reconcile
 
 
-def _ignored_groups(cache: Cache) -> Iterator[tuple[Ref, Group]]:
+def _ignored_groups(cache: Cache) -> Iterator[Group]:
     for each in cache.ignored():
         with contextlib.suppress(Unusable):
             _, group = read_one(each.text)
             if isinstance(group, Group):
-                yield each.ref, group
+                yield group
 
 
 def _disruption_targets(settings: Settings, cache: Cache) -> Reconcile:

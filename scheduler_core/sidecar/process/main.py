@@ -75,12 +75,10 @@ class Sidecar:
         behavior = settings.kubernetes or behavior_of(minor)
         self._mailbox = Mailbox()
         api = Api(connection, manager := field_manager(settings.scheduler_name))
-
-        def report(kind: str, reason: str) -> None:
-            log("warning", "watch", {"kind": kind, "reason": reason})
-
         self._permissions = self._permission_check(api)
-        self._informers = Informers(api, self._mailbox, report, silence=settings.silence_seconds, found=self._permissions.recheck)
+        self._informers = Informers(
+            api, self._mailbox, self._watch_failed, silence=settings.silence_seconds, found=self._permissions.recheck
+        )
         self._metrics = SidecarMetrics(settings.scheduler_name, settings.identity, places=settings.places, behavior=behavior)
         self._lease = self._candidate(api)
         paths = Paths(self._informers.paths)
@@ -113,6 +111,9 @@ class Sidecar:
                 find_left_over=self._left_over.start if Mode.PLACE in settings.modes else None,
             )
         )
+
+    def _watch_failed(self, resource: str, reason: str) -> None:
+        self._log("warning", "watch", {"kind": resource, "reason": reason})
 
     def start(self) -> None:
         """Start the watches, the writers and the leader election."""

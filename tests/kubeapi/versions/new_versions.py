@@ -26,6 +26,7 @@ from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.settings import Settings as SidecarSettings
 from scheduler_core.sidecar.writes import AllocateClaim, Ref
 from tests.apiserver.fake import serving
+from tests.custom_group import in_custom_group
 from tests.kubeapi.versions.extended_table import OTHER, STABLE
 from tests.muster import test_snapshot_cluster
 from tests.muster.why import test_why as test_why_command
@@ -62,8 +63,13 @@ def written(objects: list[Json], api_version: str) -> list[Json]:
     return [{**each, "apiVersion": api_version} if each["kind"] in KINDS else each for each in objects]
 
 
+def members(api_version: str, pods: list[Json] = MEMBERS) -> list[Json]:
+    """Return the pods as they name their group in a cluster with *api_version*: custom resources by label."""
+    return in_custom_group(pods) if api_version == CUSTOM_RESOURCES else pods
+
+
 def cluster(api_version: str) -> list[Json]:
-    return [NODE, *written(SOUND, api_version), *MEMBERS]
+    return [NODE, *written(SOUND, api_version), *members(api_version)]
 
 
 def muster(*arguments: str, given: list[Json] | str = "") -> Result:
@@ -130,7 +136,7 @@ def test_migrate(api_version: str) -> None:
 
 
 def test_snapshot(api_version: str) -> None:
-    want = json.loads(muster("snapshot", "-", given=cluster("scheduling.k8s.io/v1alpha3")).stdout)["items"]
+    want = members(api_version, json.loads(muster("snapshot", "-", given=cluster("scheduling.k8s.io/v1alpha3")).stdout)["items"])
 
     assert json.loads(muster("snapshot", "-", given=cluster(api_version)).stdout)["items"] == written(want, api_version)
 
@@ -164,7 +170,7 @@ def test_fit(api_version: str, tmp_path: Path) -> None:
     arguments = ("fit", "-", "--objects", str(snapshot), "--format", "json")
     pods = json.loads(json.dumps(MEMBERS).replace('"containers": [{', '"containers": [{"image": "i", '))
     want = muster(*arguments, given=[*written(SOUND, "scheduling.k8s.io/v1alpha3"), *pods])
-    answer = muster(*arguments, given=[*written(SOUND, api_version), *pods])
+    answer = muster(*arguments, given=[*written(SOUND, api_version), *members(api_version, pods)])
 
     assert (0, want.stdout) == (answer.exit_code, answer.stdout), answer.output
     assert '"default/g-1": "n1"' in answer.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubeapi.versions import served_versions
+from kubeapi.versions.api_versions import CUSTOM
 from kubeapi.versions.served_versions import WORKLOAD_GROUPS
 from muster.doctor import rights
 from muster.doctor.checks import api_not_served, self_lock
@@ -15,7 +16,8 @@ from tests.kubeapi.versions.extended_table import OTHER, STABLE
 from tests.muster.doctor import worlds
 
 KINDS = ("Workload", "PodGroup", "CompositePodGroup")
-pytestmark = pytest.mark.parametrize("api_version", [STABLE, OTHER])
+BUILT_IN = [STABLE, OTHER]
+EVERY = [*BUILT_IN, f"{CUSTOM}/v1beta1"]
 
 
 def server_of(api_version: str) -> ApiServer:
@@ -23,6 +25,7 @@ def server_of(api_version: str) -> ApiServer:
     return ApiServer(37, frozenset(f"{api_version}/{served_versions.resource(kind).resource}" for kind in KINDS), worlds.GATES)
 
 
+@pytest.mark.parametrize("api_version", EVERY)
 def test_permissions_and_served_kinds(api_version: str) -> None:
     group = api_version.partition("/")[0]
     seen = worlds.world(api_server=server_of(api_version))
@@ -33,6 +36,7 @@ def test_permissions_and_served_kinds(api_version: str) -> None:
     assert not any(f"podgroups.{other}" in each for each in needed for other in WORKLOAD_GROUPS - {group})
 
 
+@pytest.mark.parametrize("api_version", EVERY)
 def test_reports_groups_that_are_locked_out(api_version: str) -> None:
     group, _, version = api_version.partition("/")
     rule = {"apiGroups": [group], "apiVersions": [version], "operations": ["CREATE"], "resources": ["podgroups"]}
@@ -43,6 +47,7 @@ def test_reports_groups_that_are_locked_out(api_version: str) -> None:
     assert any("also reviews groups in muster-system" in each for each in results), results
 
 
+@pytest.mark.parametrize("api_version", BUILT_IN)
 @pytest.mark.parametrize(
     ("flags", "is_served"), [([], True), (["--runtime-config={}=false"], False), (["--runtime-config=api/ga=0"], False)]
 )

@@ -82,6 +82,9 @@ def test_pods_are_named_and_labelled_as_the_controllers_do():
     assert {
         "jobset.sigs.k8s.io/jobset-name": "train",
         "jobset.sigs.k8s.io/replicatedjob-name": "workers",
+        "jobset.sigs.k8s.io/group-name": "default",
+        "jobset.sigs.k8s.io/group-replicas": "3",
+        "jobset.sigs.k8s.io/job-group-index": "2",
         "jobset.sigs.k8s.io/replicatedjob-replicas": "2",
         "jobset.sigs.k8s.io/global-replicas": "3",
         "jobset.sigs.k8s.io/job-index": "1",
@@ -132,6 +135,25 @@ def test_exclusive_topology_is_a_default_constraint_of_each_job():
     assert [at] == sorted(set(lost_fields(result)))
     affinities = {each["metadata"]["name"]: "affinity" in each["spec"] for each in result.objects if each["kind"] == "Pod"}
     assert (True, False) == (affinities["train-workers-2-0"], affinities["train-workers-2-1"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "by_labels", "want"),
+    [
+        pytest.param("gang: {}", False, 1, id="of all pods"),
+        pytest.param("gang: {minCount: 1}", False, 0, id="of the first pod"),
+        pytest.param("basic: {}", False, 0, id="no gang"),
+        pytest.param("gang: {}", True, 0, id="by labels of nodes"),
+    ],
+)
+def test_a_gang_of_a_job_whose_pods_follow_its_first_one_gets_a_warning(policy, by_labels, want):
+    """JobSet's webhook refuses the others until the first one has a node."""
+    text = jobset(nested=f"schedulingPolicy: {{{policy}}}")
+    further = ", alpha.jobset.sigs.k8s.io/node-selector: 'true'" if by_labels else ""
+    exclusive = f"name: train, annotations: {{alpha.jobset.sigs.k8s.io/exclusive-topology: rack{further}}},"
+    result = sound(text.replace("name: train,", exclusive))
+
+    assert want == sum("only when the first one is placed" in str(each) for each in result.warnings)
 
 
 def test_exclusive_topology_by_labels_of_nodes():
