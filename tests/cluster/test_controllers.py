@@ -18,8 +18,9 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kubelet import Kubelet, finish_pod, node
 from tests.cluster.options import NO_GATES, WITHOUT_CONTROLLERS, Options
 from tests.cluster.waiting import until
+from tests.workloadbuilder.adapters.planned import planned_group
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
-from workloadbuilder.adapters.members import MemberIndex, member_labels
+from workloadbuilder.adapters.jobset.jobset_labels import RESTARTS
 from workloadbuilder.adapters.shared.job_spec import INDEX
 from workloadbuilder.adapters.shared.known_objects import Known
 
@@ -29,6 +30,7 @@ WITHOUT_GROUPS = Options(gates=NO_GATES, served=(), disabled_plugins=WITHOUT_CON
 NODE = "n1"
 STEADY_SECONDS = 2.0
 """Pods that do not come in this time wait for something."""
+RESTARTED = {"name": "worker", "image": "i", "imageID": "i", "ready": True, "restartCount": 1, "state": {"running": {}}}
 STAND_INS = {"controller-revision-hash"}
 """Labels whose values are hashes of controllers of apps/v1, for which others of the same length are planned."""
 SUSPENDED = {
@@ -54,8 +56,13 @@ ORDERED = [
     pytest.param("mpijob", {"launcherCreationPolicy": "WaitForWorkersReady"}, id="mpijob"),
     pytest.param("rayjob", {}, id="rayjob"),
 ]
-REMOVED = {"jobset": "training-workers-1-1", "leaderworkerset": "vllm-1-2", "mpijob": "pi-worker-1", "raycluster": "tuning-small-worker"}
-"""The beginning of the name of a pod that fails or is deleted."""
+AGAIN = {
+    "jobset": ("training-workers-1-1", 7),
+    "leaderworkerset": ("vllm-1-2", 4),
+    "mpijob": ("pi-worker-1", 1),
+    "raycluster": ("tuning-small-worker", 1),
+}
+"""The beginning of the name of a pod that is lost, and the number of pods that are created again then."""
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +73,6 @@ def plane(programs):
     with ControlPlane(WITHOUT_GROUPS, programs) as started, controllers.running(started, *controllers.CONTROLLERS), Kubelet(started.api):
         started.api.create(node(NODE, {"example.com/rack": "r1"}))
         yield started
-
-
-def planned_group(pod, compiled):
-    """Return the group of a pod that a controller has created, by its labels."""
-    planned = [each for each in compiled.objects if each["kind"] == "Pod"]
-    index = MemberIndex()
-    for group, labels in member_labels(planned).items():
-        index.add(group, labels)
-    return index.group_of(pod["metadata"]["labels"]) or None
 
 
 class Case:
@@ -108,14 +106,15 @@ class Case:
         found = self.api.objects("Pod", self.namespace)
         return [each for each in found if "deletionTimestamp" not in each["metadata"] and each["status"]["phase"] != "Failed"]
 
-    def run(self, count):
-        """Bind the pods, whose kubelet runs them, until there are *count*."""
+    def run(self, count, old=()):
+        """Bind the pods, whose kubelet runs them, until there are *count*; none of them has a uid of *old*."""
 
         def there():
             for each in self.pods:
                 if "nodeName" not in each["spec"]:
                     self.api.bind(each["metadata"]["name"], self.namespace, NODE)
-            return len(self.pods) == count and all(each["status"]["phase"] == "Running" for each in self.pods)
+            pods = [each for each in self.pods if each["metadata"]["uid"] not in old]
+            return len(pods) == count and all(each["status"]["phase"] == "Running" for each in pods)
 
         until(there, told=lambda: f"{count} pods should run: {[(each['metadata']['name'], each['status']['phase']) for each in self.pods]}")
 
@@ -205,22 +204,23 @@ def test_pods_of_a_job_with_a_domain_of_its_own_follow_the_first_one(api, namesp
     until(lambda: len(case.pods) == 7)
 
 
-@pytest.mark.parametrize("name", REMOVED)
+@pytest.mark.parametrize("name", AGAIN)
 def test_pods_that_are_created_again_have_the_same_group(api, namespace, name):
     case = Case(api, namespace, name)
     case.run(len(case.planned))
     before = {each["metadata"]["uid"] for each in case.pods}
-    lost = next(each["metadata"]["name"] for each in case.pods if each["metadata"]["name"].startswith(REMOVED[name]))
+    beginning, count = AGAIN[name]
+    lost = next(each["metadata"]["name"] for each in case.pods if each["metadata"]["name"].startswith(beginning))
 
     if name == "jobset":
         finish_pod(api, lost, namespace, "Failed")
+    elif name == "leaderworkerset":
+        api.set_status("Pod", lost, namespace, status={"containerStatuses": [RESTARTED]})
     else:
         api.delete("Pod", lost, namespace, gracePeriodSeconds=0)
-    until(lambda: {each["metadata"]["uid"] for each in case.pods} != before)
-    case.run(len(case.planned))
+    case.run(count, before)
 
+    until(lambda: len(case.pods) == len(case.planned))
     assert expected(case) == case.groups()
-    new = [each for each in case.pods if each["metadata"]["uid"] not in before]
-    assert {"jobset": 7, "leaderworkerset": 4}.get(name, 1) == len(new)
     if name == "jobset":
-        assert {"1"} == {each["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] for each in new}
+        assert {"1"} == {each["metadata"]["labels"][RESTARTS] for each in case.pods + case.planned}

@@ -55,7 +55,7 @@ def job(namespace):
 
 
 def group(namespace):
-    metadata = {"namespace": namespace, "annotations": {"muster.dev/members": json.dumps(MEMBERS)}}
+    metadata = {"namespace": namespace, "annotations": {"muster.dev/members": json.dumps([MEMBERS])}}
     return builders.pod_group("g", 2, metadata=metadata)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kubeapi.pods import group_in
 from tests.cluster.api import Api
 from tests.cluster.conftest import clean
 from tests.cluster.faults import faults
@@ -24,6 +25,7 @@ from tests.cluster.waiting import until
 from tests.sampling import WHOLE
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, resource_claim
 
+pytestmark = pytest.mark.custom_resources("1.37")
 MODE = ("--mode", "place,preempt")
 TAKEOVERS = range(30 if WHOLE else 2)
 CLAIM, DEVICES = "PersistentVolumeClaim", "ResourceClaim"
@@ -152,7 +154,7 @@ def overfull(api: Api, namespace: str) -> dict[str, Any]:
     for each in api.objects("Pod", namespace):
         if on := each["spec"].get("nodeName"):
             used[on] += int(each["spec"]["containers"][0]["resources"]["requests"]["cpu"])
-            racks.setdefault(each["spec"]["schedulingGroup"]["podGroupName"], set()).add(nodes[on]["metadata"]["labels"].get(LABEL, ""))
+            racks.setdefault(group_in(each), set()).add(nodes[on]["metadata"]["labels"].get(LABEL, ""))
     apart = {
         each["metadata"]["name"]
         for each in api.objects("PodGroup", namespace)

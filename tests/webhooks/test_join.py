@@ -49,7 +49,7 @@ OF_JOB = owner("batch/v1", "Job")
 
 
 def group(name, members=JOB, namespace="a", **metadata):
-    annotations = {"muster.dev/members": json.dumps(members)}
+    annotations = {"muster.dev/members": json.dumps([members])}
     metadata = {"name": name, "namespace": namespace, "annotations": annotations, **metadata}
     return decode_kind("PodGroup", {"metadata": metadata, "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}}})
 

@@ -17,7 +17,7 @@ from kubeapi.names import CLUSTER_SCOPED
 from kubeapi.priority import SYSTEM_CLASSES
 from validators.model.objects import Object, namespace_of
 from validators.object_lookup import parent_of
-from workloadbuilder.adapters.members import MEMBERS, MemberIndex, read_members
+from workloadbuilder.adapters.members import MEMBERS, MemberIndex, Members, read_members
 
 ObjectKey = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""
@@ -46,18 +46,18 @@ class _State:
         self.objects[key] = new
         if parent := parent_of(new):
             self.children.setdefault((key[0], parent), {})[key[1]] = new
-        if (labels := _members(new)) != (before := _members(old)):
+        if (members := _members(new)) != (before := _members(old)):
             index = self.members.setdefault(key[0], MemberIndex())
             index.remove(key[1], before)
-            index.add(key[1], labels)
+            index.add(key[1], members)
         self.changes += 1
 
     def remove(self, key: ObjectKey) -> None:
         old = self.objects.pop(key, None)
         if old is not None:
             self._remove_from_parent(key, old)
-            if labels := _members(old):
-                self.members[key[0]].remove(key[1], labels)
+            if members := _members(old):
+                self.members[key[0]].remove(key[1], members)
             self.changes += 1
 
     def _remove_from_parent(self, key: ObjectKey, old: Object) -> None:
@@ -202,10 +202,10 @@ def _key(each: Object) -> ObjectKey:
     return namespace_of(each), each.metadata.name
 
 
-def _members(each: Object | None) -> dict[str, str]:
-    """Return the labels of the members of a PodGroup; none if it lists none, or is being deleted."""
+def _members(each: Object | None) -> Members:
+    """Return the label sets of the members of a PodGroup; none if it lists none, or is being deleted."""
     if not isinstance(each, PodGroup) or each.metadata.deletion_timestamp is not None:
-        return {}
+        return ()
     return read_members((each.metadata.annotations or {}).get(MEMBERS))
 
 

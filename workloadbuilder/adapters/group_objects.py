@@ -9,14 +9,13 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json, section
 from kubeapi.versions.kubernetes_releases import FIRST_WITH_MUTABLE_COMPOSITES
 from validators.field import FieldError
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
-from workloadbuilder.adapters.members import MEMBERS, NotToldApart, member_labels, members_in
+from workloadbuilder.adapters.members import MEMBERS, NotToldApart, member_labels, members_in, written
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.errors import BuildError
 from workloadbuilder.update import Action, changes, normalized_group
@@ -65,7 +64,7 @@ def desired(manifest: Json, known: Known, api_version: str) -> Desired | None:
         metadata = each["metadata"]
         metadata["labels"] = dict([MANAGED_BY])
         if each["kind"] == "PodGroup":
-            metadata["annotations"] = {MEMBERS: json.dumps(members.get(metadata["name"], {}), separators=(",", ":"))}
+            metadata["annotations"] = {MEMBERS: written(members.get(metadata["name"], ()))}
     return Desired(tuple(objects), schedulers=frozenset(str(each["spec"].get("schedulerName") or "") for each in pods))
 
 

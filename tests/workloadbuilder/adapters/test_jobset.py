@@ -102,6 +102,24 @@ def test_pods_are_named_and_labelled_as_the_controllers_do():
     ]
 
 
+def test_jobs_of_one_group_name_are_numbered_together():
+    result = sound(jobset().replace("- name: workers", "- name: workers\n    groupName: learners"), pods=True)
+    labels = [each["metadata"]["labels"] for each in result.objects if each["kind"] == "Pod"]
+
+    prefix = "jobset.sigs.k8s.io"
+    found = {tuple(each[f"{prefix}/{name}"] for name in ("group-name", "group-replicas", "job-group-index")) for each in labels}
+    assert {("default", "1", "0"), *(("learners", "3", str(index)) for index in range(3))} == found
+
+
+def test_pods_name_the_coordinator_and_count_restarts():
+    text = jobset().replace("spec:\n", "spec:\n  coordinator: {replicatedJob: driver}\n  network: {subdomain: net}\n", 1)
+    pod = sound(f"{text}status: {{restarts: 2}}\n", pods=True).objects[-1]
+
+    want = {"jobset.sigs.k8s.io/coordinator": "train-driver-0-0.net", "jobset.sigs.k8s.io/restart-attempt": "2"}
+    assert want.items() <= pod["metadata"]["labels"].items()
+    assert want.items() <= pod["metadata"]["annotations"].items()
+
+
 def test_delegated_the_jobs_name_their_groups():
     result = sound(jobset(nested="schedulingPolicy: {gang: {}}").replace("replicas: 3", "replicas: 2"), groups=True, delegated=True)
 

@@ -53,13 +53,13 @@ def test_each_planned_pod_is_found_by_its_labels(manifest):
 
 
 def test_labels_of_the_controller_are_preferred():
-    (labels,) = member_labels(planned(GANG.replace("template: {", "template: {metadata: {labels: {app: train}}, "))).values()
+    (members,) = member_labels(planned(GANG.replace("template: {", "template: {metadata: {labels: {app: train}}, "))).values()
 
-    assert {"batch.kubernetes.io/job-name": "train"} == labels
+    assert ({"batch.kubernetes.io/job-name": "train"},) == members
 
 
 def test_labels_of_the_user_count_where_the_controller_sets_none():
-    assert {"g": {"app": "a"}} == member_labels([pod({"app": "a", "x": "1"}, "g"), pod({"app": "a", "x": "2"}, "g"), pod({"app": "b"})])
+    assert {"g": ({"app": "a"},)} == member_labels([pod({"app": "a", "x": "1"}, "g"), pod({"app": "a", "x": "2"}, "g"), pod({"app": "b"})])
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_the_leader_of_workers_is_told_by_the_label_that_it_has_alone():
 
     members = member_labels([leader, *workers])
 
-    assert {"leader": {"a": "1", "index": "0"}, "workers": {"a": "1"}} == members
+    assert {"leader": ({"a": "1", "index": "0"},), "workers": ({"a": "1"},)} == members
     assert ["leader", "workers", "workers"] == [group_of({"a": "1", "index": index}, members) for index in "012"]
 
 
 def test_pods_of_no_or_several_groups_are_members_of_none():
-    members = {"g": {"a": "1"}, "h": {"b": "1"}, "broken": {}}
+    members = {"g": ({"a": "1"},), "h": ({"b": "1"},), "broken": ({},)}
 
     assert ["g", "", ""] == [group_of(each, members) for each in ({"a": "1"}, {"a": "1", "b": "1"}, {"c": "1"})]
 
@@ -102,25 +102,36 @@ def test_restarted_and_scaled_pods_stay_members():
         assert each["spec"]["schedulingGroup"]["podGroupName"] == group_of({**each["metadata"]["labels"], **again}, members)
 
 
+def test_pods_of_different_controllers_can_have_one_group():
+    pods = [pod({"ray.io/cluster": "c", "ray.io/group": group}, "g") for group in "xy"] + [pod({"batch.kubernetes.io/job-name": "j"}, "g")]
+
+    members = member_labels([*pods, pod({"other": "1"})])
+
+    assert {"g": ({"ray.io/cluster": "c"}, {"batch.kubernetes.io/job-name": "j"})} == members
+    assert ["g", "g", "g"] == [group_of(each["metadata"]["labels"], members) for each in pods]
+
+
 LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("12"), max_size=3)
+MEMBERS = st.lists(LABELS, min_size=1, max_size=2).map(tuple)
 
 
-@given(st.lists(st.tuples(st.sampled_from("ghijk"), LABELS), max_size=8), st.lists(LABELS, max_size=5))
+@given(st.lists(st.tuples(st.sampled_from("ghijk"), MEMBERS), max_size=8), st.lists(LABELS, max_size=5))
 def test_the_index_finds_the_group_that_a_search_finds_after_any_changes(changes, pods):
     """Each change adds a group, or removes it if it is there."""
     index, there = MemberIndex(), {}
-    for group, labels in changes:
+    for group, members in changes:
         if group in there:
             index.remove(group, there.pop(group))
         else:
-            there[group] = labels
-            index.add(group, labels)
+            there[group] = members
+            index.add(group, members)
 
         assert [searched(each, there) for each in pods] == [index.group_of(each) for each in pods]
 
 
 def searched(labels, members):
     """The only group with the labels of all groups that have labels of the pod; empty if there is none."""
-    found = {group: wanted for group, wanted in members.items() if wanted and wanted.items() <= labels.items()}
-    widest = [group for group, wanted in found.items() if all(each.items() <= wanted.items() for each in found.values())]
-    return widest[0] if len(widest) == 1 else ""
+    found = [(group, each) for group, wanted in members.items() for each in wanted if each and each.items() <= labels.items()]
+    widest = {group for group, wanted in found if all(each.items() <= wanted.items() for _, each in found)}
+    groups = {group for group, _ in found}
+    return next(iter(groups)) if len(groups) == 1 else widest.pop() if len(widest) == 1 else ""

@@ -26,7 +26,7 @@ def owned(api_version, kind, name, by=None, **labels):
 
 
 def group(name, job, **metadata):
-    annotations = {"muster.dev/members": json.dumps({"job": job})}
+    annotations = {"muster.dev/members": json.dumps([{"job": job}])}
     return {"kind": "PodGroup", "metadata": {"name": name, "namespace": "a", "annotations": annotations, **metadata}}
 
 
