@@ -10,7 +10,6 @@ import base64
 import contextlib
 import functools
 import itertools
-import json
 import statistics
 import tempfile
 import time
@@ -23,6 +22,7 @@ from benchmarks.clusters import PADDING, Json
 from tests.cluster.api import Api
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.waiting import until
+from workloadbuilder.adapters.members import MEMBERS, written
 
 LIMIT = 1.3
 PODS_OF_A_ROUND = 50
@@ -90,7 +90,7 @@ def _pod(name: str, namespace: str, job: int) -> Json:
 
 
 def _group(number: int) -> Json:
-    annotations = {"muster.dev/members": json.dumps({LABEL: f"job-{number}"})}
+    annotations = {MEMBERS: written(({LABEL: f"job-{number}"},))}
     metadata = {"name": f"job-{number}", "namespace": JOINED, "annotations": annotations}
     spec: dict[str, Any] = {"schedulingPolicy": {"gang": {"minCount": 1}}}
     return {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": spec}

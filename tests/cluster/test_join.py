@@ -1,4 +1,4 @@
-"""Pods join groups on real API servers: those of the Job controller, and with the server down; only pods with built controllers are sent."""
+"""Pods of the Job controller join groups on real API servers, also after the server was down; only pods with built controllers are sent."""
 
 from __future__ import annotations
 
