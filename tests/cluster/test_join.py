@@ -1,4 +1,4 @@
-"""Pods join groups on real API servers: those of the Job controller, and with the server down; only pods with built controllers are sent."""
+"""Pods of the Job controller join groups on real API servers, also after the server was down; only pods with built controllers are sent."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import json
 
 import pytest
 
+from scheduler_core.causes.built_groups import NotBuilt, NotBuiltReason
+from scheduler_core.sidecar.building.group_plan import GroupPlan
+from scheduler_core.sidecar.building.owned_objects import Objects
+from scheduler_core.sidecar.building.waiting_pods import joins, releases
 from tests import builders
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import new_namespace
@@ -104,6 +108,26 @@ def test_the_pods_of_a_job_wait_for_its_group(plane, api, served, labelled, cont
 
     for each in created_pods(api, labelled):
         assert ("", "", "unknown", [GATE, WAITING], "default-scheduler") == state(each)
+
+
+def test_pods_that_wait_join_the_group_that_comes_later_and_others_are_released(plane, api, served, labelled, controllers):
+    api.create(job(labelled))
+    first, second = created_pods(api, labelled)
+    created = api.create(group(labelled))
+    objects = Objects(lambda *_: None)
+    objects.add_or_update(("batch", "Job"), {"apiVersion": "batch/v1", "kind": "Job", **api.get("Job", "train", labelled)})
+
+    _patch(api, first, joins([first], [created]))
+    never = GroupPlan(why=NotBuilt(NotBuiltReason.NO_GROUP))
+    _patch(api, second, releases([second], objects, lambda _: never, lambda _: False))
+
+    states = [state(api.get("Pod", each["metadata"]["name"], labelled)) for each in (first, second)]
+    assert [("g", "", "", [GATE], "default-scheduler"), ("", "", "", [], "default-scheduler")] == states
+
+
+def _patch(api, pod, patches):
+    (patch,) = patches.values()
+    api.patch("Pod", pod["metadata"]["name"], pod["metadata"]["namespace"], body=patch, how="merge")
 
 
 def test_pods_of_groups_that_their_controller_creates_are_left_alone(plane, api, served, labelled, custom):

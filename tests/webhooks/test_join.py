@@ -39,9 +39,9 @@ def owner(api_version, kind, name="train", **changes):
 
 
 def pod(*owners, labels=JOB, annotations=None, **spec):
-    metadata = {"generateName": "train-", "namespace": "a", "labels": labels, "ownerReferences": [*owners]}
-    if annotations:
-        metadata["annotations"] = annotations
+    metadata = {"generateName": "train-", "namespace": "a", "ownerReferences": [*owners]}
+    metadata |= {"labels": labels} if labels else {}
+    metadata |= {"annotations": annotations} if annotations else {}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
 
 

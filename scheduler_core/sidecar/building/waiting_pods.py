@@ -41,8 +41,9 @@ def releases(
 ) -> dict[str, dict[str, Any]]:
     """Return the merge patch of each of *pods*, by name, that need not wait for a group; they are placed without one.
 
-    The pods are those of one namespace that have waited for RELEASE_SECONDS, and for which ``joins`` has no patch.  A pod need not wait if its object never gets groups, or if all
-    PodGroups of its object exist, by *exists*, and none is its own, such as the pod that submits a RayJob.  Unknown objects are waited for.
+    The pods are those of one namespace that have waited for RELEASE_SECONDS, and for which ``joins`` has no patch.  A pod need not wait if
+    its object never gets groups, or if all PodGroups of its object exist, by *exists*, and none is its own, such as the pod that submits a
+    RayJob.  Unknown objects are waited for.
     """
     patches = {}
     for pod in pods:
