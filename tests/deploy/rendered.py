@@ -36,6 +36,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     # Who deletes what the file has must not delete the definitions, and so all objects.
     "install.yaml": ("", ("api=kubernetes",)),
     "custom-resources/roles.yaml": ("custom-resources/roles.yaml", ("api=custom",)),
+    "custom-resources/pod-group-label.yaml": ("custom-resources/pod-group-label.yaml", ("api=custom",)),
     "base/rbac.yaml": ("webhooks/rbac.yaml", ()),
     "base/deployment.yaml": ("webhooks/deployment.yaml", ISSUED),
     "components/managed-certificate/rbac.yaml": ("webhooks/certificate-rbac.yaml", ()),

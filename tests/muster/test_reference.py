@@ -13,6 +13,7 @@ from kubeapi.groups import INITIALLY_SCHEDULED
 from muster import cli, document, reference
 from scheduler_core.model.conditions import DISRUPTION_TARGET, WAITING
 from scheduler_core.sidecar.controllers import validity
+from scheduler_core.sidecar.process.enabled_controllers import IGNORED
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.wording import conditions as wording
 from webhooks import settings
@@ -53,8 +54,8 @@ def events_recorded() -> set[str]:
     tells = [node for node in calls if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "RecordEvent"]
     assert len(tells) > 5
     named = {each.args[2].id for each in tells if isinstance(each.args[2], ast.Name)}
-    assert {"WAITING"} == named
-    return {each.args[2].value for each in tells if isinstance(each.args[2], ast.Constant)} | {WAITING}
+    assert {"IGNORED", "WAITING"} == named
+    return {each.args[2].value for each in tells if isinstance(each.args[2], ast.Constant)} | {IGNORED, WAITING}
 
 
 def test_every_event_is_on_the_page() -> None:
