@@ -68,6 +68,14 @@ EVENTS: tuple[tuple[str, str, str, str], ...] = (
     ("Preempted", "Normal", "group, pod", "the root for which it is evicted"),
     ("PlacementUndone", "Warning", "group", "why a partially bound gang was undone"),
     ("Invalid", "Warning", "group", f"the rule that the tree breaks, if the condition is `{VALID}`"),
+    (
+        "GroupsCreated",
+        "Normal",
+        "object of a controller",
+        "the API group of its Workload, and the number of groups that mode `build` created",
+    ),
+    ("GroupsNotCreated", "Warning", "object of a controller", "why mode `build` creates no groups for it, with its fields"),
+    ("GroupsOutdated", "Warning", "object of a controller", "which groups are replaced only when the pods of the old ones are gone"),
     (IGNORED, "Warning", "group, Workload", "the API group whose object of the same name counts in place of this one"),
 )
 """Reason, type, objects and message of every event that the sidecar records."""

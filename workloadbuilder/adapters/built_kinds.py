@@ -43,7 +43,6 @@ KINDS = (
     BuiltKind("trainer.kubeflow.org", "TrainingRuntime", "trainingruntimes", ("v1alpha1",), only_read=True),
     BuiltKind("trainer.kubeflow.org", "ClusterTrainingRuntime", "clustertrainingruntimes", ("v1alpha1",), only_read=True),
     BuiltKind("ray.io", "RayCluster", "rayclusters", ("v1",)),
-    BuiltKind("ray.io", "RayJob", "rayjobs", ("v1",)),
     BuiltKind("kubeflow.org", "MPIJob", "mpijobs", ("v2beta1", "v1")),
     *(BuiltKind("kubeflow.org", kind, f"{kind.lower()}s", ("v1",)) for kind in _TRAINING),
     BuiltKind("apps", "Deployment", "deployments", ("v1",), by_object=True),

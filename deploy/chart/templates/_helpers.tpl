@@ -350,7 +350,7 @@ annotations:
   "jobset.x-k8s.io" (list "jobsets")
   "kubeflow.org" (list "jaxjobs" "mpijobs" "paddlejobs" "pytorchjobs" "tfjobs" "xgboostjobs")
   "leaderworkerset.x-k8s.io" (list "leaderworkersets")
-  "ray.io" (list "rayclusters" "rayjobs")
+  "ray.io" (list "rayclusters")
   "trainer.kubeflow.org" (list "clustertrainingruntimes" "trainingruntimes" "trainjobs")
 }}
 {{- $suffix := .suffix }}{{ $verbs := .verbs }}

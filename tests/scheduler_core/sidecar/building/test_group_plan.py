@@ -49,7 +49,7 @@ def plan(text, namespace=LABELLED, further=(), **metadata):
     return result.why and result.why.why
 
 
-@pytest.mark.parametrize("text", MANIFESTS, ids=["Job", "JobSet", "LeaderWorkerSet", "RayJob"])
+@pytest.mark.parametrize("text", MANIFESTS[:3], ids=["Job", "JobSet", "LeaderWorkerSet"])
 def test_the_label_of_the_namespace_asks_for_all_training_kinds(text):
     assert plan(text) is None
     assert plan(text, namespace={}) is NotBuiltReason.NOT_ASKED
