@@ -147,11 +147,11 @@ class ClusterMove:
             moved.problem = f"the API server has no {name[0]} of {served_versions.hub_of(name[0]).group}"
         else:
             self._replace(moved, moves.replacement(moved.source, self._api_versions[name[0]], self._owners))
-        if moved.target is not None and not moved.problem:
-            self._set_status(moved, moved.target)
+            if moved.target is not None:
+                self._set_status(moved, moved.target)
 
     def _complete(self, moved: MovedObject, target: Content) -> None:
-        """Use an existing object in place of a custom resource, with the metadata of both."""
+        """Use an existing object in place of a custom resource, with the metadata and the status of both."""
         moved.target = target
         moved.problem = _obstacle(moved.source, target)
         if moved.problem:
@@ -163,8 +163,9 @@ class ClusterMove:
 
         if moves.missing_metadata(moved.source, target, self._owners):
             if not self.dry_run:
-                moved.target = self._cluster.retried(target, write)
+                target = moved.target = self._cluster.retried(target, write)
             moved.actions.append(MoveAction.SET_METADATA)
+        self._set_status(moved, target)
 
     def _replace(self, moved: MovedObject, wanted: Content) -> None:
         """Create *wanted*, unless the API server would refuse it, or would drop a field because a feature gate is off."""
@@ -227,8 +228,6 @@ class ClusterMove:
             first, *more = self._cluster.unread
             moved.problem = f"what it owns is not known: {first}{f', and {len(more)} more resources' if more else ''}"
             return
-        if not self.dry_run and moved.target is not None:
-            moved.target = self._cluster.get(moved.target)
         try:
             self._cluster.retried(moved.source, lambda source: self._delete_source(moved, source))
         except ReplyError as error:
@@ -237,9 +236,12 @@ class ClusterMove:
 
     def _delete_source(self, moved: MovedObject, source: Content) -> None:
         """Delete a custom resource as it is, without Muster's finalizers, which protect the object in its place by now."""
-        moved.problem = _obstacle(source, moved.target) if moved.target is not None else ""
-        if moved.problem:
-            return
+        if not self.dry_run and moved.target is not None:
+            # Both can have changed since they were read.
+            moved.source = source
+            self._complete(moved, self._cluster.get(moved.target))
+            if moved.problem:
+                return
         if (kept := moves.kept_finalizers(source)) is not None:
             if not self.dry_run:
                 source = self._cluster.patch(source, {"metadata": {"finalizers": kept or None}})
