@@ -244,6 +244,11 @@ def test_an_object_that_differs_is_kept(api: Api, namespace: str) -> None:
     api.delete("PodGroup", "workers", namespace, version=CUSTOM)
 
 
+def test_help_says_that_objects_are_moved() -> None:
+    assert "nothing is written to it" not in " ".join(muster("migrate", "--help").output.split())
+    assert "Move the custom resources of the live cluster" in " ".join(muster("migrate", "--help").output.split())
+
+
 SPEC = {"schedulingPolicy": {"gang": {"minCount": 2}}}
 
 
@@ -464,6 +469,9 @@ def test_what_the_api_server_would_drop_is_not_moved(programs: Any, monkeypatch:
         leaf = {"name": "workers", "schedulingPolicy": {"basic": {}}}
         root = {"name": "run", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": [leaf]}
         custom(plane.api, "Workload", "default", {"compositePodGroupTemplates": [root]})
+        member = pod("worker-0", "default")
+        member["metadata"]["labels"] = {LABEL: "workers"}
+        plane.api.create(member)
         for done in (migrate("--dry-run"), migrate()):
             assert done.exit_code == 1, done.output
             assert (
@@ -475,5 +483,6 @@ def test_what_the_api_server_would_drop_is_not_moved(programs: Any, monkeypatch:
                 in done.stdout
             )
             assert "0 of 3 custom resources" in done.stdout
+            assert "kube-scheduler" not in done.stdout
         assert left(plane.api, "default") == ["train", "run", "workers"]
         assert plane.api.objects("PodGroup", "default") == []

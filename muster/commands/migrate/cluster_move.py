@@ -16,7 +16,7 @@ from kubeapi.pods import POD_GROUP_LABEL
 from kubeapi.versions import kubernetes_releases, served_versions
 from kubeapi.versions.api_versions import CUSTOM
 from muster.commands.migrate.cluster_objects import CONFLICT, GONE, ClusterObjects, is_owned
-from muster.commands.snapshot.live_cluster import ClusterError
+from muster.commands.snapshot.live_cluster import FORBIDDEN, ClusterError, ForbiddenError
 from validators.migrate import moves
 from validators.migrate.moves import MoveAction
 from validators.migrate.recreate import KINDS
@@ -93,7 +93,8 @@ class ClusterMove:
                 if each.has_replacement:
                     self._attempt(each, self._delete)
         except ReplyError as error:
-            raise ClusterError(f"{self._api.host} cannot be read: {error}") from None
+            kind = ForbiddenError if error.code == FORBIDDEN else ClusterError
+            raise kind(f"{self._api.host} cannot be read: {error}") from None
         except (ValueError, *TRANSPORT) as error:
             raise ClusterError(f"{self._api.host} does not answer: {error}; run the command again, it continues the move") from None
         moved = {name_of(each.source)[1:] for each in self.objects if each.has_replacement and name_of(each.source)[0] == "PodGroup"}
