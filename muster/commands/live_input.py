@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _OPTIONS = (
     shared.click_option(shared.CONTEXT, text="Context of the kubeconfig, with --cluster."),
     shared.click_option(shared.KUBECONFIG, text="Kubeconfig of the live cluster, with --cluster."),
-    click.option("--cluster", is_flag=True, help="Read the live cluster of the kubeconfig; nothing is written to it."),
 )
+_READ = "Read the live cluster of the kubeconfig; nothing is written to it."
 
 
-def options(command: Command) -> Command:
-    """Add the options to *command*."""
-    for option in _OPTIONS:
+def options(command: Command, text: str = _READ) -> Command:
+    """Add the options to *command*; *text* is the help of ``--cluster``."""
+    for option in (*_OPTIONS, click.option("--cluster", is_flag=True, help=text)):
         command = option(command)
     return command
 

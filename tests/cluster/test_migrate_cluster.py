@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from apiserver import api as client
@@ -17,7 +18,9 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.custom_resources import install
 from tests.cluster.kubelet import node, pod
 from tests.cluster.options import Options
+from tests.cluster.page_shell import section
 from tests.cluster.resources import Manifest
+from tests.cluster.test_move_by_docs import PAGE
 from tests.cluster.waiting import until
 
 CUSTOM = "scheduling.muster.dev/v1beta1"
@@ -140,8 +143,7 @@ def check_moved(api: Api, namespace: str, kept: dict[str, str]) -> None:
         assert member["metadata"]["ownerReferences"] == [owner(group)]
         assert member["spec"]["nodeName"] == "n1"
         assert "deletionTimestamp" not in member["metadata"]
-    # Of a kind that is not read, the garbage collector removes the owner, and keeps the object.
-    until(lambda: "ownerReferences" not in api.get("ConfigMap", "hosts", namespace)["metadata"])
+    assert api.get("ConfigMap", "hosts", namespace)["metadata"]["ownerReferences"] == [owner(group)]
 
 
 def test_a_tree_moves_and_its_pods_stay(api: Api, namespace: str) -> None:
@@ -160,8 +162,28 @@ def test_a_tree_moves_and_its_pods_stay(api: Api, namespace: str) -> None:
     assert done.stdout.endswith("3 of 3 custom resources moved\n")
 
     again = json.loads(migrate("--format", "json").stdout)
-    assert again["objects"] == []
-    assert again["onlyLabelled"] == [{"podGroup": f"{namespace}/workers", "pods": 2, "controllers": []}]
+    assert (again["objects"], again["onlyLabelled"]) == ([], [])
+    assert migrate().stdout == "there are no custom resources to move\n"
+
+
+Interruptions = Callable[[Callable[[str, str], object]], None]
+
+
+@pytest.fixture
+def before_write(monkeypatch: pytest.MonkeyPatch) -> Interruptions:
+    """Return a function that takes what happens right before the first try of each write, by its method and path."""
+    send = client.Api.send
+    happens: list[Callable[[str, str], object]] = []
+    tried = set()
+
+    def interrupted(self: client.Api, method: str, path: str, body: bytes | None, **options: Any) -> bytes:
+        if (method, path) not in tried and happens and ("dryRun", "All") not in options.get("query", ()):
+            tried.add((method, path))
+            happens[0](method, path)
+        return send(self, method, path, body, **options)
+
+    monkeypatch.setattr(client.Api, "send", interrupted)
+    return happens.append
 
 
 @pytest.fixture
@@ -198,8 +220,8 @@ def test_killed_after_any_write_it_goes_on(api: Api, namespace: str, killed_afte
             continue
         check_moved(api, own, kept)
         break
-    # Three objects with one status, two pods, one finalizer, three deletions.
-    assert number == 11
+    # Three objects with one status, two pods and a ConfigMap, one finalizer, three deletions.
+    assert number == 12
 
 
 def test_an_object_that_differs_is_kept(api: Api, namespace: str) -> None:
@@ -222,6 +244,218 @@ def test_an_object_that_differs_is_kept(api: Api, namespace: str) -> None:
     api.delete("PodGroup", "workers", namespace, version=CUSTOM)
 
 
+def test_help_says_that_objects_are_moved() -> None:
+    assert "nothing is written to it" not in " ".join(muster("migrate", "--help").output.split())
+    assert "Move the custom resources of the live cluster" in " ".join(muster("migrate", "--help").output.split())
+
+
+SPEC = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+
+
+def built_in(api: Api, namespace: str, **metadata: Any) -> Manifest:
+    metadata = {"name": "workers", "namespace": namespace, **metadata}
+    return create(api, {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": SPEC})
+
+
+def test_a_built_in_object_that_is_being_deleted_takes_no_place(api: Api, namespace: str) -> None:
+    custom(api, "PodGroup", namespace, SPEC)
+    built_in(api, namespace, finalizers=["example.com/keep"])
+    api.delete("PodGroup", "workers", namespace)
+    done = migrate()
+
+    assert done.exit_code == 1, done.output
+    assert "not moved: the PodGroup of scheduling.k8s.io with this name is being deleted" in done.stdout
+    assert left(api, namespace) == ["workers"]
+    assert "deletionTimestamp" not in api.get("PodGroup", "workers", namespace, version=CUSTOM)["metadata"]
+    api.patch("PodGroup", "workers", namespace, body={"metadata": {"finalizers": None}})
+    assert migrate().exit_code == 0
+    until(lambda: not left(api, namespace))
+    assert api.exists("PodGroup", "workers", namespace)
+
+
+def test_one_that_is_deleted_during_the_move_takes_no_place(api: Api, namespace: str, before_write: Interruptions) -> None:
+    """It is deleted after it was read, right before the custom resource would be."""
+    custom(api, "PodGroup", namespace, SPEC, finalizers=[FINALIZER])
+    built_in(api, namespace, finalizers=["example.com/keep"])
+    before_write(lambda method, path: api.delete("PodGroup", "workers", namespace) if method == "PATCH" else None)
+    done = migrate()
+
+    assert done.exit_code == 1, done.output
+    assert left(api, namespace) == ["workers"]
+    api.patch("PodGroup", "workers", namespace, body={"metadata": {"finalizers": None}})
+    assert migrate().exit_code == 0
+
+
+def test_labels_of_both_objects_are_kept(api: Api, namespace: str) -> None:
+    account = api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "runner", "namespace": namespace}})
+    custom(api, "PodGroup", namespace, SPEC, ownerReferences=[owner(account)])
+    built_in(api, namespace, labels={"of": "built-in"})
+    done = migrate()
+
+    assert done.exit_code == 0, done.output
+    metadata = api.get("PodGroup", "workers", namespace)["metadata"]
+    assert metadata["labels"] == {"of": "built-in", "team": "a"}
+    assert metadata["annotations"] == {"note": "b"}
+    assert metadata["ownerReferences"] == [owner(account)]
+
+
+def test_labels_that_differ_are_a_problem(api: Api, namespace: str) -> None:
+    custom(api, "PodGroup", namespace, SPEC)
+    built_in(api, namespace, labels={"team": "b"}, annotations={"note": "b"})
+    done = migrate()
+
+    assert done.exit_code == 1, done.output
+    assert "scheduling.k8s.io has a PodGroup of this name that differs in metadata.labels[team], and counts" in done.stdout
+    assert left(api, namespace) == ["workers"]
+    api.delete("PodGroup", "workers", namespace, version=CUSTOM)
+
+
+def test_writes_between_are_no_error(api: Api, namespace: str, before_write: Interruptions) -> None:
+    """As the sidecar and other controllers do, somebody changes each object right before each of its writes."""
+    kept = store_tree(api, namespace)
+    numbers = itertools.count()
+
+    def touch(method: str, path: str) -> None:
+        if method in ("PATCH", "DELETE"):
+            body = {"metadata": {"annotations": {f"touched-{next(numbers)}": "now"}}}
+            api.send("PATCH", path.removesuffix("/status"), body, content_type="application/merge-patch+json")
+
+    before_write(touch)
+    done = migrate()
+
+    assert done.exit_code == 0, done.output
+    until(lambda: not left(api, namespace))
+    for name in kept:
+        assert api.get("Pod", name, namespace)["metadata"]["ownerReferences"] == [owner(api.get("PodGroup", "workers", namespace))]
+
+
+def test_a_conflict_that_stays_is_a_problem(api: Api, namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    custom(api, "PodGroup", namespace, SPEC)
+    send = client.Api.send
+    tries = []
+
+    def touched(self: client.Api, method: str, path: str, body: bytes | None, **options: Any) -> bytes:
+        if method == "DELETE":
+            tries.append(path)
+            change = {"metadata": {"annotations": {f"try-{len(tries)}": "now"}}}
+            api.patch("PodGroup", "workers", namespace, body=change, version=CUSTOM)
+        return send(self, method, path, body, **options)
+
+    monkeypatch.setattr(client.Api, "send", touched)
+    document = json.loads(migrate("--format", "json").stdout)
+
+    assert len(tries) == 5
+    assert document["objects"][0]["actions"] == ["create", "setMetadata"]
+    assert "it has changed meanwhile: run the command again" in document["objects"][0]["problem"]
+    monkeypatch.undo()
+    api.delete("PodGroup", "workers", namespace, version=CUSTOM)
+
+
+def test_only_this_run_is_reported(api: Api, namespace: str) -> None:
+    custom(api, "PodGroup", namespace, SPEC, finalizers=["example.com/keep"])
+    assert migrate().stdout.endswith("1 of 1 custom resource moved\n")
+    until(lambda: api.get("PodGroup", "workers", namespace, version=CUSTOM)["metadata"]["finalizers"] == ["example.com/keep"])
+    done = migrate()
+
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        f"PodGroup {namespace}/workers as scheduling.k8s.io/v1beta1: the custom resource is being deleted, and waits for example.com/keep",
+        "1 custom resource is being deleted since an earlier move: it waits for finalizers",
+    ]
+    assert json.loads(migrate("--format", "json").stdout)["objects"][0]["waitsFor"] == ["example.com/keep"]
+    api.patch("PodGroup", "workers", namespace, body={"metadata": {"finalizers": None}}, version=CUSTOM)
+
+
+def rules() -> list[Manifest]:
+    (text,) = (each.text for each in section("Rights for the move", PAGE) if "ClusterRole" in each.text)
+    listed: list[Manifest] = yaml.safe_load(text)["rules"]
+    return listed
+
+
+def without(verb: str, resource: str) -> list[Manifest]:
+    """Return the rules of the page without one verb of one resource."""
+    return [
+        {**each, "resources": [name], "verbs": [every for every in each["verbs"] if (every, name) != (verb, resource)]}
+        for each in rules()
+        for name in each["resources"]
+        if each["verbs"] != [verb] or name != resource
+    ]
+
+
+@pytest.mark.kubernetes("1.37")
+def test_the_role_of_the_page_is_enough(plane: ControlPlane, api: Api, namespace: str, before_write: Interruptions) -> None:
+    kept = store_tree(api, namespace)
+    api.delete("ConfigMap", "hosts", namespace)  # which the role does not patch
+    group = api.get("PodGroup", "workers", namespace, version=CUSTOM)
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    owned = [
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": claim},
+        {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": template}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "spec": {}},
+    ]
+    for each in owned:
+        api.create({**each, "metadata": {"name": "data", "namespace": namespace, "ownerReferences": [owner(group)]}})
+    built_in_workload = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "Workload",
+        "metadata": {"name": "train", "namespace": namespace},
+    }
+    workload = api.get("Workload", "train", namespace, version=CUSTOM)
+    create(api, {**built_in_workload, "spec": workload["spec"]})
+    numbers = itertools.count()
+
+    def touch(method: str, path: str) -> None:
+        if method in ("PATCH", "DELETE"):
+            body = {"metadata": {"annotations": {f"touched-{next(numbers)}": "now"}}}
+            api.send("PATCH", path.removesuffix("/status"), body, content_type="application/merge-patch+json")
+
+    before_write(touch)
+    done = migrate("--kubeconfig", str(plane.user("mover", rules())))
+
+    assert done.exit_code == 0, done.output
+    until(lambda: not left(api, namespace))
+    moved = owner(api.get("PodGroup", "workers", namespace))
+    for kind, name in (*(("Pod", each) for each in kept), *((each["kind"], "data") for each in owned)):
+        assert api.get(kind, name, namespace)["metadata"]["ownerReferences"] == [moved], kind
+
+
+@pytest.mark.kubernetes("1.37")
+def test_a_write_that_is_refused_is_not_reported_as_done(plane: ControlPlane, api: Api, namespace: str) -> None:
+    store_tree(api, namespace)
+    user = plane.user("without-status", without("patch", "podgroups/status"))
+    document = json.loads(migrate("--format", "json", "--kubeconfig", str(user)).stdout)
+    (group,) = (each for each in document["objects"] if each["object"].startswith("PodGroup"))
+
+    assert group["actions"] == ["create"]
+    assert 'cannot patch resource "podgroups/status"' in group["problem"]
+    user = plane.user("without-config-maps", rules())
+    done = migrate("--kubeconfig", str(user))
+    assert done.exit_code == 1
+    assert "not moved: it stays the owner of ConfigMap hosts: HTTP 403" in done.stdout
+    assert "workers" in left(api, namespace)
+    assert migrate().exit_code == 0
+
+
+@pytest.mark.kubernetes("1.37")
+def test_without_the_right_to_list_nothing_is_deleted(plane: ControlPlane, api: Api, namespace: str) -> None:
+    custom(api, "PodGroup", namespace, SPEC)
+    pods = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
+    groups = {"apiGroups": ["scheduling.k8s.io", "scheduling.muster.dev"], "resources": ["*"], "verbs": ["list"]}
+    fewer = [each for each in rules() if each["resources"] != ["*"]]
+    done = migrate("--kubeconfig", str(plane.user("without-lists", [*fewer, pods, groups])))
+
+    assert done.exit_code == 1
+    assert "what it owns is not known: " in done.stdout
+    assert "configmaps" in done.stdout or "more resources" in done.stdout
+    assert left(api, namespace) == ["workers"]
+    refused = migrate("--kubeconfig", str(plane.user("without-pods", [*fewer, groups])))
+    assert refused.exit_code == 2
+    assert 'cannot list resource "pods"' in refused.stderr
+    assert "--help" not in refused.stderr
+    assert migrate().exit_code == 0
+
+
 def test_what_the_api_server_would_drop_is_not_moved(programs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without their gate, constraints are dropped, and composites are not served."""
     gates = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": False, "CompositePodGroup": False}
@@ -232,10 +466,23 @@ def test_what_the_api_server_would_drop_is_not_moved(programs: Any, monkeypatch:
         custom(plane.api, "PodGroup", "default", {"schedulingPolicy": {"basic": {}}, "schedulingConstraints": constraint})
         reference = {"workloadName": "train", "templateName": "run"}
         custom(plane.api, "CompositePodGroup", "default", {"workloadRef": reference, "schedulingPolicy": {"basic": {}}})
-        done = migrate()
-
-        assert done.exit_code == 1, done.output
-        assert "PodGroup default/workers: not moved: the API server drops spec.schedulingConstraints: a feature gate is off" in done.stdout
-        assert "CompositePodGroup default/run: not moved: the API server has no CompositePodGroup of scheduling.k8s.io" in done.stdout
-        assert left(plane.api, "default") == ["run", "workers"]
+        leaf = {"name": "workers", "schedulingPolicy": {"basic": {}}}
+        root = {"name": "run", "schedulingPolicy": {"basic": {}}, "podGroupTemplates": [leaf]}
+        custom(plane.api, "Workload", "default", {"compositePodGroupTemplates": [root]})
+        member = pod("worker-0", "default")
+        member["metadata"]["labels"] = {LABEL: "workers"}
+        plane.api.create(member)
+        for done in (migrate("--dry-run"), migrate()):
+            assert done.exit_code == 1, done.output
+            assert (
+                "PodGroup default/workers: not moved: the API server drops spec.schedulingConstraints: a feature gate is off" in done.stdout
+            )
+            assert "CompositePodGroup default/run: not moved: the API server has no CompositePodGroup of scheduling.k8s.io" in done.stdout
+            assert (
+                "Workload default/train: not moved: the API server drops a field that the rest needs: a feature gate is off ("
+                in done.stdout
+            )
+            assert "0 of 3 custom resources" in done.stdout
+            assert "kube-scheduler" not in done.stdout
+        assert left(plane.api, "default") == ["train", "run", "workers"]
         assert plane.api.objects("PodGroup", "default") == []

@@ -16,5 +16,6 @@ pod_groups      name of the group of a pod in the API group to which a migration
 recreate        objects that a newer version refuses to update, and the steps that replace them before the upgrade
 report          report of a migration, as text and as JSON (version 1; keys are added, never changed or removed)
 stored_objects  stored objects of a cluster, and what a newer version of Kubernetes answers about them
+twins           objects that would be moved to where the inputs have one of the same name already
 text_edits      text of one chunk of a file, with its lines and comments, and edits by offset
 """

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubeapi.decode import Json
 from kubeapi.versions import served_versions
-from validators.migrate import groups, pod_groups, references
+from validators.migrate import groups, pod_groups, references, twins
 from validators.migrate.change import Change, Remove
 from validators.migrate.group_names import text
 from validators.migrate.groups import Group, MigratedWorkload, Plan, Use
@@ -40,6 +40,7 @@ def add_changes(objects: Sequence[ObjectMigration], to: str) -> Iterator[Refused
         _add_group(objects, group)
     _set_priority(objects, workloads, plan)
     _note_unused_groups(objects, workloads, plan)
+    twins.settle(objects)
 
 
 def _named(content: Mapping[str, Json], reference: Reference, group: str, to: str) -> Iterator[Change]:

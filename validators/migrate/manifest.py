@@ -40,7 +40,7 @@ def migrated(file: File, objects: Sequence[ObjectMigration], to: str) -> bytes:
         CannotMigrate: the text cannot be changed in pieces, or the result is not the intended one.
 
     """
-    if not any(each.changes or each.made for each in objects):
+    if not any(each.changes or each.made or each.is_removed for each in objects):
         return file.before
     whole = file.before.decode("utf-8")
     text = whole.removeprefix(_BOM)
@@ -72,11 +72,14 @@ def _edits(chunk: Chunk, objects: Sequence[ObjectMigration], *, newline: str, ma
     """Return the edits of one chunk, with offsets in its text."""
     changed = [each for each in objects if each.changes]
     with_groups = [each for each in objects if each.made]
-    if not changed and not with_groups:
+    removed = [each for each in objects if each.is_removed]
+    if not (changed or with_groups or removed):
         return []
-    first = (changed or with_groups)[0]
+    first = (changed or with_groups or removed)[0]
     if template := _TEMPLATE.search(chunk.text):
         raise _error_at(first, chunk, template.start(), "this looks like a template: render it first, and migrate the result")
+    if removed:
+        return [TextReplacement(0, len(chunk.text), "")]
     page = Page(chunk.text, chunk.root, is_json=chunk.is_json, newline=newline)
     edits: list[TextReplacement] = []
     for each in changed:
@@ -128,6 +131,8 @@ def _expected(objects: Iterable[ObjectMigration]) -> Iterator[tuple[ObjectMigrat
         following: list[tuple[ObjectMigration, Mapping[str, Json]]] = []
         page = Page(chunk.text, chunk.root, is_json=chunk.is_json, newline="") if any(each.made for each in members) else None
         for each in members:
+            if each.is_removed:
+                continue
             yield each, each.migrated_content()
             made = [(each, content) for content in _contents(each)]
             if page is not None and made and insert.is_in_list(page, each.document.route):

@@ -115,12 +115,13 @@ def _name_too_long(content: Mapping[str, Json], to: str) -> Lost | None:
     """Return the loss of a PodGroup that stays in its API group, because its name is too long for the other one; None for others."""
     metadata = content.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
-    moves = content.get("kind") == "PodGroup" and group_of(content.get("apiVersion")) in WORKLOAD_GROUPS
+    group = group_of(content.get("apiVersion"))
+    moves = content.get("kind") == "PodGroup" and group in WORKLOAD_GROUPS and group != group_of(to)
     if not moves or not served_versions.form_of(to).custom or not isinstance(name, str) or len(name) <= LONGEST_LABEL:
         return None
     return Lost(
         ("metadata", "name"),
-        f"the whole object: PodGroup {name} stays in {group_of(content.get('apiVersion'))}",
+        f"the whole object: PodGroup {name} stays in {group}",
         f"labels of pods name the PodGroups of {group_of(to)}, and have at most {LONGEST_LABEL} characters",
         "give the PodGroup a shorter name, also in the pods that name it",
     )
@@ -141,9 +142,14 @@ def _not_convertible(api_version: Json, kind: Json, to: str) -> Lost | None:
     return Lost(
         ("apiVersion",),
         f"the whole object: {kind} of {api_version} cannot be converted",
-        f"Kubernetes 1.{TODAY} does not serve this version",
+        _not_served(group),
         f"write the object again in {current}; its fields can be others" if is_known else f"remove the object: {_REMOVED[group, kind]}",
     )
+
+
+def _not_served(group: str) -> str:
+    is_custom = any(row.form.custom for row in served_versions.versions_in(group))
+    return f"the definitions of {group} have no such version" if is_custom else f"Kubernetes 1.{TODAY} does not serve this version"
 
 
 def _old_source(path: Parts) -> Lost:

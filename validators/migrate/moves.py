@@ -1,7 +1,7 @@
 """Objects of a live cluster that move to another API group: what is created in place of each, and what refers to it.
 
 Nothing is placed twice meanwhile: of two objects of one kind and name, the one of the built-in API group counts.  Steps are computed from
-what is stored, so that a move that was interrupted goes on where it ended.
+what is stored, so that an interrupted move can be run again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class MoveAction(enum.StrEnum):
     """Write to a cluster."""
 
     CREATE = "create"
+    SET_METADATA = "setMetadata"
     SET_STATUS = "setStatus"
     SET_OWNER = "setOwner"
     REMOVE_FINALIZERS = "removeFinalizers"
@@ -51,14 +52,40 @@ def replacement(source: Content, api_version: str, owners: Mapping[str, Content]
     Finalizers are not copied: their controllers know the old object only.
     """
     _, namespace, name = name_of(source)
-    old = section(source, "metadata")
     metadata: dict[str, Json] = {"name": name, "namespace": namespace}
     for key in _COPIED:
-        if kept := {each: value for each, value in section(old, key).items() if each != _APPLIED}:
+        if kept := _copied(source, key):
             metadata[key] = kept
     if references := references_of(source):
         metadata["ownerReferences"] = [_with_owner(each, owners) for each in references]
     return {"apiVersion": api_version, "kind": source["kind"], "metadata": metadata, "spec": source.get("spec") or {}}
+
+
+def missing_metadata(source: Content, target: Content, owners: Mapping[str, Content]) -> dict[str, Json]:
+    """Return the labels, annotations and owners of *source* that *target* lacks, as a merge patch of its metadata; empty if it lacks none.
+
+    *owners* has the new owners by the uid of the old ones.
+    """
+    result: dict[str, Json] = {}
+    for key in _COPIED:
+        given = section(target, "metadata", key)
+        if missing := {name: value for name, value in _copied(source, key).items() if name not in given}:
+            result[key] = missing
+    present = references_of(target)
+    known = {uid for each in present for uid in (each.get("uid"), _with_owner(each, owners)["uid"])}
+    if added := [new for each in references_of(source) if (new := _with_owner(each, owners))["uid"] not in known]:
+        result["ownerReferences"] = [*present, *added]
+    return result
+
+
+def metadata_conflicts(source: Content, target: Content) -> list[str]:
+    """Return the labels and annotations of *source* that *target* has with another value; sorted paths."""
+    return sorted(
+        f"metadata.{key}[{name}]"
+        for key in _COPIED
+        for name, value in _copied(source, key).items()
+        if section(target, "metadata", key).get(name, value) != value
+    )
 
 
 def new_references(content: Content, owners: Mapping[str, Content]) -> list[Json] | None:
@@ -95,6 +122,10 @@ def kept_finalizers(content: Content) -> list[str] | None:
     finalizers = section(content, "metadata").get("finalizers") or []
     kept = [each for each in finalizers if each not in PROTECTION_FINALIZERS.values()]
     return kept if len(kept) < len(finalizers) else None
+
+
+def _copied(source: Content, key: str) -> dict[str, Json]:
+    return {name: value for name, value in section(source, "metadata", key).items() if name != _APPLIED}
 
 
 def _with_owner(reference: Mapping[str, Any], owners: Mapping[str, Content]) -> dict[str, Json]:

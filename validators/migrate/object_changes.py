@@ -23,7 +23,12 @@ from validators.rules.base import Profile, Settings, Severity
 
 
 class ObjectMigration:
-    """Object with its changes, its losses, and the groups that are written after it."""
+    """Object with its changes, its losses, and the groups that are written after it.
+
+    Attributes:
+        is_removed: True if the object is left out, because the inputs have the same one twice after the migration.
+
+    """
 
     def __init__(self, document: Document, to: str) -> None:
         self.document = document
@@ -31,6 +36,7 @@ class ObjectMigration:
         self.lost: list[Lost] = []
         self.notes: list[tuple[Parts, str]] = []
         self.made: list[Group] = []
+        self.is_removed = False
         for step in (*migrate_object.steps(document.content, to), *pod_groups.steps(document.content, to)):
             if isinstance(step, Lost):
                 self.lost.append(step)
@@ -59,6 +65,11 @@ class ObjectMigration:
         """True if the object gets another API group."""
         return any(isinstance(each, Replace) and each.path == ("apiVersion",) for each in self.changes)
 
+    @property
+    def is_document(self) -> bool:
+        """True if the object is a YAML document by itself."""
+        return not self.document.route and not self.document.chunk.is_json
+
     def migrated_content(self) -> dict[str, Json]:
         """Return the object after all changes."""
         return applied(self.content, self.changes)
@@ -86,11 +97,11 @@ class ObjectMigration:
     def refused(self) -> Sequence[Refused]:
         """Return the errors of the object in its old version; if there are none, those of the migrated object and its groups."""
         api_version, kind = str(self.content.get("apiVersion")), str(self.content.get("kind"))
-        minor = migrate_object.minor_of(api_version, kind) if self.is_retired else TODAY if self.is_moved else None
+        minor = migrate_object.minor_of(api_version, kind) if self.is_retired else None
         errors = _errors_of(self.content, minor) if minor is not None else []
         if errors:
             return [self._refused(each, each.path, f"is not valid in Kubernetes 1.{minor} either: ") for each in errors]
-        prefix = f"would not be valid in Kubernetes 1.{TODAY}: "
+        prefix = f"would not be valid in {self._target()}: "
         written = served_versions.form_of(api_version).written
         errors = _errors_of(self.migrated_content(), TODAY) if self.changes else []
         refused = [self._refused(each, written(each.path), prefix) for each in errors]
@@ -98,6 +109,11 @@ class ObjectMigration:
             of_group = f"PodGroup {group.name} {prefix}"
             refused += (self._refused(each, FieldPath(), f"{of_group}{each.path}: ") for each in _errors_of(group.content or {}, TODAY))
         return refused
+
+    def _target(self) -> str:
+        """Return where the migrated object would be used, for people."""
+        current = str(self.migrated_content().get("apiVersion"))
+        return current if served_versions.form_of(current).custom else f"Kubernetes 1.{TODAY}"
 
     def _refused(self, error: FieldError, path: FieldPath, prefix: str) -> Refused:
         hint = "; this looks like a template: render it first" if "{{" in str(error.value) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, TextIO
@@ -17,11 +18,13 @@ from muster.commands.progress import Progress
 from validators.reports.escape import printable_lines
 
 if TYPE_CHECKING:
+    from muster.commands.snapshot.live_cluster import ClusterError
     from validators.migrate.outcome import Migration
 
 FORMATS = ("text", "json")
 NOTHING_READ = 2
 """Exit status if PATH has no manifest."""
+_CLUSTER = "Move the custom resources of the live cluster of the kubeconfig; with --dry-run or --to-kubernetes, it is only read."
 
 
 @click.command(
@@ -39,7 +42,7 @@ NOTHING_READ = 2
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of the report.")
 @options.outputs(FORMATS, "Write the report to a file as well (repeatable); FILE - is standard output.")
 @click.option("--quiet", "-q", is_flag=True, help="Write no report, only set the exit status.")
-@live_input.options
+@functools.partial(live_input.options, text=_CLUSTER)
 @click.option(
     "--to-kubernetes",
     type=click.Choice([*kubernetes_releases.names(kubernetes_releases.TODAY + 1)]),
@@ -135,7 +138,7 @@ def _move(kubeconfig: str | None, context: str | None, to: str | None, form: str
         move = ClusterMove(live_cluster.connect(kubeconfig, context, instead="PATH"), dry_run=dry_run)
         move.run()
     except live_cluster.ClusterError as error:
-        raise click.UsageError(str(error)) from None
+        raise _unreadable(error) from None
     finally:
         progress.end()
     _write(sys.stdout, move_report.as_json(move) if form == "json" else move_report.as_text(move))
@@ -153,13 +156,20 @@ def _upgrade(kubeconfig: str | None, context: str | None, version: str, form: st
     try:
         objects, problems = stored_objects(kubeconfig, context)
     except ClusterError as error:
-        raise click.UsageError(str(error)) from None
+        raise _unreadable(error) from None
     finally:
         progress.end()
     connection = [f"--{name}={value}" for name, value in (("kubeconfig", kubeconfig), ("context", context)) if value]
     steps = UpgradeSteps(recreations(objects, kubernetes_releases.names()[version]), version, problems, connection)
     _write(sys.stdout, steps.as_json() if form == "json" else steps.as_text())
     return NOTHING_READ if problems else int(bool(steps.recreations))
+
+
+def _unreadable(error: ClusterError) -> click.ClickException:
+    """Return the error of a cluster that cannot be read; of a missing right, the help of the command says nothing."""
+    from muster.commands.snapshot.live_cluster import ForbiddenError
+
+    return click.ClickException(str(error)) if isinstance(error, ForbiddenError) else click.UsageError(str(error))
 
 
 def _on_standard_output(files: Sequence[tuple[str, str]]) -> bool:

@@ -15,6 +15,7 @@ from validators.reports.escape import printable
 VERSION = 1
 _DONE = {
     MoveAction.CREATE: ("created", "would be created"),
+    MoveAction.SET_METADATA: ("labels, annotations and owners carried over", "labels, annotations and owners would be carried over"),
     MoveAction.SET_STATUS: ("status carried over", "status would be carried over"),
     MoveAction.SET_OWNER: ("owner of other objects", "would own other objects"),
     MoveAction.REMOVE_FINALIZERS: ("finalizers of the custom resource removed", "finalizers of the custom resource would be removed"),
@@ -26,11 +27,7 @@ def as_text(move: ClusterMove) -> str:
     """Return one line for each object, then what keeps the label, then a summary."""
     lines = [_line(each, dry_run=move.dry_run) for each in move.objects]
     lines += (line for (namespace, name), each in sorted(move.labelled.items()) for line in _labelled(namespace, name, each))
-    moved = sum(not each.problem for each in move.objects)
-    summary = (
-        f"{moved} of {counted(len(move.objects), 'custom resource')} {'would be moved; nothing is written' if move.dry_run else 'moved'}"
-    )
-    return "\n".join((*lines, summary)) + "\n"
+    return "\n".join((*lines, _summary(move))) + "\n"
 
 
 def as_json(move: ClusterMove) -> str:
@@ -44,6 +41,7 @@ def as_json(move: ClusterMove) -> str:
                 "to": str(each.target["apiVersion"]) if each.target is not None else None,
                 "actions": [action.value for action in dict.fromkeys(each.actions)],
                 "problem": each.problem or None,
+                "waitsFor": [*each.waits_for],
             }
             for each in move.objects
         ],
@@ -55,12 +53,29 @@ def as_json(move: ClusterMove) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
+def _summary(move: ClusterMove) -> str:
+    if not move.objects:
+        return "there are no custom resources to move"
+    waiting = [each for each in move.objects if each.waits_for]
+    moved, rest = sum(each.has_replacement and not each.waits_for for each in move.objects), len(move.objects) - len(waiting)
+    sentences = []
+    if rest:
+        sentences.append(f"{moved} of {counted(rest, 'custom resource')} {'would be moved' if move.dry_run else 'moved'}")
+    if waiting:
+        verb, them = ("is", "it waits") if len(waiting) == 1 else ("are", "they wait")
+        sentences.append(f"{counted(len(waiting), 'custom resource')} {verb} being deleted since an earlier move: {them} for finalizers")
+    if move.dry_run:
+        sentences.append("nothing is written")
+    return "; ".join(sentences)
+
+
 def _line(moved: MovedObject, *, dry_run: bool) -> str:
     done = ", ".join(_DONE[each][dry_run] for each in dict.fromkeys(moved.actions))
     if moved.problem:
         return printable(f"{_name(moved)}: not moved: {moved.problem}{f' (before that: {done})' if done else ''}")
     to = f" as {moved.target['apiVersion']}" if moved.target is not None else ""
-    return printable(f"{_name(moved)}{to}: {done or 'waits for its finalizers'}")
+    waits = f"the custom resource is being deleted, and waits for {', '.join(moved.waits_for)}" if moved.waits_for else ""
+    return printable(f"{_name(moved)}{to}: {', '.join(filter(None, (done, waits))) or 'the custom resource is deleted already'}")
 
 
 def _labelled(namespace: str, name: str, pods: LabelledPods) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from apiserver.api import TRANSPORT, Api, ReplyError
@@ -120,11 +121,13 @@ def list_resources(api: Api, resources: Iterable[served_versions.Resource], *, n
     return Read(tuple(lists), tuple(problems), frozenset(listed - refused))
 
 
-def list_pages(api: Api, path: str, query: Sequence[tuple[str, str]] = ()) -> Iterator[bytes]:
-    """Yield the pages of a list.  Raises ReplyError and the exceptions of TRANSPORT."""
+def list_pages(
+    api: Api, path: str, query: Sequence[tuple[str, str]] = (), headers: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[bytes]:
+    """Yield the pages of a list, requested with further *headers*.  Raises ReplyError and the exceptions of TRANSPORT."""
     following = [*query]
     while True:
-        page = api.read(path, following)
+        page = api.read(path, following, headers)
         yield page
         metadata = decode.FIELDS.decode(page).get("metadata", b"{}")
         token = (decode.parse(metadata) or {}).get("continue")
