@@ -57,8 +57,7 @@ def admit_new_objects(expansion: Expansion, rest: Rest, place: Place | None = No
     created = [each for each in expansion.objects if each["kind"] == "Pod" and not is_stored(each)]
     if not rules:
         errors = ((pod, error) for pod in created for error in validation.errors_of_label(pod))
-        found = (_refused(origin_of(pod, expansion.origins), validation.described(error)) for pod, error in errors)
-        result.refused += dict.fromkeys(found)
+        result.refused += dict.fromkeys(_refused(origin_of(pod, expansion.origins), validation.described(error)) for pod, error in errors)
         return result
     if strict or rules.plugins or rules.limits or rules.quotas or rules.runtimes:
         names = {full_name(each) for each in expansion.objects if each["kind"] == "Pod"}

@@ -111,7 +111,7 @@ def _is_of_value(error: FieldError, content: Json) -> bool:
         return False
     # Retired versions are read as the versions of Kubernetes that served them; a version that no Kubernetes has cannot be read.
     if str(error.path) == "apiVersion":
-        return served_versions.find(str(content.get("apiVersion")), str(content.get("kind"))) is None
+        return not served_versions.is_known(str(content.get("apiVersion")))
     if error.type is not ErrorType.REQUIRED:
         return True
     for part in error.path.parts:

@@ -40,8 +40,8 @@ def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collect
     if OWN_GATE in ignore:
         ignore = frozenset(ignore) - {OWN_GATE}
         if any(pod.gates == _OWN_GATES for pod in snapshot.pods):
-            pods = tuple(replaced(pod, gates=()) if pod.gates == _OWN_GATES else pod for pod in snapshot.pods)
-            snapshot = dataclasses.replace(snapshot, pods=pods)
+            ungated = tuple(replaced(pod, gates=()) if pod.gates == _OWN_GATES else pod for pod in snapshot.pods)
+            snapshot = dataclasses.replace(snapshot, pods=ungated)
     if not snapshot.behavior.reads_policy_gate:
         gates = dataclasses.replace(gates, off=gates.off - {PREEMPTION_POLICY})
     if ignore and snapshot.nodes.storage is not None:
